@@ -1,0 +1,109 @@
+//! A request on its way: what is to be run, and the ticket by which its answer finds home.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{
+    batch::BatchNumber,
+    error::{Error, error_bytes, result_bytes},
+    failure::{Failure, Kind},
+    id::Id,
+    method::Method,
+    profile::Profile,
+    request::Request,
+    revision::Revision,
+    tool::failed_result,
+};
+
+/// A request to be run.
+#[derive(Debug)]
+pub struct Call {
+    /// Who waits for the answer.
+    pub ticket: Arc<Ticket>,
+    /// What is asked.
+    pub request: Request,
+    pub(crate) progress_token: Option<Id>,
+    pub(crate) profile: Arc<Profile>,
+}
+
+/// What is known about a request while it is in flight.
+#[derive(Debug)]
+pub struct Ticket {
+    /// The request's own id.
+    pub id: Id,
+    /// The revision of its answer.
+    pub revision: Revision,
+    pub(crate) method: Method,
+    pub(crate) label: Arc<str>,
+    pub(crate) number: u64,
+    pub(crate) n_bytes: usize,
+    pub(crate) started: Instant,
+    pub(crate) batch: Option<BatchNumber>,
+    pub(crate) subscribes: Option<String>,
+    pub(crate) cancelled: AtomicBool,
+}
+
+impl Ticket {
+    /// Names the request in logs and in internal errors; unlike its id, never used twice.
+    pub fn request_id(&self) -> String {
+        format!("{}-{}", self.label, self.number)
+    }
+
+    /// Tells whether nobody waits any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn timed_out(&self, profile: &Profile, timeout: Duration) -> Vec<u8> {
+        let failure = Failure::new(Kind::Timeout, format!("Request timed out after {timeout:?}"));
+        let request_id = self.request_id();
+        let result = match self.method {
+            Method::CallTool => failed_result(profile, self.revision, &failure, &request_id),
+            _ => None,
+        };
+        match result {
+            Some(mut result) => {
+                if self.revision.is_stateless() {
+                    crate::stateless::complete(profile, self.method, &mut result);
+                }
+                result_bytes(&self.id, &Value::Object(result))
+            }
+            None => error_bytes(Some(&self.id), &failure.to_error(self.revision, &request_id)),
+        }
+    }
+}
+
+/// The answer to a call, ready to be written.
+#[derive(Debug)]
+pub struct Answer {
+    pub(crate) ticket: Arc<Ticket>,
+    pub(crate) bytes: Vec<u8>,
+    /// What went wrong, for the log.
+    pub error: Option<Error>,
+}
+
+impl Answer {
+    pub(crate) fn new(ticket: Arc<Ticket>, result: Result<Value, Error>) -> Self {
+        match result {
+            Ok(result) => Self { bytes: result_bytes(&ticket.id, &result), ticket, error: None },
+            Err(error) => Self { bytes: error_bytes(Some(&ticket.id), &error), ticket, error: Some(error) },
+        }
+    }
+
+    /// The answer to a call that panicked: all that a client is told is where to look in the log.
+    pub fn internal_error(ticket: Arc<Ticket>) -> Self {
+        let error = Failure::internal().to_error(ticket.revision, &ticket.request_id());
+        Self::new(ticket, Err(error))
+    }
+}

@@ -1,0 +1,100 @@
+//! The error object of JSON-RPC, and how messages are put into bytes.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{id::Id, revision::Revision};
+
+/// Not JSON at all.
+pub(crate) const PARSE_ERROR: i64 = -32700;
+/// JSON, but no request that can be served now.
+pub(crate) const INVALID_REQUEST: i64 = -32600;
+/// No such method here.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+/// The method exists, its parameters do not fit.
+pub(crate) const INVALID_PARAMS: i64 = -32602;
+/// Our fault.
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
+/// 2026-07-28: the revision in `_meta` is not spoken here.
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// An error as JSON-RPC carries it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Error {
+    /// The number a program branches on.
+    pub code: i64,
+    /// What a person reads.
+    pub message: String,
+    /// Details, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl Error {
+    /// Makes an error without details.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// Adds details.
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// Says which parameter was wrong, and how.
+    pub(crate) fn invalid_param(field: &str, problem: &str) -> Self {
+        Self::new(INVALID_PARAMS, format!("Invalid params: {field}: {problem}"))
+            .with_data(json!({"code": "INVALID_PARAMS", "errors": [{"field": field, "message": problem}]}))
+    }
+
+    pub(crate) fn method_not_found(method: &str) -> Self {
+        let end = method.floor_char_boundary(100);
+        Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", &method[..end]))
+    }
+
+    pub(crate) fn unsupported_version(requested: &str) -> Self {
+        let supported = Revision::dates(&Revision::ALL);
+        Self::new(UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
+            .with_data(json!({"supported": supported, "requested": requested}))
+    }
+}
+
+/// Puts a result into the bytes of a response.
+pub(crate) fn result_bytes(id: &Id, result: &Value) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Response<'a> {
+        jsonrpc: &'static str,
+        id: &'a Id,
+        result: &'a Value,
+    }
+    to_bytes(&Response { jsonrpc: "2.0", id, result })
+}
+
+/// Puts an error into the bytes of a response; without a readable id there is no `id` member.
+pub(crate) fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Response<'a> {
+        jsonrpc: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a Id>,
+        error: &'a Error,
+    }
+    to_bytes(&Response { jsonrpc: "2.0", id, error })
+}
+
+/// Puts a notification into bytes.
+pub(crate) fn notification_bytes(method: &str, params: &Value) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a> {
+        jsonrpc: &'static str,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Value::is_null")]
+        params: &'a Value,
+    }
+    to_bytes(&Notification { jsonrpc: "2.0", method, params })
+}
+
+fn to_bytes(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("JSON values with string keys always serialize")
+}

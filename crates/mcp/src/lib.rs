@@ -1,0 +1,51 @@
+//! The Model Context Protocol, server side, in every revision from 2024-11-05 to 2026-07-28.
+//!
+//! Nothing here reads, writes or looks at a clock: bytes come in, [`Step`]s come out, and a transport
+//! does what they say. So stdio and HTTP share every line, and a whole conversation is a unit test.
+//!
+//! ```text
+//! bytes ─► Session::handle ─► Step::Send  bytes to write
+//!                          ─► Step::Call  run(server, call) ─► Session::finish ─► bytes to write
+//!                          ─► Step::Stop  drain and end
+//! ```
+//!
+//! A server is a [`Profile`] (its name, capabilities and policies) and a [`Server`] (what it does).
+
+mod arguments;
+mod batch;
+mod call;
+mod error;
+mod failure;
+mod id;
+mod listed;
+mod message;
+mod method;
+mod notification;
+mod page;
+mod profile;
+mod request;
+mod revision;
+mod run;
+mod schema;
+mod server;
+mod session;
+mod stateless;
+mod tool;
+
+pub use arguments::nearest;
+pub use call::{Answer, Call, Ticket};
+pub use error::Error;
+pub use failure::{Failure, FieldError, Kind};
+pub use id::Id;
+pub use listed::{Prompt, PromptArgument, Resource};
+pub use message::{MESSAGE_BYTES_MAX, too_large};
+pub use notification::Change;
+pub use page::{Page, page_of};
+pub use profile::{Cache, CacheScope, Capabilities, Profile, ResourceCapability, ToolErrors, VersionPolicy};
+pub use request::{Completion, CompletionReference, Request};
+pub use revision::Revision;
+pub use run::run;
+pub use schema::Schema;
+pub use server::{Context, Progress, Server};
+pub use session::{Client, Session, Step, Transport};
+pub use tool::{Tool, ToolOutput};

@@ -1,0 +1,199 @@
+//! Turns bytes into messages. Total: any bytes give messages or an error to send, never a panic.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{
+    error::{Error, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR},
+    id::Id,
+};
+
+/// The largest message that is read.
+pub const MESSAGE_BYTES_MAX: usize = 10 * 1024 * 1024;
+
+/// How many messages one batch may hold.
+const BATCH_MESSAGES_MAX: usize = 1_000;
+
+/// What a transport answers to a message over [`MESSAGE_BYTES_MAX`], of which it need not keep the bytes.
+pub fn too_large() -> Vec<u8> {
+    let message = format!("Message too large (limit {MESSAGE_BYTES_MAX} bytes)");
+    crate::error::error_bytes(None, &Error::new(INVALID_REQUEST, message))
+}
+
+/// One request or notification.
+#[derive(Debug)]
+pub(crate) struct Message {
+    /// Absent in a notification.
+    pub id: Option<Id>,
+    pub method: String,
+    /// A notification with bad parameters is still a notification, and never answered.
+    pub params: Result<Map<String, Value>, Error>,
+}
+
+/// What is no message, with the id where it could be read.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    pub id: Option<Id>,
+    pub error: Error,
+}
+
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    One(Message),
+    Batch(Vec<Result<Message, Rejection>>),
+}
+
+/// Reads what one line or one HTTP body holds.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming, Rejection> {
+    let text = str::from_utf8(bytes)
+        .map_err(|error| parse_error(format!("invalid UTF-8 after byte {}", error.valid_up_to())))?;
+    match text.trim_ascii_start().as_bytes().first() {
+        Some(b'{') => Ok(Incoming::One(parse_object(text)?)),
+        Some(b'[') => parse_batch(text),
+        _ => match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) => Err(invalid_request(None, "expected a JSON object")),
+            Err(error) => Err(parse_error(error)),
+        },
+    }
+}
+
+fn parse_batch(text: &str) -> Result<Incoming, Rejection> {
+    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(parse_error)?;
+    if items.is_empty() {
+        return Err(invalid_request(None, "the batch is empty"));
+    }
+    if items.len() > BATCH_MESSAGES_MAX {
+        let problem = format!("a batch holds at most {BATCH_MESSAGES_MAX} messages, found {}", items.len());
+        return Err(invalid_request(None, problem));
+    }
+    let parse_item = |item: &&RawValue| match item.get().as_bytes().first() {
+        Some(b'{') => parse_object(item.get()),
+        _ => Err(invalid_request(None, "expected a JSON object")),
+    };
+    Ok(Incoming::Batch(items.iter().map(parse_item).collect()))
+}
+
+fn parse_object(text: &str) -> Result<Message, Rejection> {
+    let envelope: Envelope = serde_json::from_str(text).map_err(parse_error)?;
+    let id = envelope.id.and_then(Id::parse);
+    let reject = |problem: String| invalid_request(id.clone(), problem);
+
+    if let Some(member) = envelope.repeated {
+        return Err(invalid_request(None, format!("\"{member}\" appears twice")));
+    }
+    if envelope.id.is_some() && id.is_none() {
+        return Err(reject("\"id\" must be a string or a number".into()));
+    }
+    match envelope.jsonrpc.map(string) {
+        Some(Some(version)) if version == "2.0" => {}
+        Some(_) => return Err(reject("\"jsonrpc\" must be \"2.0\"".into())),
+        None => return Err(reject("\"jsonrpc\": \"2.0\" is missing".into())),
+    }
+    let Some(method) = envelope.method else {
+        let problem = match envelope.is_response {
+            true => "this server sends no requests, so it expects no responses",
+            false => "\"method\" is missing",
+        };
+        return Err(reject(problem.into()));
+    };
+    let Some(method) = string(method) else {
+        return Err(reject("\"method\" must be a string".into()));
+    };
+    Ok(Message { id, method, params: parse_params(envelope.params) })
+}
+
+fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
+    let Some(text) = raw.map(RawValue::get).filter(|text| *text != "null") else {
+        return Ok(Map::new());
+    };
+    if !text.starts_with('{') {
+        return Err(Error::new(INVALID_PARAMS, "Invalid params: expected an object"));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let problem = error.to_string();
+        match problem.starts_with("recursion limit exceeded") {
+            true => Error::new(INVALID_REQUEST, "Invalid Request: nested deeper than 128 levels"),
+            false => Error::new(PARSE_ERROR, format!("Parse error: params: {problem}")),
+        }
+    })
+}
+
+fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn parse_error(problem: impl fmt::Display) -> Rejection {
+    Rejection { id: None, error: Error::new(PARSE_ERROR, format!("Parse error: {problem}")) }
+}
+
+fn invalid_request(id: Option<Id>, problem: impl fmt::Display) -> Rejection {
+    Rejection { id, error: Error::new(INVALID_REQUEST, format!("Invalid Request: {problem}")) }
+}
+
+/// The members of a message, not yet looked into. Written by hand because a derived one would
+/// refuse a repeated member as bad JSON and could not say which id the message had.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    is_response: bool,
+    repeated: Option<&'static str>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        while let Some(member) = map.next_key::<Member>()? {
+            let value: &RawValue = map.next_value()?;
+            let (slot, name) = match member {
+                Member::Jsonrpc => (&mut envelope.jsonrpc, "jsonrpc"),
+                Member::Id => (&mut envelope.id, "id"),
+                Member::Method => (&mut envelope.method, "method"),
+                Member::Params => (&mut envelope.params, "params"),
+                Member::Result | Member::Error => {
+                    envelope.is_response = true;
+                    continue;
+                }
+                Member::Other => continue,
+            };
+            if slot.replace(value).is_some() {
+                envelope.repeated = Some(name);
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}

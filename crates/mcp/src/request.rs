@@ -1,0 +1,194 @@
+//! The parameters of each method, checked: what is wrong is named with its field.
+
+use serde_json::{Map, Value};
+
+use crate::{arguments::kind_of, error::Error, id::Id, method::Method, revision::Revision, session::Client};
+
+/// A request whose parameters make sense.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// `initialize`, with the revision both sides will speak.
+    Initialize(Revision),
+    /// `server/discover`
+    Discover,
+    /// `ping`
+    Ping,
+    /// `tools/list`
+    ListTools(Option<String>),
+    /// `tools/call`
+    CallTool {
+        /// The tool.
+        name: String,
+        /// Its arguments, not yet checked.
+        arguments: Map<String, Value>,
+    },
+    /// `resources/list`
+    ListResources(Option<String>),
+    /// `resources/templates/list`
+    ListTemplates(Option<String>),
+    /// `resources/read`
+    ReadResource(String),
+    /// `resources/subscribe`
+    Subscribe(String),
+    /// `resources/unsubscribe`
+    Unsubscribe(String),
+    /// `prompts/list`
+    ListPrompts(Option<String>),
+    /// `prompts/get`
+    GetPrompt {
+        /// The prompt.
+        name: String,
+        /// Its arguments: strings by name.
+        arguments: Map<String, Value>,
+    },
+    /// `completion/complete`
+    Complete(CompletionReference, Completion),
+}
+
+/// What an argument to be completed belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CompletionReference {
+    /// A prompt, by name.
+    Prompt(String),
+    /// A resource template, by its URI template.
+    Resource(String),
+}
+
+/// An argument to be completed.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// Its name.
+    pub name: String,
+    /// What has been typed.
+    pub value: String,
+    /// Arguments that are already decided.
+    pub arguments: Map<String, Value>,
+}
+
+impl Request {
+    /// Reads the parameters of a method that needs no session to understand.
+    pub(crate) fn parse(method: Method, params: &mut Map<String, Value>) -> Result<Self, Error> {
+        Ok(match method {
+            Method::Ping => Self::Ping,
+            Method::Discover => Self::Discover,
+            Method::ListTools => Self::ListTools(cursor(params)?),
+            Method::CallTool => {
+                Self::CallTool { name: required_string(params, "name")?, arguments: arguments(params)? }
+            }
+            Method::ListResources => Self::ListResources(cursor(params)?),
+            Method::ListTemplates => Self::ListTemplates(cursor(params)?),
+            Method::ReadResource => Self::ReadResource(required_string(params, "uri")?),
+            Method::Subscribe => Self::Subscribe(required_string(params, "uri")?),
+            Method::Unsubscribe => Self::Unsubscribe(required_string(params, "uri")?),
+            Method::ListPrompts => Self::ListPrompts(cursor(params)?),
+            Method::GetPrompt => {
+                Self::GetPrompt { name: required_string(params, "name")?, arguments: arguments(params)? }
+            }
+            Method::Complete => complete(params)?,
+            Method::Initialize | Method::Shutdown | Method::Listen => {
+                unreachable!("the session answers these itself")
+            }
+        })
+    }
+
+    /// The method's name, for logs.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Initialize(_) => "initialize",
+            Self::Discover => "server/discover",
+            Self::Ping => "ping",
+            Self::ListTools(_) => "tools/list",
+            Self::CallTool { .. } => "tools/call",
+            Self::ListResources(_) => "resources/list",
+            Self::ListTemplates(_) => "resources/templates/list",
+            Self::ReadResource(_) => "resources/read",
+            Self::Subscribe(_) => "resources/subscribe",
+            Self::Unsubscribe(_) => "resources/unsubscribe",
+            Self::ListPrompts(_) => "prompts/list",
+            Self::GetPrompt { .. } => "prompts/get",
+            Self::Complete(..) => "completion/complete",
+        }
+    }
+}
+
+/// What an `initialize` says, before the policy on versions is asked.
+pub(crate) fn initialize(params: &mut Map<String, Value>) -> Result<(String, Client), Error> {
+    let version = required_string(params, "protocolVersion")?;
+    optional_object(params, "capabilities")?;
+    let info = optional_object(params, "clientInfo")?;
+    let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok((version, Client { name: text("name"), version: text("version") }))
+}
+
+/// The token under which the client wants to hear of progress.
+pub(crate) fn progress_token(params: &Map<String, Value>) -> Result<Option<Id>, Error> {
+    let Some(token) = params.get("_meta").and_then(|meta| meta.get("progressToken")) else {
+        return Ok(None);
+    };
+    match token {
+        Value::String(_) | Value::Number(_) => Ok(Id::from_value(token)),
+        other => Err(mismatch("_meta.progressToken", "a string or an integer", other)),
+    }
+}
+
+pub(crate) fn required_string(params: &mut Map<String, Value>, key: &str) -> Result<String, Error> {
+    match params.remove(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(mismatch(key, "a string", &other)),
+        None => Err(Error::invalid_param(key, "is required (a string)")),
+    }
+}
+
+pub(crate) fn optional_object(
+    params: &mut Map<String, Value>,
+    key: &str,
+) -> Result<Map<String, Value>, Error> {
+    match params.remove(key) {
+        Some(Value::Object(object)) => Ok(object),
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(other) => Err(mismatch(key, "an object", &other)),
+    }
+}
+
+pub(crate) fn mismatch(field: &str, expected: &str, found: &Value) -> Error {
+    Error::invalid_param(field, &format!("expected {expected}, found {}", kind_of(found)))
+}
+
+fn arguments(params: &mut Map<String, Value>) -> Result<Map<String, Value>, Error> {
+    optional_object(params, "arguments")
+}
+
+fn cursor(params: &mut Map<String, Value>) -> Result<Option<String>, Error> {
+    match params.remove("cursor") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(cursor)) => Ok(Some(cursor)),
+        Some(other) => Err(mismatch("cursor", "a string", &other)),
+    }
+}
+
+fn complete(params: &mut Map<String, Value>) -> Result<Request, Error> {
+    let mut reference = optional_object(params, "ref")?;
+    let kind = required_string(&mut reference, "type").map_err(|error| inside("ref", error))?;
+    let mut member = |key| required_string(&mut reference, key).map_err(|error| inside("ref", error));
+    let reference = match kind.as_str() {
+        "ref/prompt" => CompletionReference::Prompt(member("name")?),
+        "ref/resource" => CompletionReference::Resource(member("uri")?),
+        other => {
+            let problem = format!("expected \"ref/prompt\" or \"ref/resource\", found \"{other}\"");
+            return Err(Error::invalid_param("ref.type", &problem));
+        }
+    };
+    let mut argument = optional_object(params, "argument")?;
+    let mut member = |key| required_string(&mut argument, key).map_err(|error| inside("argument", error));
+    let (name, value) = (member("name")?, member("value")?);
+    let mut context = optional_object(params, "context")?;
+    let arguments = optional_object(&mut context, "arguments").map_err(|error| inside("context", error))?;
+    Ok(Request::Complete(reference, Completion { name, value, arguments }))
+}
+
+/// Puts the parent's name before the field's.
+fn inside(parent: &str, error: Error) -> Error {
+    let first = error.data.as_ref().map(|data| &data["errors"][0]);
+    let text = |key: &str| first.and_then(|error| error[key].as_str()).unwrap_or_default();
+    Error::invalid_param(&format!("{parent}.{}", text("field")), text("message"))
+}

@@ -1,0 +1,166 @@
+//! What a server does. Everything has a default, so that a server writes only what it offers.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    error::notification_bytes,
+    failure::{Failure, Kind},
+    id::Id,
+    listed::{Prompt, Resource},
+    page::Page,
+    request::{Completion, CompletionReference, Request},
+    revision::Revision,
+    tool::{Tool, ToolOutput},
+};
+
+/// What a server offers. Methods run on any thread, several at once.
+pub trait Server: Send + Sync {
+    /// What agents are told about the server when they connect.
+    fn instructions(&self, _context: &Context<'_>) -> Option<String> {
+        None
+    }
+
+    /// Lists the tools, in an order that does not change from call to call.
+    fn tools(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        Ok(Page::whole(Vec::new()))
+    }
+
+    /// Returns the tool of that name.
+    fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        let mut cursor = None;
+        loop {
+            let page = self.tools(context, cursor.as_deref())?;
+            if let Some(tool) = page.items.iter().find(|tool| tool.name == name) {
+                return Ok(Some(tool.clone()));
+            }
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Checks arguments before the tool runs. A server overrides this only to speak in its own words.
+    fn check_arguments(&self, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        let errors = tool.input_schema.check(arguments);
+        if errors.is_empty() { Ok(()) } else { Err(Failure::invalid_arguments(&tool.name, errors)) }
+    }
+
+    /// Runs a tool whose arguments, an object, have been checked.
+    fn call_tool(
+        &self,
+        _context: &Context<'_>,
+        tool: &Tool,
+        _arguments: Value,
+    ) -> Result<ToolOutput, Failure> {
+        Err(Failure::new(Kind::NotFound, format!("Unknown tool: {}", tool.name)))
+    }
+
+    /// Lists the resources.
+    fn resources(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        Ok(Page::whole(Vec::new()))
+    }
+
+    /// Lists the families of resources; the `uri` of each is an RFC 6570 template.
+    fn templates(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        Ok(Page::whole(Vec::new()))
+    }
+
+    /// Reads a resource: its contents, each as the protocol has them.
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+        Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}")))
+    }
+
+    /// Says whether a resource may be subscribed to; by default, if it can be read.
+    fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        self.read(context, uri).map(drop)
+    }
+
+    /// Lists the prompts.
+    fn prompts(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {
+        Ok(Page::whole(Vec::new()))
+    }
+
+    /// Fills in a prompt whose required arguments are there: its messages, as the protocol has them.
+    fn fill_prompt(
+        &self,
+        _context: &Context<'_>,
+        prompt: &Prompt,
+        _arguments: &Map<String, Value>,
+    ) -> Result<Vec<Value>, Failure> {
+        Err(Failure::new(Kind::NotFound, format!("Unknown prompt: {}", prompt.name)))
+    }
+
+    /// Completes the value of an argument, best first.
+    fn complete(
+        &self,
+        _context: &Context<'_>,
+        _reference: &CompletionReference,
+        _completion: &Completion,
+    ) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Tells whether a request is answered so fast that handing it to another thread would cost more.
+    fn is_quick(&self, request: &Request) -> bool {
+        !matches!(request, Request::CallTool { .. })
+    }
+}
+
+/// What a request brings with it beside its parameters.
+pub struct Context<'a> {
+    /// The revision the answer is for.
+    pub revision: Revision,
+    /// Names this request in the log and in internal errors.
+    pub request_id: String,
+    /// Reports how far a long call has come.
+    pub progress: Progress<'a>,
+    pub(crate) cancelled: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    /// Tells whether nobody waits for the answer any more. Long work asks now and then, and stops.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Reports progress, where the client asked for it.
+pub struct Progress<'a> {
+    pub(crate) token: Option<&'a Id>,
+    pub(crate) send: &'a dyn Fn(Vec<u8>),
+    pub(crate) has_message: bool,
+    pub(crate) last: Cell<f64>,
+    pub(crate) cancelled: &'a AtomicBool,
+}
+
+impl Progress<'_> {
+    /// Says how far the call has come, of how much, and what it is doing. Progress only grows: a
+    /// value that is not above the last one is not sent, as the protocol wants.
+    pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(token) = self.token else { return };
+        let has_grown = progress > self.last.get();
+        if !has_grown || self.cancelled.load(Ordering::Relaxed) {
+            return;
+        }
+        self.last.set(progress);
+        let mut params = Map::new();
+        params.insert("progressToken".into(), json!(token));
+        params.insert("progress".into(), json!(progress));
+        if let Some(total) = total {
+            params.insert("total".into(), json!(total));
+        }
+        if let Some(message) = message.filter(|_| self.has_message) {
+            params.insert("message".into(), json!(message));
+        }
+        (self.send)(notification_bytes("notifications/progress", &Value::Object(params)));
+    }
+}

@@ -1,0 +1,480 @@
+//! One client's conversation: its lifecycle, its revision, what is in flight and what it listens to.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    batch::{BatchNumber, Batches},
+    call::{Answer, Call, Ticket},
+    error::{Error, INVALID_PARAMS, INVALID_REQUEST, error_bytes, result_bytes},
+    id::Id,
+    message::{self, Incoming, Message},
+    method::Method,
+    notification::{self, Change, Filter, WATCHED_URIS_MAX},
+    profile::{Profile, VersionPolicy},
+    request::{self, Request},
+    revision::Revision,
+    stateless::{self, Era},
+};
+
+const NOT_INITIALIZED: &str = "Server not initialized. Send initialized notification first.";
+
+/// What a transport has to do.
+#[derive(Debug)]
+pub enum Step {
+    /// Write this message.
+    Send(Vec<u8>),
+    /// Run this and hand the answer to [`Session::finish`].
+    Call(Call),
+    /// Answer what is in flight, then end.
+    Stop,
+}
+
+/// How messages travel, as far as the protocol cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// One process per client, messages in order: the lifecycle is enforced.
+    Stdio,
+    /// The order of requests is not guaranteed: the lifecycle is not enforced.
+    Http,
+}
+
+/// Who is at the other end, in its own words.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    /// The program.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The state of a conversation. It is told what arrives and when; it does nothing by itself.
+#[derive(Debug)]
+pub struct Session {
+    profile: Arc<Profile>,
+    transport: Transport,
+    /// Goes before the numbers of requests, so that ids in logs of several processes differ.
+    label: Arc<str>,
+    state: State,
+    revision: Revision,
+    client: Client,
+    n_requests: u64,
+    in_flight: HashMap<Id, Arc<Ticket>>,
+    in_flight_bytes: usize,
+    batches: Batches,
+    subscriptions: BTreeSet<String>,
+    listeners: Vec<(Id, Filter)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    New,
+    Initializing,
+    Ready,
+    Closing,
+}
+
+impl Session {
+    /// Begins a conversation over stdio. The label goes before the numbers of its requests in logs.
+    pub fn stdio(profile: Arc<Profile>, label: &str) -> Self {
+        Self::new(profile, label, Transport::Stdio, Revision::LATEST_HANDSHAKE)
+    }
+
+    /// Begins or takes up a conversation over HTTP, in the revision that its headers or its session say.
+    pub fn http(profile: Arc<Profile>, label: &str, revision: Revision) -> Self {
+        Self::new(profile, label, Transport::Http, revision)
+    }
+
+    fn new(profile: Arc<Profile>, label: &str, transport: Transport, revision: Revision) -> Self {
+        Self {
+            profile,
+            transport,
+            label: label.into(),
+            state: State::New,
+            revision,
+            client: Client::default(),
+            n_requests: 0,
+            in_flight: HashMap::new(),
+            in_flight_bytes: 0,
+            batches: Batches::default(),
+            subscriptions: BTreeSet::new(),
+            listeners: Vec::new(),
+        }
+    }
+
+    /// Who is at the other end, once it has said so.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// How many calls are not answered yet.
+    pub fn n_in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// How many bytes the messages of those calls had.
+    pub fn in_flight_bytes(&self) -> usize {
+        self.in_flight_bytes
+    }
+
+    /// Takes one message: a line, or the body of a POST.
+    pub fn handle(&mut self, bytes: &[u8], now: Instant) -> Vec<Step> {
+        let mut steps = Vec::with_capacity(1);
+        match message::parse(bytes) {
+            Ok(Incoming::One(message)) => self.message(message, None, bytes.len(), now, &mut steps),
+            Ok(Incoming::Batch(items)) => self.batch(items, bytes.len(), now, &mut steps),
+            Err(rejection) => steps.push(Step::Send(error_bytes(rejection.id.as_ref(), &rejection.error))),
+        }
+        steps
+    }
+
+    /// Takes the answer to a call. Returns what to write, which is nothing when the call was cancelled
+    /// or timed out, or when its batch waits for more.
+    pub fn finish(&mut self, answer: Answer) -> Option<Vec<u8>> {
+        let id = &answer.ticket.id;
+        if !self.in_flight.get(id).is_some_and(|ticket| Arc::ptr_eq(ticket, &answer.ticket)) {
+            return None;
+        }
+        let ticket = self.take(id)?;
+        if let Some(uri) = ticket.subscribes.as_ref().filter(|_| answer.error.is_none()) {
+            self.subscriptions.insert(uri.clone());
+        }
+        self.reply(ticket.batch, answer.bytes)
+    }
+
+    /// Gives up on calls older than `timeout`. Returns the answers that say so.
+    pub fn expire(&mut self, now: Instant, timeout: Duration) -> Vec<Vec<u8>> {
+        let is_late = |ticket: &&Arc<Ticket>| now.saturating_duration_since(ticket.started) >= timeout;
+        let mut late: Vec<Arc<Ticket>> = self.in_flight.values().filter(is_late).cloned().collect();
+        late.sort_by_key(|ticket| ticket.number);
+        let mut messages = Vec::new();
+        for ticket in late {
+            self.take(&ticket.id);
+            ticket.cancel();
+            let bytes = ticket.timed_out(&self.profile, timeout);
+            messages.extend(self.reply(ticket.batch, bytes));
+        }
+        messages
+    }
+
+    /// Returns the notifications that tell this client of a change.
+    pub fn notify(&self, change: &Change) -> Vec<Vec<u8>> {
+        let mut messages = Vec::new();
+        let is_subscribed = match change {
+            Change::Resource(uri) => self.subscriptions.contains(uri),
+            _ => true,
+        };
+        if self.state == State::Ready && is_subscribed && change.is_declared(&self.profile.capabilities) {
+            messages.push(change.bytes(None));
+        }
+        let listening = self.listeners.iter().filter(|(_, filter)| filter.wants(change));
+        messages.extend(listening.map(|(id, _)| change.bytes(Some(id))));
+        messages
+    }
+
+    /// Takes no more requests. Returns the last words to open subscriptions.
+    pub fn close(&mut self) -> Vec<Vec<u8>> {
+        self.state = State::Closing;
+        let listeners = std::mem::take(&mut self.listeners);
+        listeners.iter().map(|(id, _)| notification::listen_result(id, &self.profile)).collect()
+    }
+
+    fn batch(
+        &mut self,
+        items: Vec<Result<Message, message::Rejection>>,
+        n_bytes: usize,
+        now: Instant,
+        steps: &mut Vec<Step>,
+    ) {
+        if self.state == State::New && self.transport == Transport::Stdio
+            || self.revision != Revision::V2025_03_26
+        {
+            let message = "Invalid Request: batches exist only in protocol version 2025-03-26";
+            steps.push(Step::Send(error_bytes(None, &Error::new(INVALID_REQUEST, message))));
+            return;
+        }
+        let number = self.batches.open();
+        let n_bytes_each = n_bytes / items.len();
+        for item in items {
+            match item {
+                Ok(message) => self.message(message, Some(number), n_bytes_each, now, steps),
+                Err(rejection) => {
+                    self.batches.add(number, error_bytes(rejection.id.as_ref(), &rejection.error));
+                }
+            }
+        }
+        steps.extend(self.batches.close(number).map(Step::Send));
+    }
+
+    fn message(
+        &mut self,
+        message: Message,
+        batch: Option<BatchNumber>,
+        n_bytes: usize,
+        now: Instant,
+        steps: &mut Vec<Step>,
+    ) {
+        let Some(id) = message.id else {
+            return self.notification(&message.method, message.params.unwrap_or_default(), steps);
+        };
+        let envelope = Envelope { id: &id, batch, n_bytes, now };
+        if let Err(error) = self.request(envelope, &message.method, message.params, steps) {
+            let bytes = error_bytes(Some(&id), &error);
+            self.send(batch, bytes, steps);
+        }
+    }
+
+    fn request(
+        &mut self,
+        envelope: Envelope<'_>,
+        name: &str,
+        params: Result<Map<String, Value>, Error>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        if self.state == State::Closing {
+            return Err(Error::new(INVALID_REQUEST, "Server is shutting down"));
+        }
+        let is_listening = self.listeners.iter().any(|(id, _)| id == envelope.id);
+        if is_listening || self.in_flight.contains_key(envelope.id) {
+            let message = format!("Invalid Request: a request with id {} is still in flight", envelope.id);
+            return Err(Error::new(INVALID_REQUEST, message));
+        }
+        let capabilities = &self.profile.capabilities;
+        let find = |is_stateless| Method::find(name, is_stateless, capabilities);
+        let mut params = match params {
+            Ok(params) => params,
+            Err(_) if find(false).or(find(true)).is_none() => return Err(Error::method_not_found(name)),
+            Err(error) => return Err(error),
+        };
+        match stateless::era_of(&params)? {
+            Era::Stateless => match find(true) {
+                None => Err(Error::method_not_found(name)),
+                Some(Method::Listen) => self.listen(envelope, &mut params, steps),
+                Some(method) => self.call(envelope, method, Revision::V2026_07_28, &mut params, steps),
+            },
+            Era::Session => match find(false) {
+                None | Some(Method::Discover) if self.state == State::New && find(true).is_some() => {
+                    Err(stateless::missing_meta())
+                }
+                None => Err(Error::method_not_found(name)),
+                Some(method) => self.session_request(envelope, method, &mut params, steps),
+            },
+        }
+    }
+
+    /// A request of a handshake revision: the lifecycle holds.
+    fn session_request(
+        &mut self,
+        envelope: Envelope<'_>,
+        method: Method,
+        params: &mut Map<String, Value>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let is_enforced = self.transport == Transport::Stdio;
+        match (method, self.state) {
+            (Method::Shutdown, _) if !is_enforced => return Err(Error::method_not_found("shutdown")),
+            (Method::Initialize, _) => return self.initialize(envelope, params, steps),
+            (Method::Ping | Method::Discover, _) => {}
+            (_, State::New) if is_enforced => return Err(Error::new(INVALID_PARAMS, NOT_INITIALIZED)),
+            (_, State::Initializing) if is_enforced => {
+                return Err(Error::new(INVALID_REQUEST, NOT_INITIALIZED));
+            }
+            (Method::Shutdown, _) => {
+                self.send(envelope.batch, result_bytes(envelope.id, &json!({})), steps);
+                self.state = State::Closing;
+                steps.push(Step::Stop);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.call(envelope, method, self.revision, params, steps)
+    }
+
+    fn initialize(
+        &mut self,
+        envelope: Envelope<'_>,
+        params: &mut Map<String, Value>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        if envelope.batch.is_some() {
+            let message = "Invalid Request: initialize must not be part of a batch";
+            return Err(Error::new(INVALID_REQUEST, message));
+        }
+        if self.state != State::New {
+            return Err(Error::new(INVALID_REQUEST, "Already initialized"));
+        }
+        let (version, client) = request::initialize(params)?;
+        let known = Revision::parse(&version).filter(|revision| !revision.is_stateless());
+        let revision = match (known, self.profile.versions) {
+            (Some(revision), _) => revision,
+            (None, VersionPolicy::Negotiate) => Revision::LATEST_HANDSHAKE,
+            (None, VersionPolicy::Strict { terminate }) => {
+                let bytes = error_bytes(Some(envelope.id), &refused_version(&version));
+                steps.push(Step::Send(bytes));
+                if terminate {
+                    self.state = State::Closing;
+                    steps.push(Step::Stop);
+                }
+                return Ok(());
+            }
+        };
+        self.state = State::Initializing;
+        self.revision = revision;
+        self.client = client;
+        self.start(envelope, Method::Initialize, revision, Request::Initialize(revision), None, steps);
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        envelope: Envelope<'_>,
+        method: Method,
+        revision: Revision,
+        params: &mut Map<String, Value>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        let progress_token = request::progress_token(params)?;
+        let request = Request::parse(method, params)?;
+        match &request {
+            Request::Subscribe(_) if self.subscriptions.len() >= WATCHED_URIS_MAX => {
+                let problem = format!("at most {WATCHED_URIS_MAX} resources can be subscribed to");
+                return Err(Error::invalid_param("uri", &problem));
+            }
+            Request::Unsubscribe(uri) => {
+                self.subscriptions.remove(uri);
+            }
+            _ => {}
+        }
+        self.start(envelope, method, revision, request, progress_token, steps);
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        envelope: Envelope<'_>,
+        method: Method,
+        revision: Revision,
+        request: Request,
+        progress_token: Option<Id>,
+        steps: &mut Vec<Step>,
+    ) {
+        self.n_requests += 1;
+        let subscribes = match &request {
+            Request::Subscribe(uri) => Some(uri.clone()),
+            _ => None,
+        };
+        let ticket = Arc::new(Ticket {
+            id: envelope.id.clone(),
+            revision,
+            method,
+            label: self.label.clone(),
+            number: self.n_requests,
+            n_bytes: envelope.n_bytes,
+            started: envelope.now,
+            batch: envelope.batch,
+            subscribes,
+            cancelled: Default::default(),
+        });
+        if let Some(number) = envelope.batch {
+            self.batches.expect(number);
+        }
+        self.in_flight_bytes += ticket.n_bytes;
+        self.in_flight.insert(envelope.id.clone(), ticket.clone());
+        steps.push(Step::Call(Call { ticket, request, progress_token, profile: self.profile.clone() }));
+    }
+
+    fn listen(
+        &mut self,
+        envelope: Envelope<'_>,
+        params: &mut Map<String, Value>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Error> {
+        /// How many subscriptions one client may hold open.
+        const LISTENERS_MAX: usize = 100;
+        if self.listeners.len() >= LISTENERS_MAX {
+            let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
+            return Err(Error::new(INVALID_REQUEST, message));
+        }
+        let filter = Filter::parse(params, &self.profile.capabilities)?;
+        steps.push(Step::Send(notification::acknowledged(envelope.id, &filter)));
+        self.listeners.push((envelope.id.clone(), filter));
+        Ok(())
+    }
+
+    fn notification(&mut self, name: &str, params: Map<String, Value>, steps: &mut Vec<Step>) {
+        match name {
+            "notifications/initialized" | "initialized" if self.state == State::Initializing => {
+                self.state = State::Ready;
+            }
+            "notifications/cancelled" => {
+                if let Some(id) = params.get("requestId").and_then(Id::from_value) {
+                    self.cancel(&id, steps);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody waits for this request any more: nothing will be sent for it.
+    fn cancel(&mut self, id: &Id, steps: &mut Vec<Step>) {
+        self.listeners.retain(|(listener, _)| listener != id);
+        // The protocol does not let `initialize` be cancelled.
+        if self.in_flight.get(id).is_some_and(|ticket| ticket.method == Method::Initialize) {
+            return;
+        }
+        let Some(ticket) = self.take(id) else { return };
+        ticket.cancel();
+        if let Some(number) = ticket.batch {
+            steps.extend(self.batches.arrived(number, None).map(Step::Send));
+        }
+    }
+
+    fn take(&mut self, id: &Id) -> Option<Arc<Ticket>> {
+        let ticket = self.in_flight.remove(id)?;
+        self.in_flight_bytes -= ticket.n_bytes;
+        Some(ticket)
+    }
+
+    /// Returns an awaited answer, alone or with the rest of its batch.
+    fn reply(&mut self, batch: Option<BatchNumber>, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        match batch {
+            Some(number) => self.batches.arrived(number, Some(bytes)),
+            None => Some(bytes),
+        }
+    }
+
+    /// Sends an answer that nothing had to be run for.
+    fn send(&mut self, batch: Option<BatchNumber>, bytes: Vec<u8>, steps: &mut Vec<Step>) {
+        match batch {
+            Some(number) => self.batches.add(number, bytes),
+            None => steps.push(Step::Send(bytes)),
+        }
+    }
+}
+
+/// What a request brings with it beside its method and parameters.
+#[derive(Clone, Copy)]
+struct Envelope<'a> {
+    id: &'a Id,
+    batch: Option<BatchNumber>,
+    n_bytes: usize,
+    now: Instant,
+}
+
+fn refused_version(received: &str) -> Error {
+    let supported = Revision::dates(&Revision::HANDSHAKE);
+    let received: String = received.chars().take(100).collect();
+    let message = format!("Unsupported protocol version. Expected one of: {}", supported.join(", "));
+    Error::new(INVALID_PARAMS, message).with_data(json!({
+        "code": "INVALID_PROTOCOL_VERSION",
+        "supported_versions": supported,
+        "received_version": received,
+        "supported": supported,
+        "requested": received,
+    }))
+}

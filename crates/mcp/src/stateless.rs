@@ -1,0 +1,69 @@
+//! 2026-07-28: a request that carries its revision in `_meta` and needs nothing before it.
+
+use serde_json::{Map, Value, json};
+
+use crate::{error::Error, method::Method, profile::Profile, request::mismatch, revision::Revision};
+
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Which era a request belongs to.
+pub(crate) enum Era {
+    /// Nothing in `_meta`: the session's revision holds.
+    Session,
+    /// This request speaks 2026-07-28.
+    Stateless,
+}
+
+/// Looks into `_meta`. A revision that is not spoken, or half of what belongs there, is an error.
+pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
+    let Some(meta) = params.get("_meta") else { return Ok(Era::Session) };
+    let Value::Object(meta) = meta else { return Err(mismatch("_meta", "an object", meta)) };
+    let version = match meta.get(PROTOCOL_VERSION) {
+        None => return Ok(Era::Session),
+        Some(Value::String(version)) => version,
+        Some(other) => return Err(mismatch(&field(PROTOCOL_VERSION), "a string", other)),
+    };
+    match Revision::parse(version) {
+        None => Err(Error::unsupported_version(version)),
+        Some(revision) if revision.is_stateless() => {
+            check(meta)?;
+            Ok(Era::Stateless)
+        }
+        // A handshake revision in `_meta` adds nothing to what the handshake settled.
+        Some(_) => Ok(Era::Session),
+    }
+}
+
+/// What a method that exists only in 2026-07-28 gets when it comes without `_meta`.
+pub(crate) fn missing_meta() -> Error {
+    Error::invalid_param(&field(PROTOCOL_VERSION), "is required (a protocol version such as \"2026-07-28\")")
+}
+
+fn check(meta: &Map<String, Value>) -> Result<(), Error> {
+    match meta.get(CLIENT_CAPABILITIES) {
+        Some(Value::Object(_)) => {}
+        Some(other) => return Err(mismatch(&field(CLIENT_CAPABILITIES), "an object", other)),
+        None => return Err(Error::invalid_param(&field(CLIENT_CAPABILITIES), "is required (an object)")),
+    }
+    match meta.get(CLIENT_INFO) {
+        None | Some(Value::Object(_)) => Ok(()),
+        Some(other) => Err(mismatch(&field(CLIENT_INFO), "an object", other)),
+    }
+}
+
+fn field(key: &str) -> String {
+    format!("_meta[\"{key}\"]")
+}
+
+/// Adds what every result of this revision carries.
+pub(crate) fn complete(profile: &Profile, method: Method, result: &mut Map<String, Value>) {
+    result.insert("resultType".into(), json!("complete"));
+    if method.is_cacheable() {
+        profile.cache.write_to(result);
+    }
+    let meta = result.entry("_meta").or_insert_with(|| json!({}));
+    meta[SERVER_INFO] = profile.server_info(Revision::V2026_07_28);
+}

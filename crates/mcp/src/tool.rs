@@ -1,0 +1,123 @@
+//! Tools: how they are described, and what calling one gives.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    failure::Failure,
+    listed::{insert_text, title_in},
+    profile::{Profile, ToolErrors},
+    revision::Revision,
+    schema::Schema,
+};
+
+/// A tool as `tools/list` shows it.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// What it is called by.
+    pub name: String,
+    /// What people see (from 2025-06-18 on).
+    pub title: Option<String>,
+    /// What an agent reads before it decides.
+    pub description: String,
+    /// What its arguments must be.
+    pub input_schema: Schema,
+    /// What its structured result is (from 2025-06-18 on).
+    pub output_schema: Option<Value>,
+    /// Hints such as `readOnlyHint` (from 2025-03-26 on).
+    pub annotations: Option<Value>,
+}
+
+impl Tool {
+    /// A tool with nothing optional.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            input_schema: Schema::new(input_schema),
+            output_schema: None,
+            annotations: None,
+        }
+    }
+
+    pub(crate) fn to_json(&self, revision: Revision) -> Value {
+        let mut tool = Map::new();
+        tool.insert("name".into(), json!(self.name));
+        insert_text(&mut tool, "title", title_in(revision, &self.title));
+        tool.insert("description".into(), json!(self.description));
+        tool.insert("inputSchema".into(), self.input_schema.as_json().clone());
+        if let Some(schema) = self.output_schema.as_ref().filter(|_| revision >= Revision::V2025_06_18) {
+            tool.insert("outputSchema".into(), schema.clone());
+        }
+        if let Some(annotations) = self.annotations.as_ref().filter(|_| revision >= Revision::V2025_03_26) {
+            tool.insert("annotations".into(), annotations.clone());
+        }
+        Value::Object(tool)
+    }
+}
+
+/// What a tool that worked gives back.
+#[derive(Clone, Debug, Default)]
+pub struct ToolOutput {
+    /// Content blocks, each as the protocol has them.
+    pub content: Vec<Value>,
+    /// The same as a value, for programs (from 2025-06-18 on).
+    pub structured: Option<Value>,
+    /// Details about the answer that are not part of it.
+    pub meta: Map<String, Value>,
+}
+
+impl ToolOutput {
+    /// One block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![text_block(&text.into())], ..Self::default() }
+    }
+
+    /// A value, as compact JSON in a text block and as structured content.
+    pub fn json(value: Value) -> Self {
+        Self { content: vec![text_block(&value.to_string())], structured: Some(value), ..Self::default() }
+    }
+
+    pub(crate) fn into_json(self, revision: Revision) -> Map<String, Value> {
+        let mut result = Map::new();
+        result.insert("content".into(), Value::Array(self.content));
+        if let Some(value) = self.structured.filter(|_| revision >= Revision::V2025_06_18) {
+            // Up to 2025-11-25 structured content is an object; later it may be anything.
+            let value = match value {
+                Value::Object(_) => value,
+                other if revision.is_stateless() => other,
+                other => json!({ "result": other }),
+            };
+            result.insert("structuredContent".into(), value);
+        }
+        result.insert("isError".into(), json!(false));
+        if !self.meta.is_empty() {
+            result.insert("_meta".into(), Value::Object(self.meta));
+        }
+        result
+    }
+}
+
+/// What a tool that failed gives back where the failure is a result and not a JSON-RPC error.
+pub(crate) fn failed_result(
+    profile: &Profile,
+    revision: Revision,
+    failure: &Failure,
+    request_id: &str,
+) -> Option<Map<String, Value>> {
+    let mut result = Map::new();
+    result.insert("content".into(), json!([text_block(&failure.message)]));
+    match profile.tool_errors {
+        ToolErrors::Text => {}
+        ToolErrors::ByRevision if revision <= Revision::V2025_06_18 => return None,
+        ToolErrors::ByRevision => {
+            result.insert("structuredContent".into(), failure.data(request_id));
+        }
+    }
+    result.insert("isError".into(), json!(true));
+    Some(result)
+}
+
+fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}

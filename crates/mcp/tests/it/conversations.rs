@@ -1,0 +1,45 @@
+//! Every file of `tests/conversations` is played and compared with what it says.
+
+use std::{fs, path::Path};
+
+use crate::conversation::{play, split};
+
+#[test]
+fn conversations_go_as_they_are_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");
+    let is_updating = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut n_played = 0;
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(&folder).expect("the folder is part of the crate") {
+        let path = entry.expect("a readable folder").path();
+        let file = fs::read_to_string(&path).expect("a readable file");
+        let mut played = file.split_once("## ").map_or("", |(head, _)| head).to_owned();
+        for (title, lines) in split(&file) {
+            let (transcript, _) = play(&lines);
+            n_played += 1;
+            played += &format!("## {title}\n{transcript}");
+        }
+        if is_updating {
+            fs::write(&path, &played).expect("a writable file");
+        } else if played != file {
+            wrong.push(format!("{}\n{}", path.display(), difference(&file, &played)));
+        }
+    }
+    assert!(n_played > 0, "no conversation was found");
+    assert!(wrong.is_empty(), "{}\n(UPDATE_EXPECT=1 rewrites the files)", wrong.join("\n"));
+}
+
+fn difference(expected: &str, found: &str) -> String {
+    let mut text = String::new();
+    let mut expected = expected.lines();
+    for found in found.lines() {
+        match expected.next() {
+            Some(line) if line == found => {}
+            line => {
+                text += &format!("expected {}\n   found {found}\n", line.unwrap_or("the end"));
+                break;
+            }
+        }
+    }
+    text
+}
