@@ -1,0 +1,338 @@
+//! What a query answers: short for an agent with a budget of tokens, long for a person.
+
+use serde::Serialize;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::pattern::{AttackStep, CodeExample, Impact, List, Mitigation, Pattern};
+use crate::search::Hit;
+use crate::tokens;
+
+/// How many patterns an agent gets.
+pub const AGENT_PATTERNS_MAX: usize = 3;
+/// How many patterns a person gets on the command line.
+pub const HUMAN_PATTERNS_MAX: usize = 10;
+/// How many patterns an answer over MCP has, for an agent or a person.
+pub const MCP_PATTERNS_MAX: usize = 3;
+/// How many tokens the whole agent answer may have, as compact JSON.
+pub const AGENT_TOKENS_MAX: usize = 500;
+
+/// What an agent answer may hold, and which code it looks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Room<'a> {
+    /// How many patterns.
+    pub patterns_max: usize,
+    /// How many tokens, or as many as it takes. Without a budget nothing is counted.
+    pub tokens_max: Option<usize>,
+    /// The language the code must be in; otherwise that of its pattern.
+    pub language: Option<&'a str>,
+    /// The framework the code should be for, if there is a choice.
+    pub framework: Option<&'a str>,
+}
+
+impl Default for Room<'_> {
+    fn default() -> Self {
+        Room {
+            patterns_max: AGENT_PATTERNS_MAX,
+            tokens_max: Some(AGENT_TOKENS_MAX),
+            language: None,
+            framework: None,
+        }
+    }
+}
+
+/// The answer to a query. An agent answer has `patterns`, a human one `verbose_patterns`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// How many patterns fit the query.
+    pub pattern_count: usize,
+    /// How many of them are here.
+    pub patterns_included: usize,
+    /// The tokens of this whole answer as compact JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_count: Option<usize>,
+    /// Whether something was left out or cut for want of room.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub token_limit_reached: bool,
+    /// The patterns in short, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<Summary>,
+    /// The patterns in full, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verbose_patterns: Vec<Detail>,
+    /// Code to start from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_pattern: Option<CodePattern>,
+}
+
+/// A pattern in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Its id.
+    pub id: String,
+    /// Its severity.
+    pub severity: String,
+    /// What goes wrong.
+    pub threat: String,
+    /// What to verify.
+    pub check: String,
+    /// What to write.
+    pub fix: String,
+}
+
+/// Code to start from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CodePattern {
+    /// Its language.
+    pub language: String,
+    /// Its framework.
+    pub framework: String,
+    /// The code.
+    pub secure_template: String,
+}
+
+/// A pattern in full.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Detail {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub name: String,
+    /// Its severity.
+    pub severity: String,
+    /// How likely it is.
+    pub likelihood: String,
+    /// What goes wrong.
+    pub threat: String,
+    /// What to verify.
+    pub check: String,
+    /// What to write.
+    pub fix: String,
+    /// The threat in prose.
+    pub description: String,
+    /// How it is exploited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attack_scenario: Option<Scenario>,
+    /// How it is prevented.
+    pub mitigations: Vec<Measure>,
+    /// The ids of neighbouring patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related_patterns: Vec<String>,
+    /// CWE ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cwe_references: Vec<String>,
+    /// OWASP ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owasp_references: Vec<String>,
+}
+
+/// How a threat is exploited.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// The story.
+    pub narrative: String,
+    /// What must hold.
+    pub preconditions: List<String>,
+    /// The story step by step.
+    pub steps: List<AttackStep>,
+    /// What is lost.
+    pub impact: Impact,
+}
+
+/// A mitigation whose name is there even when it is empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// Its id.
+    pub id: String,
+    /// Its title, or nothing.
+    pub name: String,
+    /// In prose.
+    pub description: String,
+    /// How well it works.
+    pub effectiveness: String,
+    /// What it takes.
+    pub implementation_effort: String,
+    /// What it costs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tradeoffs: Vec<String>,
+    /// Code before and after.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code_examples: Vec<CodeExample>,
+}
+
+/// Builds the short answer: patterns in their order while they fit, then code if it still fits.
+pub fn agent(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
+    let mut answer = Answer { pattern_count: hits.len(), ..Answer::default() };
+    if hits.is_empty() {
+        return answer;
+    }
+
+    let mut included: Vec<&Pattern> = hits.iter().take(room.patterns_max).map(|hit| hit.pattern).collect();
+    answer.patterns = included.iter().map(|pattern| summary(pattern)).collect();
+    while !fits(&mut answer, room.tokens_max) && answer.patterns.len() > 1 {
+        answer.patterns.pop();
+        answer.token_limit_reached = true;
+    }
+    if !fits(&mut answer, room.tokens_max) {
+        answer.token_limit_reached = true;
+        shorten(&mut answer, room.tokens_max);
+    }
+    included.truncate(answer.patterns.len());
+
+    let examples = included.iter().map(|pattern| examples(pattern, room)).find(|list| !list.is_empty());
+    for example in examples.unwrap_or_default() {
+        answer.code_pattern = Some(CodePattern {
+            language: example.language.clone(),
+            framework: example.framework.clone(),
+            secure_template: example.secure_code.clone(),
+        });
+        if fits(&mut answer, room.tokens_max) {
+            return answer;
+        }
+        answer.code_pattern = None;
+    }
+    fits(&mut answer, room.tokens_max);
+    answer
+}
+
+/// Builds the long answer.
+pub fn human(hits: &[Hit<'_>], patterns_max: usize) -> Answer {
+    let verbose_patterns: Vec<Detail> =
+        hits.iter().take(patterns_max).map(|hit| detail(hit.pattern)).collect();
+    Answer {
+        pattern_count: hits.len(),
+        patterns_included: verbose_patterns.len(),
+        verbose_patterns,
+        ..Answer::default()
+    }
+}
+
+/// Counts an answer, writes the count into it, and tells whether it is within the budget.
+fn fits(answer: &mut Answer, tokens_max: Option<usize>) -> bool {
+    answer.patterns_included = answer.patterns.len();
+    let Some(tokens_max) = tokens_max else {
+        return true;
+    };
+    // The count is part of what is counted. Up to 999 any number is one token, so the second round agrees with
+    // the first; the third is for larger budgets.
+    let mut n_tokens = answer.token_count.unwrap_or(AGENT_TOKENS_MAX);
+    for _ in 0..3 {
+        answer.token_count = Some(n_tokens);
+        let found = tokens::count(&serde_json::to_string(answer).expect("an answer is plain data"));
+        if found == n_tokens {
+            break;
+        }
+        n_tokens = found;
+    }
+    answer.token_count = Some(n_tokens);
+    n_tokens <= tokens_max
+}
+
+/// Cuts the sentences of the only pattern until the answer fits; drops it if even that is not enough.
+fn shorten(answer: &mut Answer, tokens_max: Option<usize>) {
+    let whole = answer.patterns[0].clone();
+    let longest = [&whole.threat, &whole.check, &whole.fix].map(|text| text.graphemes(true).count());
+    let (mut fitting, mut too_long) = (None, longest.into_iter().max().unwrap_or_default());
+    let mut length = too_long / 2;
+    while length < too_long {
+        answer.patterns[0] = cut(&whole, length);
+        if fits(answer, tokens_max) {
+            fitting = Some(length);
+        } else {
+            too_long = length;
+        }
+        let low = fitting.map_or(0, |length| length + 1);
+        length = low + too_long.saturating_sub(low) / 2;
+    }
+    match fitting {
+        Some(length) => answer.patterns[0] = cut(&whole, length),
+        None => answer.patterns.clear(),
+    }
+    fits(answer, tokens_max);
+}
+
+fn cut(whole: &Summary, n_graphemes_max: usize) -> Summary {
+    let cut = |text: &str| match text.grapheme_indices(true).nth(n_graphemes_max) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    };
+    Summary {
+        threat: cut(&whole.threat),
+        check: cut(&whole.check),
+        fix: cut(&whole.fix),
+        id: whole.id.clone(),
+        severity: whole.severity.clone(),
+    }
+}
+
+/// Lists the secure code of a pattern in the language asked for: effective mitigations and the framework asked for first.
+fn examples<'a>(pattern: &'a Pattern, room: &Room<'_>) -> Vec<&'a CodeExample> {
+    let language = room.language.unwrap_or(&pattern.language);
+    let framework = room.framework.filter(|framework| !framework.eq_ignore_ascii_case("any"));
+    let mut examples: Vec<(bool, bool, &CodeExample)> = Vec::new();
+    for mitigation in pattern.mitigations.iter() {
+        for example in &mitigation.code_examples {
+            let any_language = language.is_empty() || language.eq_ignore_ascii_case("any");
+            if example.secure_code.is_empty()
+                || !(any_language || example.language.eq_ignore_ascii_case(language))
+            {
+                continue;
+            }
+            let effective = mitigation.effectiveness.to_lowercase().ends_with("high");
+            let in_framework = framework
+                .is_none_or(|framework| example.framework.to_lowercase().contains(&framework.to_lowercase()));
+            examples.push((!in_framework, !effective, example));
+        }
+    }
+    examples.sort_by_key(|(other_framework, less_effective, _)| (*other_framework, *less_effective));
+    examples.into_iter().map(|(_, _, example)| example).collect()
+}
+
+fn summary(pattern: &Pattern) -> Summary {
+    Summary {
+        id: pattern.id.clone(),
+        severity: pattern.severity.clone(),
+        threat: pattern.agent_summary.threat.clone(),
+        check: pattern.agent_summary.check.clone(),
+        fix: pattern.agent_summary.fix.clone(),
+    }
+}
+
+fn detail(pattern: &Pattern) -> Detail {
+    let references = &pattern.provenance.public_references;
+    Detail {
+        id: pattern.id.clone(),
+        name: pattern.name.clone(),
+        severity: pattern.severity.clone(),
+        likelihood: pattern.likelihood.clone(),
+        threat: pattern.agent_summary.threat.clone(),
+        check: pattern.agent_summary.check.clone(),
+        fix: pattern.agent_summary.fix.clone(),
+        description: pattern.description.clone(),
+        attack_scenario: pattern.attack_scenario.as_ref().map(|scenario| Scenario {
+            narrative: scenario.narrative.clone(),
+            preconditions: scenario.preconditions.clone(),
+            steps: scenario.attack_steps.clone(),
+            impact: scenario.impact.clone(),
+        }),
+        mitigations: pattern.mitigations.iter().map(measure).collect(),
+        related_patterns: pattern.related_patterns.iter().map(|related| related.id.clone()).collect(),
+        cwe_references: present(references.iter().map(|reference| &reference.cwe)),
+        owasp_references: present(references.iter().map(|reference| &reference.owasp)),
+    }
+}
+
+fn measure(mitigation: &Mitigation) -> Measure {
+    Measure {
+        id: mitigation.id.clone(),
+        name: mitigation.name.clone(),
+        description: mitigation.description.clone(),
+        effectiveness: mitigation.effectiveness.clone(),
+        implementation_effort: mitigation.implementation_effort.clone(),
+        tradeoffs: mitigation.tradeoffs.clone(),
+        code_examples: mitigation.code_examples.clone(),
+    }
+}
+
+fn present<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    texts.filter(|text| !text.is_empty()).cloned().collect()
+}

@@ -1,0 +1,26 @@
+//! Threat patterns: load them, find those that fit what somebody is about to build, and say so briefly.
+//!
+//! Nothing here touches files, the environment or the terminal: the caller hands in `(name, text)` pairs
+//! and prints what comes back.
+
+pub mod answer;
+pub mod library;
+pub mod load;
+pub mod pattern;
+pub mod render;
+pub mod search;
+pub mod tokens;
+pub mod validate;
+
+mod path;
+mod phrase;
+mod rank;
+mod text;
+mod thesaurus;
+
+pub use answer::Answer;
+pub use library::Library;
+pub use load::Problem;
+pub use pattern::Pattern;
+pub use rank::Field;
+pub use search::{Hit, Query};

@@ -1,0 +1,211 @@
+//! A set of patterns: loaded once, then asked.
+
+use std::fmt;
+
+use crate::load::{self, Problem};
+use crate::pattern::Pattern;
+use crate::search::{Hit, Index, Query};
+
+/// The packs that are used when nobody asks for others.
+pub const PACKS_DEFAULT: &[&str] = &["authorization"];
+/// How many ids are suggested in place of an unknown one.
+const SUGGESTIONS_MAX: usize = 3;
+
+/// The patterns that come with the program: `(pack/file, text)` in path order.
+static BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/patterns.rs"));
+
+/// A set of patterns in the order of their ids.
+#[derive(Debug)]
+pub struct Library {
+    patterns: Vec<Pattern>,
+    index: Index,
+}
+
+impl Library {
+    /// Loads `(name, text)` pairs in the order of their names. What cannot be used becomes a problem; the rest loads.
+    pub fn load<N, T>(sources: impl IntoIterator<Item = (N, T)>) -> (Library, Vec<Problem>)
+    where
+        N: Into<String>,
+        T: AsRef<str>,
+    {
+        let mut sources: Vec<(String, T)> =
+            sources.into_iter().map(|(name, text)| (name.into(), text)).collect();
+        sources.sort_by(|(first, _), (second, _)| first.cmp(second));
+
+        let mut loaded: Vec<(String, Pattern)> = Vec::new();
+        let mut problems = Vec::new();
+        for (file, text) in sources {
+            match load::parse(&file, text.as_ref()) {
+                Ok(pattern) => match loaded.iter().find(|(_, other)| same_id(&other.id, &pattern.id)) {
+                    Some((first, _)) => problems.push(duplicate(file, &pattern.id, first)),
+                    None => loaded.push((file, pattern)),
+                },
+                Err(problem) => problems.push(problem),
+            }
+        }
+
+        let mut patterns: Vec<Pattern> = loaded.into_iter().map(|(_, pattern)| pattern).collect();
+        patterns.sort_by(|first, second| first.id.cmp(&second.id));
+        let index = Index::new(&patterns);
+        (Library { patterns, index }, problems)
+    }
+
+    /// Loads packs that come with the program; `all` stands for every one of them.
+    pub fn builtin(packs: &[&str]) -> Result<Library, UnknownPack> {
+        let known = self::packs();
+        if let Some(unknown) = packs.iter().find(|pack| **pack != "all" && !known.contains(pack)) {
+            return Err(UnknownPack { name: (*unknown).to_owned(), known });
+        }
+        let wanted = |name: &str| packs.iter().any(|pack| *pack == "all" || *pack == pack_of(name));
+        let (library, problems) = Library::load(BUILTIN.iter().filter(|(name, _)| wanted(name)).copied());
+        debug_assert!(problems.is_empty(), "{problems:?}");
+        Ok(library)
+    }
+
+    /// Lists all patterns in the order of their ids.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// Finds a pattern by its id, in upper or lower case.
+    pub fn get(&self, id: &str) -> Result<&Pattern, UnknownPattern> {
+        let found = self.patterns.iter().find(|pattern| same_id(&pattern.id, id.trim()));
+        found.ok_or_else(|| UnknownPattern { id: id.to_owned(), nearest: self.nearest(id) })
+    }
+
+    /// Ranks the patterns that fit a context; see [`crate::search`].
+    pub fn search(&self, query: &Query<'_>) -> Vec<Hit<'_>> {
+        self.index.search(&self.patterns, query)
+    }
+
+    /// Lists the languages that a query may ask for, sorted.
+    pub fn languages(&self) -> Vec<String> {
+        let mut languages: Vec<String> = Vec::new();
+        for pattern in &self.patterns {
+            let language = pattern.language.to_lowercase();
+            if language.is_empty() || language == "any" {
+                let examples = pattern.mitigations.iter().flat_map(|mitigation| &mitigation.code_examples);
+                languages.extend(examples.map(|example| example.language.to_lowercase()));
+            } else {
+                languages.push(language);
+            }
+        }
+        languages.retain(|language| !language.is_empty() && language != "any");
+        languages.sort();
+        languages.dedup();
+        languages
+    }
+
+    /// Lists the frameworks that a query may ask for, sorted, and `any` last.
+    pub fn frameworks(&self) -> Vec<String> {
+        let mut frameworks: Vec<String> =
+            self.patterns.iter().map(|pattern| pattern.framework.to_lowercase()).collect();
+        frameworks.retain(|framework| !framework.is_empty() && framework != "any");
+        frameworks.sort();
+        frameworks.dedup();
+        frameworks.push("any".to_owned());
+        frameworks
+    }
+
+    /// Lists the ids most like the one given, best first.
+    pub fn nearest(&self, id: &str) -> Vec<String> {
+        let ids = self.patterns.iter().map(|pattern| pattern.id.as_str());
+        nearest(id, ids, SUGGESTIONS_MAX)
+    }
+}
+
+/// Lists the packs that come with the program.
+pub fn packs() -> Vec<&'static str> {
+    let mut packs: Vec<&str> = BUILTIN.iter().map(|(name, _)| pack_of(name)).collect();
+    packs.dedup();
+    packs
+}
+
+/// No pattern has this id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPattern {
+    /// What was asked for.
+    pub id: String,
+    /// Ids like it, best first.
+    pub nearest: Vec<String>,
+}
+
+impl fmt::Display for UnknownPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pattern not found: {}", self.id)?;
+        match self.nearest.as_slice() {
+            [] => Ok(()),
+            nearest => write!(f, "; did you mean {}?", nearest.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for UnknownPattern {}
+
+/// No pack has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPack {
+    /// What was asked for.
+    pub name: String,
+    /// What there is.
+    pub known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownPack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "packs: expected all or some of {}, found {:?}", self.known.join(", "), self.name)
+    }
+}
+
+impl std::error::Error for UnknownPack {}
+
+/// Lists the candidates within a small edit distance of a text, nearest first.
+pub(crate) fn nearest<'a>(
+    text: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    n_max: usize,
+) -> Vec<String> {
+    let wanted = text.trim().to_lowercase();
+    // A far-off name is no help, and a huge one is not worth the work.
+    if wanted.chars().count() > 64 {
+        return Vec::new();
+    }
+    let distance_max = (wanted.chars().count() / 3).max(1);
+    let mut scored: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= distance_max)
+        .collect();
+    scored.sort();
+    scored.truncate(n_max);
+    scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+/// Levenshtein's distance in characters.
+fn distance(first: &str, second: &str) -> usize {
+    let second: Vec<char> = second.chars().collect();
+    let mut row: Vec<usize> = (0..=second.len()).collect();
+    for (i, a) in first.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in second.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[second.len()]
+}
+
+fn duplicate(file: String, id: &str, first: &str) -> Problem {
+    let message = format!("threat_pattern.id: {id} is already taken by {first}, which is kept");
+    Problem { file, line: None, column: None, message }
+}
+
+fn same_id(first: &str, second: &str) -> bool {
+    first.eq_ignore_ascii_case(second)
+}
+
+fn pack_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}

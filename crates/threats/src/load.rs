@@ -1,0 +1,109 @@
+//! Turns the text of one pattern file into a [`Pattern`], or into a [`Problem`] that says where and why not.
+//!
+//! Files come from anybody, so size, nesting and aliases are bounded before they cost anything.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::pattern::Pattern;
+
+/// The largest file that is looked at. The longest known pattern has 30 kB.
+pub const FILE_SIZE_MAX_BYTES: usize = 1 << 20;
+const DEPTH_MAX: usize = 32;
+const NODES_MAX: usize = 20_000;
+const ALIASES_MAX: usize = 1_000;
+const REPLAYED_EVENTS_MAX: usize = 20_000;
+
+/// Reads one file: a mapping with the key `threat_pattern`.
+pub fn parse(file: &str, text: &str) -> Result<Pattern, Problem> {
+    let problem = |line, column, message: String| Problem { file: file.to_owned(), line, column, message };
+
+    if text.len() > FILE_SIZE_MAX_BYTES {
+        let message = format!("expected at most {FILE_SIZE_MAX_BYTES} bytes, found {}", text.len());
+        return Err(problem(None, None, message));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(problem(None, None, "expected the key `threat_pattern`, found an empty file".into()));
+    }
+    // A NUL ends the document for the YAML scanner: what follows would be lost without a word.
+    if let Some(offset) = text.find('\0') {
+        let (line, column) = position(text, offset);
+        return Err(problem(Some(line), Some(column), "expected text, found a NUL character".into()));
+    }
+
+    let document: Document = serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
+        let location = error.location();
+        problem(location.map(|at| at.line()), location.map(|at| at.column()), cause(&error))
+    })?;
+    let Some(pattern) = document.threat_pattern else {
+        return Err(problem(Some(1), Some(1), "expected the key `threat_pattern`, found none".into()));
+    };
+    if pattern.id.trim().is_empty() {
+        return Err(problem(None, None, "threat_pattern.id: expected an id, found none".into()));
+    }
+    Ok(pattern)
+}
+
+/// Why a file, or a part of it, could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The name under which the file was handed in.
+    pub file: String,
+    /// The line, from 1, where it is known.
+    pub line: Option<u64>,
+    /// The column, from 1, where it is known.
+    pub column: Option<u64>,
+    /// The cause.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        for number in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{number}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    threat_pattern: Option<Pattern>,
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: DEPTH_MAX,
+            max_nodes: NODES_MAX,
+            max_aliases: ALIASES_MAX,
+            max_anchors: ALIASES_MAX,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: REPLAYED_EVENTS_MAX,
+        },
+        with_snippet: false,
+    }
+}
+
+/// The parser's message without the position, which a problem carries by itself.
+fn cause(error: &serde_saphyr::Error) -> String {
+    let message = error.to_string();
+    let message = message.lines().next().unwrap_or_default();
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    message[..end].trim_end_matches(',').to_owned()
+}
+
+fn position(text: &str, offset: usize) -> (u64, u64) {
+    let before = &text[..offset];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line as u64, column as u64)
+}

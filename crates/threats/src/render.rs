@@ -1,0 +1,301 @@
+//! Text for people. A plain theme gives what the original prints, byte for byte; a coloured one is for terminals.
+
+use std::fmt::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::answer::{Answer, CodePattern, Detail};
+use crate::pattern::Pattern;
+use crate::search::Hit;
+use crate::validate::{Finding, Severity};
+
+/// How things look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Theme {
+    heading: Style,
+    id: Style,
+    faint: Style,
+    good: Style,
+    bad: Style,
+    warning: Style,
+    coloured: bool,
+}
+
+impl Theme {
+    /// No colour: for pipes and files.
+    pub const fn plain() -> Theme {
+        let style = Style::new();
+        Theme {
+            heading: style,
+            id: style,
+            faint: style,
+            good: style,
+            bad: style,
+            warning: style,
+            coloured: false,
+        }
+    }
+
+    /// Colour: for a terminal.
+    pub const fn coloured() -> Theme {
+        let style = Style::new();
+        Theme {
+            heading: style.bold(),
+            id: AnsiColor::Cyan.on_default(),
+            faint: style.dimmed(),
+            good: AnsiColor::Green.on_default(),
+            bad: AnsiColor::Red.on_default().bold(),
+            warning: AnsiColor::Yellow.on_default(),
+            coloured: true,
+        }
+    }
+
+    fn severity(&self, severity: &str) -> Style {
+        match severity.to_lowercase().as_str() {
+            _ if !self.coloured => Style::new(),
+            "critical" => self.bad,
+            "high" => AnsiColor::Red.on_default(),
+            "medium" => self.warning,
+            _ => self.faint,
+        }
+    }
+}
+
+/// What else is shown besides what the original shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The code of the first mitigation.
+    pub code: bool,
+}
+
+/// Lists patterns, one a line.
+pub fn list(patterns: &[Pattern], theme: &Theme) -> String {
+    if patterns.is_empty() {
+        return "No patterns found\n".to_owned();
+    }
+    let mut text = format!("Found {} pattern(s):\n\n", patterns.len());
+    for pattern in patterns {
+        let label = format!("[{}/{}]", pattern.severity, pattern.tier);
+        let id = paint(theme.id, &pattern.id);
+        let label = paint(theme.severity(&pattern.severity), format!("{label:<20}"));
+        put(&mut text, format_args!("{id}  {label}  {}", pattern.name));
+    }
+    text
+}
+
+/// Lists patterns, a paragraph each.
+pub fn list_verbose(patterns: &[Pattern], theme: &Theme) -> String {
+    if patterns.is_empty() {
+        return "No patterns found\n".to_owned();
+    }
+    let mut text = format!("Found {} pattern(s):\n\n", patterns.len());
+    for pattern in patterns {
+        put(&mut text, format_args!("[{}] {}", pattern.tier, paint(theme.id, &pattern.id)));
+        put(&mut text, format_args!("  Name:     {}", paint(theme.heading, &pattern.name)));
+        put(&mut text, format_args!("  Category: {} > {}", pattern.category, pattern.subcategory));
+        let severity = paint(theme.severity(&pattern.severity), &pattern.severity);
+        put(&mut text, format_args!("  Severity: {severity} | Likelihood: {}", pattern.likelihood));
+        put(&mut text, format_args!("  Language: {} | Framework: {}\n", pattern.language, pattern.framework));
+    }
+    text
+}
+
+/// Shows one pattern.
+pub fn pattern(pattern: &Pattern, extras: Extras, theme: &Theme) -> String {
+    let mut text = String::new();
+    put(&mut text, format_args!("{}: {}", paint(theme.id, &pattern.id), paint(theme.heading, &pattern.name)));
+    let severity = paint(theme.severity(&pattern.severity), &pattern.severity);
+    put(
+        &mut text,
+        format_args!("Tier: {} | Severity: {severity} | Likelihood: {}", pattern.tier, pattern.likelihood),
+    );
+    put(&mut text, format_args!("Category: {} > {}", pattern.category, pattern.subcategory));
+    put(&mut text, format_args!("Language: {} | Framework: {}", pattern.language, pattern.framework));
+    put(&mut text, format_args!("{}\n", paint(theme.faint, "=".repeat(60))));
+
+    section(&mut text, "DESCRIPTION", theme);
+    put(&mut text, format_args!("{}\n", pattern.description.trim()));
+    if !pattern.boundary.is_empty() {
+        section(&mut text, "BOUNDARY", theme);
+        put(&mut text, format_args!("{}\n", pattern.boundary.trim()));
+    }
+    section(&mut text, "AGENT SUMMARY", theme);
+    put(&mut text, format_args!("Threat: {}", pattern.agent_summary.threat));
+    put(&mut text, format_args!("Check:  {}", pattern.agent_summary.check));
+    put(&mut text, format_args!("Fix:    {}\n", pattern.agent_summary.fix));
+
+    bullets(&mut text, "LLM BLINDSPOTS", &pattern.differentiation.llm_blindspots, theme);
+    bullets(&mut text, "SIGNALS", &pattern.signals, theme);
+    mitigations(&mut text, pattern, theme);
+    if extras.code {
+        code(&mut text, pattern, theme);
+    }
+    bullets(&mut text, "ACCEPTANCE CRITERIA", &pattern.acceptance_criteria, theme);
+    bullets(&mut text, "GENERALIZES TO", &pattern.generalizes_to, theme);
+    references(&mut text, pattern, theme);
+    text.push('\n');
+    text
+}
+
+/// Shows the answer to a query. Hits say why each pattern is there, if that is wanted.
+pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String {
+    let mut text = format!("Found {} relevant threat pattern(s)\n", answer.pattern_count);
+    put(&mut text, format_args!("{}\n", paint(theme.faint, "=".repeat(50))));
+    let mut number = 0;
+    for summary in &answer.patterns {
+        number += 1;
+        let severity = paint(theme.severity(&summary.severity), format!("Severity: {}", summary.severity));
+        put(&mut text, format_args!("[{number}] {} ({severity})", paint(theme.id, &summary.id)));
+        sentences(&mut text, [&summary.threat, &summary.check, &summary.fix], theme);
+        reasons(&mut text, &summary.id, why, theme);
+    }
+    for detail in &answer.verbose_patterns {
+        number += 1;
+        verbose(&mut text, number, detail, theme);
+        reasons(&mut text, &detail.id, why, theme);
+    }
+    if let Some(code) = &answer.code_pattern {
+        template(&mut text, code, theme);
+    }
+    text.push('\n');
+    text
+}
+
+/// Shows what checking found. Patterns without findings appear when it is verbose.
+pub fn validation(checked: &[(&Pattern, Vec<Finding>)], verbose: bool, theme: &Theme) -> String {
+    if checked.is_empty() {
+        return "No patterns found to validate\n".to_owned();
+    }
+    let mut text = String::new();
+    let (mut n_errors, mut n_warnings) = (0, 0);
+    for (pattern, findings) in checked {
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        n_errors += errors;
+        n_warnings += findings.len() - errors;
+        if findings.is_empty() && !verbose {
+            continue;
+        }
+        let mark = if errors > 0 { paint(theme.bad, "✗") } else { paint(theme.good, "✓") };
+        put(&mut text, format_args!("{mark} {}", pattern.id));
+        for finding in findings {
+            let label = match finding.severity {
+                Severity::Error => paint(theme.bad, "ERROR: "),
+                Severity::Warning => paint(theme.warning, "WARN:  "),
+            };
+            put(&mut text, format_args!("  {label}{} - {}", finding.field, finding.message));
+        }
+        if !findings.is_empty() {
+            text.push('\n');
+        }
+    }
+    let n = checked.len();
+    put(&mut text, format_args!("\nValidated {n} pattern(s): {n_errors} error(s), {n_warnings} warning(s)"));
+    text
+}
+
+fn mitigations(text: &mut String, pattern: &Pattern, theme: &Theme) {
+    if pattern.mitigations.is_empty() {
+        return;
+    }
+    section(text, "MITIGATIONS", theme);
+    for mitigation in pattern.mitigations.iter() {
+        let name = if mitigation.name.is_empty() { &mitigation.id } else { &mitigation.name };
+        put(text, format_args!("[{}] {}", paint(theme.id, &mitigation.id), paint(theme.heading, name)));
+        let (effectiveness, effort) = (&mitigation.effectiveness, &mitigation.implementation_effort);
+        put(text, format_args!("    Effectiveness: {effectiveness} | Effort: {effort}"));
+        put(text, format_args!("    {}\n", mitigation.description.split('\n').next().unwrap_or_default()));
+    }
+}
+
+fn code(text: &mut String, pattern: &Pattern, theme: &Theme) {
+    let examples = pattern.mitigations.first().map(|mitigation| &mitigation.code_examples);
+    let Some(example) = examples.and_then(|examples| examples.first()) else {
+        return;
+    };
+    for (title, code) in
+        [("VULNERABLE CODE", &example.vulnerable_code), ("SECURE CODE", &example.secure_code)]
+    {
+        if !code.is_empty() {
+            section(text, title, theme);
+            put(text, format_args!("{}\n", code.trim_end()));
+        }
+    }
+}
+
+fn references(text: &mut String, pattern: &Pattern, theme: &Theme) {
+    let references = &pattern.provenance.public_references;
+    if references.is_empty() {
+        return;
+    }
+    section(text, "REFERENCES", theme);
+    for reference in references {
+        let id = if reference.cwe.is_empty() { &reference.owasp } else { &reference.cwe };
+        if !id.is_empty() {
+            put(text, format_args!("• {id}: {}", reference.name));
+        }
+        if !reference.url.is_empty() {
+            put(text, format_args!("  {}", paint(theme.faint, &reference.url)));
+        }
+    }
+}
+
+fn verbose(text: &mut String, number: usize, detail: &Detail, theme: &Theme) {
+    let severity = paint(theme.severity(&detail.severity), format!("Severity: {}", detail.severity));
+    let (id, name) = (paint(theme.id, &detail.id), paint(theme.heading, &detail.name));
+    put(text, format_args!("[{number}] {id}: {name} ({severity})"));
+    sentences(text, [&detail.threat, &detail.check, &detail.fix], theme);
+    put(text, format_args!("{}\n", detail.description.trim()));
+    for measure in &detail.mitigations {
+        let name = if measure.name.is_empty() { &measure.description } else { &measure.name };
+        let name = name.lines().next().unwrap_or_default();
+        put(text, format_args!("• [{}] {name} (effectiveness {})", measure.id, measure.effectiveness));
+    }
+    text.push('\n');
+}
+
+fn sentences(text: &mut String, [threat, check, fix]: [&String; 3], theme: &Theme) {
+    put(text, format_args!("{}", paint(theme.faint, "-".repeat(40))));
+    for (label, sentence) in [("THREAT: ", threat), ("CHECK:  ", check), ("FIX:    ", fix)] {
+        put(text, format_args!("{}{sentence}\n", paint(theme.heading, label)));
+    }
+}
+
+fn reasons(text: &mut String, id: &str, why: Option<&[Hit<'_>]>, theme: &Theme) {
+    let hit = why.and_then(|hits| hits.iter().find(|hit| hit.pattern.id == id));
+    if let Some(hit) = hit.filter(|hit| !hit.reasons.is_empty()) {
+        let reasons: Vec<String> = hit.reasons.iter().map(ToString::to_string).collect();
+        put(text, format_args!("{}{}\n", paint(theme.heading, "WHY:    "), reasons.join("; ")));
+    }
+}
+
+fn template(text: &mut String, code: &CodePattern, theme: &Theme) {
+    put(text, format_args!("{}", paint(theme.faint, "=".repeat(50))));
+    put(text, format_args!("{}", paint(theme.heading, "SECURE CODE TEMPLATE")));
+    put(text, format_args!("Language: {} | Framework: {}", code.language, code.framework));
+    put(text, format_args!("{}", paint(theme.faint, "-".repeat(40))));
+    put(text, format_args!("{}", code.secure_template));
+}
+
+fn bullets(text: &mut String, title: &str, items: &[String], theme: &Theme) {
+    if items.is_empty() {
+        return;
+    }
+    section(text, title, theme);
+    for item in items {
+        put(text, format_args!("• {}", item.trim_end()));
+    }
+    text.push('\n');
+}
+
+fn section(text: &mut String, title: &str, theme: &Theme) {
+    put(text, format_args!("{}", paint(theme.heading, title)));
+    put(text, format_args!("{}", paint(theme.faint, "-".repeat(40))));
+}
+
+fn put(text: &mut String, line: fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("writing to a string");
+}
+
+fn paint<T: fmt::Display>(style: Style, text: T) -> String {
+    format!("{}{text}{}", style.render(), style.render_reset())
+}
