@@ -27,6 +27,7 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
     let ticket = call.ticket;
     let revision = ticket.revision;
     let context = Context {
+        id: &ticket.id,
         revision,
         request_id: ticket.request_id(),
         progress: Progress {
@@ -140,7 +141,9 @@ fn call_tool(
         Ok(None) => return Err(unknown_tool(server, context, name)),
         Err(failure) => return Err(context.error(&failure)),
     };
-    Ok(server.check_arguments(&tool, &arguments).and_then(|()| server.call_tool(context, &tool, arguments)))
+    Ok(server
+        .check_arguments(context, &tool, &arguments)
+        .and_then(|()| server.call_tool(context, &tool, arguments)))
 }
 
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {

@@ -15,6 +15,7 @@ use crate::{
     failure::{Failure, Kind},
     id::Id,
     listed::{Prompt, Resource},
+    notification::Change,
     page::Page,
     request::{Completion, CompletionReference, Request},
     revision::Revision,
@@ -49,7 +50,7 @@ pub trait Server: Send + Sync {
     }
 
     /// Checks arguments before the tool runs. A server overrides this only to speak in its own words.
-    fn check_arguments(&self, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+    fn check_arguments(&self, _context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         let errors = tool.input_schema.check(arguments);
         if errors.is_empty() { Ok(()) } else { Err(Failure::invalid_arguments(&tool.name, errors)) }
     }
@@ -109,6 +110,9 @@ pub trait Server: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Hands over what to call when something changed. A transport does this once, at the start.
+    fn watch(&self, _changed: Box<dyn Fn(Change) + Send + Sync>) {}
+
     /// Tells whether a request is answered so fast that handing it to another thread would cost more.
     fn is_quick(&self, request: &Request) -> bool {
         !matches!(request, Request::CallTool { .. })
@@ -117,6 +121,8 @@ pub trait Server: Send + Sync {
 
 /// What a request brings with it beside its parameters.
 pub struct Context<'a> {
+    /// The request's own id.
+    pub id: &'a Id,
     /// The revision the answer is for.
     pub revision: Revision,
     /// Names this request in the log and in internal errors.

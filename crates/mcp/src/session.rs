@@ -33,6 +33,8 @@ pub enum Step {
     Call(Call),
     /// Answer what is in flight, then end.
     Stop,
+    /// Nothing to do: a request was refused (the answer is a step of its own). For the log.
+    Refused(Option<Id>, Error),
 }
 
 /// How messages travel, as far as the protocol cares.
@@ -128,7 +130,7 @@ impl Session {
         match message::parse(bytes) {
             Ok(Incoming::One(message)) => self.message(message, None, bytes.len(), now, &mut steps),
             Ok(Incoming::Batch(items)) => self.batch(items, bytes.len(), now, &mut steps),
-            Err(rejection) => steps.push(Step::Send(error_bytes(rejection.id.as_ref(), &rejection.error))),
+            Err(rejection) => self.refuse(rejection.id, rejection.error, None, &mut steps),
         }
         steps
     }
@@ -195,17 +197,14 @@ impl Session {
             || self.revision != Revision::V2025_03_26
         {
             let message = "Invalid Request: batches exist only in protocol version 2025-03-26";
-            steps.push(Step::Send(error_bytes(None, &Error::new(INVALID_REQUEST, message))));
-            return;
+            return self.refuse(None, Error::new(INVALID_REQUEST, message), None, steps);
         }
         let number = self.batches.open();
         let n_bytes_each = n_bytes / items.len();
         for item in items {
             match item {
                 Ok(message) => self.message(message, Some(number), n_bytes_each, now, steps),
-                Err(rejection) => {
-                    self.batches.add(number, error_bytes(rejection.id.as_ref(), &rejection.error));
-                }
+                Err(rejection) => self.refuse(rejection.id, rejection.error, Some(number), steps),
             }
         }
         steps.extend(self.batches.close(number).map(Step::Send));
@@ -224,8 +223,7 @@ impl Session {
         };
         let envelope = Envelope { id: &id, batch, n_bytes, now };
         if let Err(error) = self.request(envelope, &message.method, message.params, steps) {
-            let bytes = error_bytes(Some(&id), &error);
-            self.send(batch, bytes, steps);
+            self.refuse(Some(id), error, batch, steps);
         }
     }
 
@@ -314,8 +312,7 @@ impl Session {
             (Some(revision), _) => revision,
             (None, VersionPolicy::Negotiate) => Revision::LATEST_HANDSHAKE,
             (None, VersionPolicy::Strict { terminate }) => {
-                let bytes = error_bytes(Some(envelope.id), &refused_version(&version));
-                steps.push(Step::Send(bytes));
+                self.refuse(Some(envelope.id.clone()), refused_version(&version), None, steps);
                 if terminate {
                     self.state = State::Closing;
                     steps.push(Step::Stop);
@@ -446,6 +443,11 @@ impl Session {
             Some(number) => self.batches.arrived(number, Some(bytes)),
             None => Some(bytes),
         }
+    }
+
+    fn refuse(&mut self, id: Option<Id>, error: Error, batch: Option<BatchNumber>, steps: &mut Vec<Step>) {
+        self.send(batch, error_bytes(id.as_ref(), &error), steps);
+        steps.push(Step::Refused(id, error));
     }
 
     /// Sends an answer that nothing had to be run for.

@@ -1,0 +1,7 @@
+//! Threat knowledge for people and agents: `tmkb query`, `tmkb serve`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    spexus::tmkb::main()
+}

@@ -1,0 +1,17 @@
+//! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
+
+pub mod logging;
+pub mod settings;
+pub mod stdio;
+pub mod tmkb;
+
+use mcp::Profile;
+use settings::Settings;
+
+/// Lets the environment rename a server or change its policy on versions.
+pub fn override_profile(profile: &mut Profile, settings: &mut Settings) {
+    profile.name = settings.value("MCP_SERVER_NAME", profile.name.clone());
+    profile.version = settings.value("MCP_SERVER_VERSION", profile.version.clone());
+    profile.title = settings.optional("MCP_SERVER_TITLE").or(profile.title.take());
+    profile.versions = settings.value("MCP_VERSION_POLICY", profile.versions);
+}

@@ -1,0 +1,141 @@
+//! One logging set-up: `tracing`, to stderr alone, since stdout carries protocol messages.
+//!
+//! A line of text is `[ERROR] [req_id=3] what happened key=value`; with `LOG_FORMAT=json` it is an object.
+
+use std::{fmt, io};
+
+use serde_json::{Map, Value, json};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+    level_filters::LevelFilter,
+};
+use tracing_subscriber::{
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    registry::LookupSpan,
+};
+
+use crate::settings::{FromSetting, Settings};
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Starts logging as `LOG_LEVEL` and `LOG_FORMAT` say.
+pub fn start(settings: &mut Settings) {
+    let level: LevelFilter = settings.value("LOG_LEVEL", LevelFilter::INFO);
+    let format = settings.value("LOG_FORMAT", Format::Text);
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        .event_format(Lines(format))
+        .finish();
+    // A second start in one process, as in tests, keeps the first.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = std::backtrace::Backtrace::force_capture();
+        tracing::error!("{panic}\n{backtrace}");
+    }));
+}
+
+impl FromSetting for LevelFilter {
+    const EXPECTED: &str = "one of off, error, warn, info, debug, trace";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "off" => Some(Self::OFF),
+            "error" => Some(Self::ERROR),
+            "warn" | "warning" => Some(Self::WARN),
+            "info" => Some(Self::INFO),
+            "debug" => Some(Self::DEBUG),
+            "trace" => Some(Self::TRACE),
+            _ => None,
+        }
+    }
+}
+
+impl FromSetting for Format {
+    const EXPECTED: &str = "text or json";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        match text {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+struct Lines(Format);
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let level = event.metadata().level();
+        match self.0 {
+            Format::Text => {
+                write!(writer, "[{level}]")?;
+                if let Some(id) = fields.others.remove("req_id") {
+                    write!(writer, " [req_id={}]", plain(&id))?;
+                }
+                write!(writer, " {}", fields.message)?;
+                for (name, value) in &fields.others {
+                    write!(writer, " {name}={}", plain(value))?;
+                }
+                writeln!(writer)
+            }
+            Format::Json => {
+                let mut line = Map::new();
+                line.insert("level".into(), json!(level.as_str()));
+                line.insert("message".into(), json!(fields.message));
+                line.append(&mut fields.others);
+                writeln!(writer, "{}", Value::Object(line))
+            }
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Map<String, Value>,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.others.insert(field.name().into(), json!(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.others.insert(field.name().into(), json!(value));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => self.message = text,
+            name => {
+                self.others.insert(name.into(), json!(text));
+            }
+        }
+    }
+}

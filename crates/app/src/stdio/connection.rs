@@ -1,0 +1,267 @@
+//! What the threads that serve one client share.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use mcp::{Answer, Call, Profile, Server, Session, Step};
+
+use super::{outbox::Outbox, workers::Workers};
+
+/// How many requests are worked on at once; further ones wait to be read.
+const IN_FLIGHT_MAX: usize = 256;
+
+/// How large those requests may be together.
+const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Why serving ends.
+#[derive(Debug)]
+pub enum Ending {
+    EndOfInput,
+    Shutdown,
+    Signal,
+    ReadFailed(io::Error),
+    WriteFailed(io::Error),
+}
+
+pub struct Connection {
+    server: Arc<dyn Server>,
+    state: Mutex<State>,
+    /// Signalled when somebody waits for what changed; waking a thread costs more than most answers.
+    changed: Condvar,
+    pub outbox: Outbox,
+    workers: Workers,
+}
+
+struct State {
+    session: Session,
+    ending: Option<Ending>,
+    /// The reader waits for input. What it reads after the end was decided is not ours any more.
+    is_reading: bool,
+    has_reader: bool,
+    /// Somebody waits for calls to be answered.
+    is_awaited: bool,
+    /// The watcher sleeps, since there was nothing to watch.
+    is_watcher_asleep: bool,
+}
+
+impl Connection {
+    pub fn new(profile: Profile, server: Arc<dyn Server>) -> Arc<Self> {
+        let label = format!("{:x}", std::process::id());
+        let session = Session::stdio(Arc::new(profile), &label);
+        let state = State {
+            session,
+            ending: None,
+            is_reading: false,
+            has_reader: true,
+            is_awaited: false,
+            is_watcher_asleep: false,
+        };
+        Arc::new(Self {
+            server,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            outbox: Outbox::default(),
+            workers: Workers::default(),
+        })
+    }
+
+    /// Handles one line: answers it, runs it, or hands it to a worker.
+    pub fn handle(self: &Arc<Self>, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        let steps = state.session.handle(line, Instant::now());
+        // Written under the lock: a subscription must be acknowledged before it hears of a change.
+        for step in &steps {
+            match step {
+                Step::Send(message) => self.outbox.push(message),
+                Step::Stop => state.end(Ending::Shutdown),
+                Step::Refused(id, error) => log_refusal(id.as_ref(), error),
+                Step::Call(_) => {}
+            }
+        }
+        drop(state);
+        for step in steps {
+            let Step::Call(call) = step else { continue };
+            if self.server.is_quick(&call.request) {
+                self.run(call);
+            } else {
+                let connection = self.clone();
+                self.workers.submit(move || connection.run(call));
+                if self.lock().is_watcher_asleep {
+                    self.changed.notify_all();
+                }
+            }
+        }
+    }
+
+    pub fn refuse_large_message(&self) {
+        tracing::error!("a message over {} bytes was refused", mcp::MESSAGE_BYTES_MAX);
+        self.outbox.push(&mcp::too_large());
+    }
+
+    /// Runs a call and sends its answer, whatever happens in between.
+    fn run(&self, call: Call) {
+        let ticket = call.ticket.clone();
+        if ticket.is_cancelled() {
+            return;
+        }
+        let method = call.request.method();
+        let started = Instant::now();
+        let send = |message: Vec<u8>| self.outbox.push_if_room(&message);
+        let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*self.server, call, &send)));
+        let answer = answer.unwrap_or_else(|_| {
+            tracing::error!(req_id = %ticket.id, request_id = ticket.request_id(), "{method} panicked");
+            Answer::internal_error(ticket.clone())
+        });
+        match &answer.error {
+            Some(error) => {
+                tracing::error!(req_id = %ticket.id, "{method}: {} ({})", error.message, error.code)
+            }
+            None => tracing::debug!(req_id = %ticket.id, duration = ?started.elapsed(), "{method}"),
+        }
+        let mut state = self.lock();
+        if let Some(message) = state.session.finish(answer) {
+            self.outbox.push(&message);
+        }
+        if state.is_awaited {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Lets the server's changes reach the client from now on.
+    pub fn watch_changes(self: Arc<Self>) {
+        let server = self.server.clone();
+        let connection = Arc::downgrade(&self);
+        server.watch(Box::new(move |change| {
+            let Some(connection) = connection.upgrade() else { return };
+            let state = connection.lock();
+            for message in state.session.notify(&change) {
+                connection.outbox.push(&message);
+            }
+        }));
+    }
+
+    /// Waits until another request may be read; `false` when nobody reads the answers any more.
+    pub fn wait_for_capacity(&self) -> bool {
+        let mut state = self.lock();
+        while state.session.n_in_flight() >= IN_FLIGHT_MAX
+            || state.session.in_flight_bytes() >= IN_FLIGHT_BYTES_MAX
+        {
+            state.is_awaited = true;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.is_awaited = false;
+        }
+        drop(state);
+        self.outbox.wait_for_room()
+    }
+
+    /// Says that the reader waits for input now; `false` if it should not any more.
+    pub fn begin_reading(&self) -> bool {
+        let mut state = self.lock();
+        state.is_reading = state.ending.is_none();
+        if state.is_awaited {
+            self.changed.notify_all();
+        }
+        state.is_reading
+    }
+
+    /// Says that input came; `false` if it came too late.
+    pub fn end_reading(&self) -> bool {
+        let mut state = self.lock();
+        state.is_reading = false;
+        state.ending.is_none()
+    }
+
+    pub fn reader_ended(&self, ending: Ending) {
+        let mut state = self.lock();
+        state.has_reader = false;
+        state.end(ending);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub fn end(&self, ending: Ending) {
+        self.lock().end(ending);
+        self.changed.notify_all();
+    }
+
+    /// Gives up on calls that take too long, until the end is decided. Returns why.
+    pub fn watch(&self, timeout: Duration, interval: Duration) -> Ending {
+        let mut state = self.lock();
+        loop {
+            if let Some(ending) = state.take_ending() {
+                return ending;
+            }
+            state = self.pause(state, timeout, interval);
+        }
+    }
+
+    /// Lets every request that was read be answered and every answer be written; `false` if the
+    /// client does not take them in time.
+    pub fn drain(&self, deadline: Instant, timeout: Duration, interval: Duration) -> bool {
+        let mut state = self.lock();
+        while state.has_unanswered() && Instant::now() < deadline + interval {
+            state.is_awaited = true;
+            state = self.pause(state, timeout, interval);
+        }
+        for message in state.session.close() {
+            self.outbox.push(&message);
+        }
+        drop(state);
+        self.outbox.finish(deadline.max(Instant::now() + interval))
+    }
+
+    fn pause<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        timeout: Duration,
+        interval: Duration,
+    ) -> MutexGuard<'a, State> {
+        if !state.has_unanswered() {
+            state.is_watcher_asleep = true;
+            let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.is_watcher_asleep = false;
+            return state;
+        }
+        let mut state = self.changed.wait_timeout(state, interval).unwrap_or_else(PoisonError::into_inner).0;
+        for message in state.session.expire(Instant::now(), timeout) {
+            tracing::error!("a request took longer than {timeout:?}");
+            self.outbox.push(&message);
+        }
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The first reason counts.
+    fn end(&mut self, ending: Ending) {
+        self.ending.get_or_insert(ending);
+    }
+
+    /// Takes the reason and leaves a mark, so that the reader stops too.
+    fn take_ending(&mut self) -> Option<Ending> {
+        self.ending.is_some().then(|| self.ending.replace(Ending::Signal)).flatten()
+    }
+
+    fn has_unanswered(&self) -> bool {
+        let is_handling = self.has_reader && !self.is_reading;
+        is_handling || self.session.n_in_flight() > 0
+    }
+}
+
+fn log_refusal(id: Option<&mcp::Id>, error: &mcp::Error) {
+    match id {
+        Some(id) => tracing::error!(req_id = %id, "{} ({})", error.message, error.code),
+        None => tracing::error!("{} ({})", error.message, error.code),
+    }
+}

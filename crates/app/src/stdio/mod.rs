@@ -1,0 +1,146 @@
+//! Serves one client over stdin and stdout, one JSON object a line.
+//!
+//! Threads, and no runtime: one reads and runs what is quick, one writes, a few run what takes longer,
+//! and the one that called [`serve`] watches for time-outs and for the end. A client that does not
+//! read is not read from either, so memory stays bounded whatever it does.
+
+mod connection;
+mod lines;
+mod outbox;
+mod workers;
+
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use mcp::{Profile, Server};
+
+use connection::{Connection, Ending};
+use lines::{Line, Lines};
+
+/// What can be set about serving.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long a request may take.
+    pub request_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { request_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// How often calls in flight are looked at for being too late.
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Serves the process's own stdin and stdout until the client leaves or a signal says to stop.
+/// Returns the exit code: 0 when it ended as it should, 1 when reading or writing failed.
+pub fn serve(profile: Profile, server: Arc<dyn Server>, options: Options) -> u8 {
+    let connection = Connection::new(profile, server);
+    let stopping = connection.clone();
+    if let Err(error) = stop_on_signals(move || stopping.end(Ending::Signal)) {
+        tracing::warn!("signals are not handled: {error}");
+    }
+    run(connection, io::stdin(), io::stdout(), options)
+}
+
+/// Serves any pair of pipes.
+pub fn serve_on(
+    profile: Profile,
+    server: Arc<dyn Server>,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> u8 {
+    run(Connection::new(profile, server), input, output, options)
+}
+
+fn run(
+    connection: Arc<Connection>,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> u8 {
+    // The reader is never joined: it may wait for input that does not come while the process ends.
+    let reading = connection.clone();
+    thread::spawn(move || {
+        let ending = read(&reading, input);
+        reading.reader_ended(ending);
+    });
+    let writing = connection.clone();
+    thread::spawn(move || {
+        if let Err(error) = writing.outbox.write_to(output) {
+            writing.end(Ending::WriteFailed(error));
+        }
+    });
+    connection.clone().watch_changes();
+
+    let ending = connection.watch(options.request_timeout, WATCH_INTERVAL);
+    let is_clean = match &ending {
+        Ending::EndOfInput | Ending::Shutdown | Ending::Signal => true,
+        Ending::ReadFailed(error) => {
+            tracing::error!("reading stdin failed: {error}");
+            false
+        }
+        Ending::WriteFailed(error) => {
+            tracing::error!("writing stdout failed: {error}");
+            return 1;
+        }
+    };
+    let deadline = Instant::now() + options.request_timeout;
+    let is_drained = connection.drain(deadline, options.request_timeout, WATCH_INTERVAL);
+    if !is_drained {
+        tracing::error!("the client did not take the last answers");
+    }
+    tracing::debug!("ended: {ending:?}");
+    u8::from(!(is_clean && is_drained))
+}
+
+/// Handles line after line, and says why there are no more.
+fn read(connection: &Arc<Connection>, input: impl Read) -> Ending {
+    let mut lines = Lines::new(input);
+    loop {
+        while let Some(line) = lines.next_read() {
+            if !connection.wait_for_capacity() {
+                return Ending::Signal;
+            }
+            match line {
+                Line::Text(text) => connection.handle(text),
+                Line::TooLong => connection.refuse_large_message(),
+            }
+        }
+        if !connection.begin_reading() {
+            return Ending::Signal;
+        }
+        let more = lines.read_more();
+        if !connection.end_reading() {
+            return Ending::Signal;
+        }
+        match more {
+            Ok(true) => {}
+            Ok(false) => {
+                connection.handle(lines.rest());
+                return Ending::EndOfInput;
+            }
+            Err(error) => return Ending::ReadFailed(error),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn stop_on_signals(stop: impl Fn() + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    thread::spawn(move || signals.forever().for_each(|_| stop()));
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn stop_on_signals(_stop: impl Fn() + Send + 'static) -> io::Result<()> {
+    Ok(())
+}

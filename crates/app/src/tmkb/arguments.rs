@@ -1,0 +1,123 @@
+//! The command line of `tmkb`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Threat Model Knowledge Base: what goes wrong with what you are about to build
+///
+/// Ask before you write the feature: tmkb answers with the authorization threats that fit, what to
+/// check and what to write instead. People ask on the command line, agents over MCP (`tmkb serve`).
+#[derive(Debug, Parser)]
+#[command(name = "tmkb", version, propagate_version = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// A folder of pattern files to use in place of those that come with the program
+    #[arg(short, long, global = true, value_name = "DIR", env = "TMKB_PATTERNS")]
+    pub patterns: Option<PathBuf>,
+
+    /// Built-in packs to use: names, or "all"
+    #[arg(long, global = true, value_name = "NAME", value_delimiter = ',', conflicts_with = "patterns")]
+    pub packs: Vec<String>,
+
+    /// How to print [default: text on a terminal, json in a pipe; list and validate always text]
+    #[arg(short, long, global = true, value_name = "FORMAT")]
+    pub format: Option<Format>,
+
+    /// Print every detail, for people
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tmkb query -c \"background job that resizes uploads\"
+  tmkb query -c \"POST /orgs/<id>/invites\" -l python --framework flask
+  tmkb get TMKB-AUTHZ-004 --code
+  tmkb validate --all -p ./our-patterns
+  tmkb serve                       an MCP server on stdin and stdout
+
+Exit codes: 0 done, 1 not found or findings, 2 wrong usage or configuration.";
+
+impl Arguments {
+    /// The format asked for, or another one where none was.
+    pub fn format_or(&self, default: Format) -> Format {
+        self.format.unwrap_or(if self.verbose { Format::Text } else { default })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For programs
+    Json,
+    /// For people
+    Text,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Find the threats that fit what you are about to build
+    ///
+    /// Without a context every pattern is listed, worst first.
+    #[command(after_help = "\
+Examples:
+  tmkb query -c \"multi-tenant API endpoint\"
+  tmkb query -c \"celery task exporting invoices\" -v
+  tmkb query -c \"bulk delete\" --limit 1 -f json")]
+    Query(QueryArguments),
+    /// List all patterns
+    List,
+    /// Show one pattern
+    #[command(after_help = "Example:\n  tmkb get TMKB-AUTHZ-001 -f text --code")]
+    Get {
+        /// The pattern's id, in upper or lower case
+        id: String,
+        /// Show the code of the first mitigation too (as text)
+        #[arg(long)]
+        code: bool,
+    },
+    /// Check patterns: required fields, known values, references that lead somewhere
+    ///
+    /// Errors make the exit code 1; warnings do not.
+    Validate {
+        /// Only this pattern
+        id: Option<String>,
+        /// All patterns, which is also what happens without an id
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+    },
+    /// Serve the patterns to an AI agent over MCP, on stdin and stdout
+    ///
+    /// Settings come from the environment: LOG_LEVEL (off, error, warn, info, debug, trace), LOG_FORMAT
+    /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
+    /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
+    Serve,
+    /// Print the version
+    Version,
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct QueryArguments {
+    /// What you are implementing: a task, a requirement, a route, an identifier
+    #[arg(short, long, value_name = "TEXT")]
+    pub context: Option<String>,
+    /// Only patterns for this programming language
+    #[arg(short, long, value_name = "LANG")]
+    pub language: Option<String>,
+    /// Only patterns for this framework ("any" for all)
+    #[arg(long, value_name = "NAME")]
+    pub framework: Option<String>,
+    /// Only patterns of this category
+    #[arg(long, value_name = "NAME")]
+    pub category: Option<String>,
+    /// At most this many patterns [default: 3, with -v 10]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}

@@ -1,0 +1,246 @@
+//! The `tmkb` program: asks the threat library on the command line, or serves it over MCP.
+
+mod arguments;
+mod server;
+mod source;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use clap::{CommandFactory, Parser};
+use serde_json::{Value, json};
+use threats::{
+    Library, Query,
+    answer::{self, Answer, Room},
+    render::{self, Extras, Theme},
+    validate::{self, Severity},
+};
+
+use crate::{logging, settings::Settings, stdio};
+use arguments::{Arguments, Command, Format, QueryArguments};
+use source::Source;
+
+pub use server::profile;
+
+/// Exit codes, the same for every command.
+const DONE: u8 = 0;
+const REFUSED: u8 = 1;
+const MISUSED: u8 = 2;
+
+/// Runs the program with the arguments and the environment of this process.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let code = run(&arguments).unwrap_or_else(|failure| {
+        let _ = writeln!(io::stderr(), "tmkb: {}", failure.message);
+        failure.code
+    });
+    ExitCode::from(code)
+}
+
+/// Why the program stops.
+struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    fn misused(message: impl ToString) -> Self {
+        Self { code: MISUSED, message: message.to_string() }
+    }
+
+    fn refused(message: impl ToString) -> Self {
+        Self { code: REFUSED, message: message.to_string() }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    match &arguments.command {
+        Command::Version => print(&format!("tmkb version {}\n", env!("CARGO_PKG_VERSION"))),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Arguments::command(), "tmkb", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+        Command::Serve => serve(arguments),
+        Command::Query(query) => {
+            let library = load(arguments)?;
+            print(&answer_query(&library, query, arguments))
+        }
+        Command::List => {
+            let library = load(arguments)?;
+            print(&list(&library, arguments))
+        }
+        Command::Get { id, code } => {
+            let library = load(arguments)?;
+            let pattern = library.get(id).map_err(Failure::refused)?;
+            match arguments.format_or(for_people()) {
+                Format::Json => print(&pretty(&json!(pattern))),
+                Format::Text => print(&render::pattern(pattern, Extras { code: *code }, &Theme::coloured())),
+            }
+        }
+        Command::Validate { id, .. } => validate(arguments, id.as_deref()),
+    }
+}
+
+fn serve(arguments: &Arguments) -> Result<u8, Failure> {
+    let mut settings = Settings::default();
+    logging::start(&mut settings);
+    let mut profile = profile();
+    crate::override_profile(&mut profile, &mut settings);
+    let options = stdio::Options {
+        request_timeout: settings.value("MCP_REQUEST_TIMEOUT", stdio::Options::default().request_timeout),
+    };
+    settings.check().map_err(Failure::misused)?;
+    let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
+    Ok(stdio::serve(profile, server::ThreatServer::start(source), options))
+}
+
+/// Loads the patterns. Files that cannot be used are named on stderr; the rest is used.
+fn load(arguments: &Arguments) -> Result<Library, Failure> {
+    let (library, problems) = load_with_problems(arguments)?;
+    for problem in problems {
+        let _ = writeln!(io::stderr(), "tmkb: {problem} (the file is left out)");
+    }
+    Ok(library)
+}
+
+fn load_with_problems(arguments: &Arguments) -> Result<(Library, Vec<threats::Problem>), Failure> {
+    Source::from_arguments(arguments).and_then(|source| source.load()).map_err(Failure::misused)
+}
+
+fn answer_query(library: &Library, arguments: &QueryArguments, global: &Arguments) -> String {
+    let query = Query {
+        context: arguments.context.as_deref().unwrap_or_default(),
+        language: arguments.language.as_deref(),
+        framework: arguments.framework.as_deref(),
+        category: arguments.category.as_deref(),
+    };
+    for hint in source::unknown_filters(library, &query) {
+        let _ = writeln!(io::stderr(), "tmkb: {hint}");
+    }
+    let hits = library.search(&query);
+    let limit = arguments.limit.filter(|limit| *limit > 0);
+    let format = global.format_or(if global.verbose { Format::Text } else { for_people() });
+    let answer = if global.verbose {
+        answer::human(&hits, limit.unwrap_or(answer::HUMAN_PATTERNS_MAX))
+    } else {
+        let room = Room {
+            patterns_max: limit.unwrap_or(answer::AGENT_PATTERNS_MAX),
+            // A person has no token budget.
+            tokens_max: (format == Format::Json).then_some(answer::AGENT_TOKENS_MAX),
+            language: query.language,
+            framework: query.framework,
+        };
+        answer::agent(&hits, &room)
+    };
+    match format {
+        Format::Json => pretty(&with_reasons(&answer, &hits, global.verbose)),
+        Format::Text => render::query(&answer, global.verbose.then_some(&hits), &Theme::coloured()),
+    }
+}
+
+/// The answer as JSON; with the reasons of each pattern where details are wanted.
+fn with_reasons(answer: &Answer, hits: &[threats::Hit<'_>], is_verbose: bool) -> Value {
+    let mut value = json!(answer);
+    if is_verbose {
+        value["matched"] = server::reasons(hits, answer.patterns_included);
+    }
+    value
+}
+
+fn list(library: &Library, arguments: &Arguments) -> String {
+    let patterns = library.patterns();
+    match (arguments.format_or(Format::Text), arguments.verbose) {
+        (Format::Json, true) => pretty(&json!(patterns)),
+        (Format::Json, false) => pretty(&patterns.iter().map(listed).collect()),
+        (Format::Text, true) => render::list_verbose(patterns, &Theme::coloured()),
+        (Format::Text, false) => render::list(patterns, &Theme::coloured()),
+    }
+}
+
+fn listed(pattern: &threats::Pattern) -> Value {
+    json!({
+        "id": pattern.id,
+        "name": pattern.name,
+        "tier": pattern.tier,
+        "severity": pattern.severity,
+        "likelihood": pattern.likelihood,
+        "category": pattern.category,
+        "subcategory": pattern.subcategory,
+        "language": pattern.language,
+        "framework": pattern.framework,
+    })
+}
+
+/// Checks one pattern or all of them. A file that cannot be read at all is an error too.
+fn validate(arguments: &Arguments, id: Option<&str>) -> Result<u8, Failure> {
+    let (library, problems) = load_with_problems(arguments)?;
+    let checked = match id {
+        Some(id) => {
+            let pattern = library.get(id).map_err(Failure::refused)?;
+            vec![(pattern, validate::one(pattern, &library))]
+        }
+        None => validate::all(&library),
+    };
+    let findings = checked.iter().flat_map(|(_, findings)| findings);
+    let n_errors = findings.filter(|finding| finding.severity == Severity::Error).count() + problems.len();
+    match arguments.format_or(Format::Text) {
+        Format::Json => print(&pretty(&validation_report(&checked, &problems)))?,
+        Format::Text => {
+            for problem in &problems {
+                print(&format!("✗ {problem}\n"))?;
+            }
+            print(&render::validation(&checked, arguments.verbose, &Theme::coloured()))?
+        }
+    };
+    Ok(if n_errors == 0 { DONE } else { REFUSED })
+}
+
+fn validation_report(
+    checked: &[(&threats::Pattern, Vec<validate::Finding>)],
+    problems: &[threats::Problem],
+) -> Value {
+    let files = problems.iter().map(|problem| {
+        json!({
+            "severity": "error",
+            "file": problem.file,
+            "line": problem.line,
+            "column": problem.column,
+            "message": problem.message,
+        })
+    });
+    let findings = checked.iter().flat_map(|(_, findings)| findings).map(|finding| {
+        let severity = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        json!({
+            "severity": severity,
+            "pattern": finding.pattern,
+            "field": finding.field,
+            "message": finding.message,
+        })
+    });
+    json!({"validated": checked.len(), "findings": files.chain(findings).collect::<Vec<_>>()})
+}
+
+/// On a terminal people read; in a pipe a program does.
+fn for_people() -> Format {
+    if io::stdout().is_terminal() { Format::Text } else { Format::Json }
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Prints to stdout, coloured if it is a terminal. Who closes the pipe early has seen enough.
+fn print(text: &str) -> Result<u8, Failure> {
+    match anstream::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::refused(format!("writing to stdout failed: {error}")))
+        }
+        _ => Ok(DONE),
+    }
+}

@@ -1,0 +1,260 @@
+//! `tmkb serve`: one tool, `tmkb_query`, with the texts that clients know.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::{
+    Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, Page, Profile, Server, Tool,
+    ToolOutput,
+};
+use serde_json::{Map, Value, json};
+use threats::{
+    Hit, Library, Query,
+    answer::{self, Room},
+};
+
+use super::source::Source;
+
+const PARAMETERS: [&str; 4] = ["context", "language", "framework", "verbosity"];
+const VERBOSITIES: [&str; 2] = ["agent", "human"];
+
+/// How the server introduces itself.
+pub fn profile() -> Profile {
+    let mut profile = Profile::new("tmkb", env!("CARGO_PKG_VERSION"));
+    profile.description = Some("Threat Model Knowledge Base - Query authorization security threats".into());
+    profile.capabilities = Capabilities { tools: Some(false), ..Capabilities::default() };
+    // The tool and its patterns are the same for everyone and as long as the process lives.
+    profile.cache = Cache { ttl_ms: 3_600_000, scope: CacheScope::Public };
+    profile
+}
+
+/// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
+pub struct ThreatServer {
+    source: Source,
+    loaded: Mutex<Option<Arc<Loaded>>>,
+}
+
+struct Loaded {
+    library: Library,
+    tool: Arc<Tool>,
+    languages: Vec<String>,
+    frameworks: Vec<String>,
+}
+
+impl ThreatServer {
+    /// Makes the server and begins to load its patterns.
+    pub fn start(source: Source) -> Arc<Self> {
+        let server = Arc::new(Self { source, loaded: Mutex::new(None) });
+        let loading = server.clone();
+        std::thread::spawn(move || drop(loading.loaded()));
+        server
+    }
+
+    /// Returns the patterns. A folder that could not be read is tried again each time, so that the
+    /// server recovers when it is mended.
+    fn loaded(&self) -> Result<Arc<Loaded>, Failure> {
+        let mut slot = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*slot {
+            return Ok(loaded.clone());
+        }
+        let (library, problems) = self.source.load().map_err(|message| {
+            tracing::error!("{message}");
+            Failure::new(Kind::Unavailable, "Query failed: the pattern folder cannot be read")
+        })?;
+        for problem in problems {
+            tracing::error!("{problem} (the file is left out)");
+        }
+        tracing::debug!("{} patterns loaded", library.patterns().len());
+        let loaded = Arc::new(Loaded::new(library));
+        *slot = Some(loaded.clone());
+        Ok(loaded)
+    }
+}
+
+impl Loaded {
+    fn new(library: Library) -> Self {
+        let (languages, frameworks) = (library.languages(), library.frameworks());
+        let tool = Arc::new(tool(&languages, &frameworks));
+        Self { library, tool, languages, frameworks }
+    }
+
+    fn check(&self, arguments: &Map<String, Value>) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        match arguments.get("context") {
+            None => problems.push(Problem::new(
+                "context",
+                "context parameter is required",
+                "Missing context parameter",
+            )),
+            Some(Value::String(text)) if text.trim().is_empty() => {
+                problems.push(Problem::new(
+                    "context",
+                    "context must be non-empty",
+                    "Empty context parameter",
+                ));
+            }
+            Some(Value::String(_)) => {}
+            Some(other) => problems.push(Problem::new(
+                "context",
+                format!("context must be a string, found {}", shown(other)),
+                format!("Invalid context parameter: {}", shown(other)),
+            )),
+        }
+        let verbosities = VERBOSITIES.map(str::to_owned);
+        let choices: [(&str, &str, &[String]); 3] = [
+            ("language", "Supported languages", &self.languages),
+            ("framework", "Supported frameworks", &self.frameworks),
+            ("verbosity", "Supported values", &verbosities),
+        ];
+        for (name, label, supported) in choices {
+            let Some(value) = arguments.get(name) else { continue };
+            if value.as_str().is_none_or(|text| !supported.iter().any(|known| known == text)) {
+                let shown = shown(value);
+                let text = format!("Invalid {name} '{shown}'. {label}: {}", supported.join(", "));
+                let mut problem = Problem::new(name, text, format!("Invalid {name} parameter: {shown}"));
+                problem.allowed = supported.iter().map(|value| json!(value)).collect();
+                problems.push(problem);
+            }
+        }
+        for name in arguments.keys().filter(|name| !PARAMETERS.contains(&name.as_str())) {
+            let shown = shown(&json!(name));
+            let text =
+                format!("Unknown parameter '{shown}'. Supported parameters: {}", PARAMETERS.join(", "));
+            problems.push(Problem::new(name, text, format!("Unknown parameter: {shown}")));
+        }
+        problems
+    }
+}
+
+impl Server for ThreatServer {
+    fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        // A client must learn what the tool is called even while its patterns cannot be read.
+        let tool = self.loaded().map_or_else(
+            |_| Arc::new(tool(&["python".into()], &["flask".into(), "any".into()])),
+            |loaded| loaded.tool.clone(),
+        );
+        mcp::page_of(&[tool], cursor, 1)
+    }
+
+    fn check_arguments(&self, context: &Context<'_>, _tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        let problems =
+            arguments.as_object().map(|arguments| self.loaded().map(|loaded| loaded.check(arguments)));
+        let problems = problems.transpose()?.unwrap_or_default();
+        for problem in &problems {
+            tracing::error!(req_id = %context.id, "{}", problem.log);
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let message = problems.iter().map(|problem| problem.text.as_str()).collect::<Vec<_>>().join("\n");
+        let errors = problems.into_iter().map(Problem::into_field_error).collect();
+        Err(Failure { kind: Kind::InvalidArguments, message, errors })
+    }
+
+    fn call_tool(
+        &self,
+        context: &Context<'_>,
+        _tool: &Tool,
+        arguments: Value,
+    ) -> Result<ToolOutput, Failure> {
+        let loaded = self.loaded()?;
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let query = Query {
+            context: text("context").unwrap_or_default(),
+            language: text("language"),
+            framework: text("framework"),
+            category: None,
+        };
+        let hits = loaded.library.search(&query);
+        let is_human = text("verbosity") == Some("human");
+        let answer = match is_human {
+            true => answer::human(&hits, answer::MCP_PATTERNS_MAX),
+            false => answer::agent(
+                &hits,
+                &Room {
+                    patterns_max: answer::MCP_PATTERNS_MAX,
+                    language: query.language,
+                    framework: query.framework,
+                    ..Room::default()
+                },
+            ),
+        };
+        tracing::info!(
+            req_id = %context.id,
+            "Query executed successfully: {} patterns returned",
+            answer.patterns_included
+        );
+        let mut output = ToolOutput::text(json!(answer).to_string());
+        if is_human && answer.patterns_included > 0 {
+            output.meta.insert("tmkb/matched".into(), reasons(&hits, answer.patterns_included));
+        }
+        Ok(output)
+    }
+}
+
+/// Why each of the first patterns is there, by id.
+pub fn reasons(hits: &[Hit<'_>], n_included: usize) -> Value {
+    let reasons_of = |hit: &Hit<'_>| hit.reasons.iter().map(ToString::to_string).collect::<Vec<_>>();
+    hits.iter().take(n_included).map(|hit| (hit.pattern.id.clone(), json!(reasons_of(hit)))).collect()
+}
+
+/// What is wrong with an argument: what the client is told, and what the log says.
+struct Problem {
+    field: String,
+    text: String,
+    log: String,
+    allowed: Vec<Value>,
+}
+
+impl Problem {
+    fn new(field: &str, text: impl Into<String>, log: impl Into<String>) -> Self {
+        Self { field: field.into(), text: text.into(), log: log.into(), allowed: Vec::new() }
+    }
+
+    fn into_field_error(self) -> FieldError {
+        FieldError { field: self.field, message: self.text, allowed: self.allowed, nearest: None }
+    }
+}
+
+/// A value as it stands in a message: cut where it is long, and on one line.
+fn shown(value: &Value) -> String {
+    const CHARACTERS_MAX: usize = 80;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut shown: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CHARACTERS_MAX).collect();
+    if text.chars().nth(CHARACTERS_MAX).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn tool(languages: &[String], frameworks: &[String]) -> Tool {
+    let is_default = languages == ["python"] && frameworks == ["flask", "any"];
+    let (language, framework) = match is_default {
+        true => ("Programming language (MVP: Python only)", "Framework context (MVP: Flask or any)"),
+        false => ("Programming language", "Framework context"),
+    };
+    Tool::new(
+        "tmkb_query",
+        "Query the Threat Model Knowledge Base for authorization security threats relevant to your implementation. Returns concise, actionable security context optimized for code generation.",
+        json!({
+            "type": "object",
+            "properties": {
+                "context": {
+                    "type": "string",
+                    "description": "What you're implementing (e.g., 'multi-tenant API endpoint', 'background job processing')",
+                    "minLength": 1,
+                },
+                "language": {"type": "string", "enum": languages, "description": language},
+                "framework": {"type": "string", "enum": frameworks, "description": framework},
+                "verbosity": {
+                    "type": "string",
+                    "enum": VERBOSITIES,
+                    "default": "agent",
+                    "description": "Output format: 'agent' for concise, 'human' for detailed",
+                },
+            },
+            "required": ["context"],
+            "additionalProperties": false,
+        }),
+    )
+}

@@ -1,0 +1,165 @@
+//! Where patterns come from: the packs in the program, or a folder.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use threats::{Library, Problem, Query, library::PACKS_DEFAULT, load::FILE_SIZE_MAX_BYTES};
+
+use super::arguments::Arguments;
+
+/// A folder with more files than this is hardly a folder of patterns.
+const FILES_MAX: usize = 10_000;
+
+/// Folders below folders are read to this depth, which also ends circles of links.
+const DEPTH_MAX: usize = 16;
+
+/// Where patterns come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    Packs(Vec<String>),
+    Folder(PathBuf),
+}
+
+impl Source {
+    /// Takes what the command line or the environment says. An unknown pack is an error at once.
+    pub fn from_arguments(arguments: &Arguments) -> Result<Self, String> {
+        if let Some(folder) = arguments.patterns.as_ref().filter(|folder| !folder.as_os_str().is_empty()) {
+            return Ok(Self::Folder(folder.clone()));
+        }
+        let packs = match arguments.packs.as_slice() {
+            [] => PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect(),
+            packs => packs.to_vec(),
+        };
+        let known = threats::library::packs();
+        match packs.iter().find(|pack| *pack != "all" && !known.contains(&pack.as_str())) {
+            Some(unknown) => {
+                Err(format!("--packs: expected all or some of {}, found \"{unknown}\"", known.join(", ")))
+            }
+            None => Ok(Self::Packs(packs)),
+        }
+    }
+
+    /// Loads the patterns. What cannot be used of a folder is a problem each; only a folder that
+    /// cannot be read at all is a failure.
+    pub fn load(&self) -> Result<(Library, Vec<Problem>), String> {
+        match self {
+            Self::Packs(packs) => {
+                let packs: Vec<&str> = packs.iter().map(String::as_str).collect();
+                let library = Library::builtin(&packs).map_err(|error| error.to_string())?;
+                Ok((library, Vec::new()))
+            }
+            Self::Folder(folder) => load_folder(folder),
+        }
+    }
+}
+
+fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
+    let cannot = |error: io::Error| {
+        format!(
+            "patterns (-p, --patterns or TMKB_PATTERNS): cannot read the folder {}: {error}",
+            folder.display()
+        )
+    };
+    if !fs::metadata(folder).map_err(cannot)?.is_dir() {
+        return Err(cannot(io::Error::new(io::ErrorKind::NotADirectory, "not a folder")));
+    }
+    let mut found = Found::default();
+    fs::read_dir(folder).map_err(cannot)?;
+    found.collect(folder, 0);
+    let mut sources = Vec::new();
+    for path in found.files {
+        let name = path.display().to_string();
+        match read_text(&path) {
+            Ok(text) => sources.push((name, text)),
+            Err(message) => found.problems.push(problem(name, message)),
+        }
+    }
+    let (library, problems) = Library::load(sources);
+    found.problems.extend(problems);
+    found.problems.sort_by(|first, second| first.file.cmp(&second.file));
+    Ok((library, found.problems))
+}
+
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    problems: Vec<Problem>,
+}
+
+impl Found {
+    fn collect(&mut self, folder: &Path, depth: usize) {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.problems.push(problem(folder.display().to_string(), error.to_string()));
+            }
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_pattern =
+                path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+            if path.is_dir() {
+                if depth < DEPTH_MAX {
+                    self.collect(&path, depth + 1);
+                }
+            } else if is_pattern {
+                if self.files.len() == FILES_MAX {
+                    let message = format!("more than {FILES_MAX} pattern files; the rest is left out");
+                    return self.problems.push(problem(folder.display().to_string(), message));
+                }
+                self.files.push(path);
+            }
+        }
+    }
+}
+
+/// Reads a file, but not one that could not be a pattern: a device, or gigabytes.
+fn read_text(path: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("not a file".into());
+    }
+    let mut bytes = Vec::new();
+    let limit = FILE_SIZE_MAX_BYTES as u64 + 1;
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() > FILE_SIZE_MAX_BYTES {
+        return Err(format!("expected at most {FILE_SIZE_MAX_BYTES} bytes, found {}", metadata.len()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        format!("expected UTF-8, found another byte at offset {}", error.utf8_error().valid_up_to())
+    })
+}
+
+fn problem(file: String, message: String) -> Problem {
+    Problem { file, line: None, column: None, message }
+}
+
+/// Says which filters can match nothing, so that an empty answer is not taken for safety.
+pub fn unknown_filters(library: &Library, query: &Query<'_>) -> Vec<String> {
+    let mut categories: Vec<String> =
+        library.patterns().iter().map(|pattern| pattern.category.to_lowercase()).collect();
+    categories.sort();
+    categories.dedup();
+    let filters = [
+        ("--language", query.language, library.languages()),
+        ("--framework", query.framework, library.frameworks()),
+        ("--category", query.category, categories),
+    ];
+    let mut hints = Vec::new();
+    for (flag, value, known) in filters {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+        if !known.contains(&value.to_lowercase()) {
+            let nearest = mcp::nearest(value, known.iter().map(String::as_str));
+            let suggestion = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+            hints.push(format!(
+                "{flag}: no pattern is for \"{value}\" (known: {}){suggestion}",
+                known.join(", ")
+            ));
+        }
+    }
+    hints
+}
