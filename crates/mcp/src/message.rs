@@ -51,7 +51,7 @@ pub(crate) enum Incoming {
 /// Reads what one line or one HTTP body holds.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming, Rejection> {
     let text = str::from_utf8(bytes)
-        .map_err(|error| parse_error(format!("invalid UTF-8 after byte {}", error.valid_up_to())))?;
+        .map_err(|error| parse_error(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => Ok(Incoming::One(parse_object(text)?)),
         Some(b'[') => parse_batch(text),

@@ -1,0 +1,132 @@
+//! The command line: what the original program prints for its files, and what ours adds.
+
+use std::{fs, process::Stdio};
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::process::{command, compatibility_data, run};
+
+#[test]
+fn existing_patterns_print_as_the_original_prints_them() {
+    let patterns = compatibility_data().join("patterns");
+    let patterns = patterns.to_str().expect("UTF-8");
+    let golden = |name: &str| {
+        fs::read_to_string(compatibility_data().join("golden").join(name)).expect("a golden file")
+    };
+    for (arguments, file) in [
+        (&["list"][..], "cli_list.txt"),
+        (&["list", "-v"], "cli_list_v.txt"),
+        (&["validate", "--all"], "cli_validate_all.txt"),
+        (&["validate", "--all", "-v"], "cli_validate_all_v.txt"),
+        (&["version"], "cli_version.txt"),
+        (&["query", "-c", "bulk delete", "--limit", "1", "-f", "text"], "cli_query_text.txt"),
+    ] {
+        let (code, stdout, stderr) = run(&[&["-p", patterns], arguments].concat());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
+        let expected = match file {
+            // How many patterns fit is the ranking's to say, and ours may differ.
+            "cli_query_text.txt" => without_first_line(&golden(file)),
+            _ => golden(file),
+        };
+        let found = if file == "cli_query_text.txt" { without_first_line(&stdout) } else { stdout };
+        assert_eq!(found, expected, "{file}");
+    }
+    for number in 1..=12 {
+        let id = format!("TMKB-AUTHZ-{number:03}");
+        let (_, text, _) = run(&["-p", patterns, "get", &id, "-f", "text"]);
+        assert_eq!(text, golden(&format!("get_{id}.txt")));
+        let (_, json, _) = run(&["-p", patterns, "get", &id.to_lowercase()]);
+        assert_eq!(parse(&json), parse(&golden(&format!("get_{id}.json"))), "{id}");
+    }
+}
+
+#[test]
+fn a_query_without_a_context_lists_the_worst() {
+    let patterns = compatibility_data().join("patterns");
+    let (_, stdout, _) = run(&["-p", patterns.to_str().expect("UTF-8"), "query"]);
+    let answer = parse(&stdout);
+    assert_eq!(answer["pattern_count"], 12);
+    let ids: Vec<&Value> =
+        answer["patterns"].as_array().expect("patterns").iter().map(|p| &p["id"]).collect();
+    assert_eq!(ids, ["TMKB-AUTHZ-004", "TMKB-AUTHZ-001", "TMKB-AUTHZ-002"]);
+}
+
+#[test]
+fn our_own_patterns_are_valid() {
+    let (code, stdout, stderr) = run(&["--packs", "all", "validate", "--all"]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    assert!(stdout.ends_with("Validated 24 pattern(s): 0 error(s), 0 warning(s)\n"), "{stdout}");
+}
+
+#[test]
+fn every_format_goes_with_every_command() {
+    let (_, stdout, _) = run(&["list", "-f", "json"]);
+    assert_eq!(parse(&stdout).as_array().map(Vec::len), Some(24));
+    let (_, stdout, _) = run(&["validate", "-f", "json"]);
+    assert_eq!(parse(&stdout), json!({"validated": 24, "findings": []}));
+    let (_, stdout, _) = run(&["query", "-c", "celery task", "-v", "-f", "json"]);
+    let answer = parse(&stdout);
+    assert_eq!(answer["verbose_patterns"][0]["id"], "TMKB-AUTHZ-001");
+    assert!(answer["matched"]["TMKB-AUTHZ-001"][0].is_string(), "{answer}");
+    let (_, stdout, _) = run(&["get", "tmkb-authz-007", "-f", "text", "--code"]);
+    for section in ["BOUNDARY", "SIGNALS", "ACCEPTANCE CRITERIA", "CODE"] {
+        assert!(stdout.contains(section), "{section} is missing in {stdout}");
+    }
+    assert!(!stdout.contains('\u{1b}'), "no colour in a pipe");
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_the_nearest_that_is() {
+    let (code, stdout, stderr) = run(&["get", "TMKB-AUTHZ-0011"]);
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    expect![[r#"
+        tmkb: pattern not found: TMKB-AUTHZ-0011; did you mean TMKB-AUTHZ-001, TMKB-AUTHZ-011, TMKB-AUTHZ-002?
+    "#]]
+    .assert_eq(&stderr);
+    let (code, _, stderr) = run(&["--packs", "authorisation", "list"]);
+    assert_eq!(code, 2);
+    expect![[r#"
+        tmkb: --packs: expected all or some of authorization, found "authorisation"
+    "#]]
+    .assert_eq(&stderr);
+    let (code, stdout, stderr) = run(&["query", "-c", "celery", "-l", "pyton"]);
+    assert_eq!((code, parse(&stdout)), (0, json!({"pattern_count": 0, "patterns_included": 0})));
+    expect![[r#"
+        tmkb: --language: no pattern is for "pyton" (known: python); did you mean python?
+    "#]]
+    .assert_eq(&stderr);
+    let (code, _, stderr) = run(&["quary"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("'query'"), "{stderr}");
+}
+
+#[test]
+fn nothing_fits_what_has_no_boundary() {
+    let (code, stdout, _) = run(&["query", "-c", "center a div with css grid"]);
+    assert_eq!((code, parse(&stdout)), (0, json!({"pattern_count": 0, "patterns_included": 0})));
+}
+
+#[test]
+fn completions_are_printed_for_a_shell() {
+    let (code, stdout, _) = run(&["completions", "bash"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("_tmkb()"), "{stdout}");
+}
+
+#[test]
+fn a_pipe_that_closes_early_is_no_failure() {
+    let mut child = command(&[]).args(["list", "-v"]).stdin(Stdio::null()).spawn().expect("tmkb runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("tmkb ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+fn without_first_line(text: &str) -> String {
+    text.split_once('\n').map_or("", |(_, rest)| rest).to_owned()
+}
+
+#[track_caller]
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}

@@ -1,0 +1,9 @@
+//! The programs as a user meets them: the real binary over real pipes.
+
+mod bad_input;
+mod cli;
+mod load;
+mod process;
+mod seed_004;
+mod stdio;
+mod tidy;

@@ -1,0 +1,290 @@
+//! The transport: signals, shutdown, cancellation, time-outs, panics, progress, changes.
+
+use std::{
+    io::{BufRead, BufReader, PipeWriter, Write},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use mcp::{
+    Capabilities, Change, Context, Failure, Page, Profile, Resource, ResourceCapability, Server, Tool,
+    ToolOutput,
+};
+use serde_json::{Value, json};
+use spexus::stdio::{Options, serve_on};
+
+use crate::process::Serving;
+
+#[test]
+fn shutdown_is_answered_and_ends_the_server() {
+    let mut serving = Serving::ready("2025-11-25");
+    assert_eq!(serving.request(1, "shutdown", json!({}))["result"], json!({}));
+    let (status, lines, _) = serving.wait();
+    assert!(status.success());
+    assert_eq!(lines, Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn sigterm_ends_the_server_after_what_it_has_read() {
+    let mut serving = Serving::ready("2025-11-25");
+    let params = json!({"name": "tmkb_query", "arguments": {"context": "background job"}});
+    serving.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
+    assert_eq!(serving.receive()["id"], 1);
+    let pid = serving.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+    let (status, lines, log) = serving.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert_eq!(lines, Vec::<String>::new());
+}
+
+#[test]
+fn the_spelling_initialized_is_accepted() {
+    let mut serving = Serving::start();
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    serving.request(1, "initialize", params);
+    serving.send(r#"{"jsonrpc":"2.0","method":"initialized"}"#);
+    assert!(serving.request(2, "tools/list", json!({}))["error"].is_null());
+}
+
+#[test]
+fn a_probe_that_closes_at_once_gets_its_answer() {
+    let mut serving = Serving::start();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let answer = serving.request(1, "server/discover", json!({"_meta": meta}));
+    assert_eq!(answer["result"]["supportedVersions"].as_array().map(Vec::len), Some(5));
+    assert!(serving.end().0.success());
+}
+
+#[test]
+fn a_panic_is_an_internal_error_and_the_process_lives_on() {
+    let mut client = Client::start();
+    client.send(call(1, "panic"));
+    let answer = client.receive();
+    assert_eq!(answer["error"]["code"], -32603);
+    assert_eq!(answer["error"]["message"], "Internal error");
+    assert!(answer["error"]["data"]["request_id"].is_string());
+    assert!(!answer.to_string().contains("secret detail"));
+    client.send(call(2, "quick"));
+    assert_eq!(client.receive()["id"], 2);
+}
+
+#[test]
+fn slow_calls_run_side_by_side_and_are_answered_as_they_end() {
+    let mut client = Client::start();
+    let started = Instant::now();
+    for id in 0..4 {
+        client.send(call(id, "slow"));
+    }
+    client.send(call("last", "quick"));
+    assert_eq!(client.receive()["id"], "last");
+    let mut ids: Vec<u64> = (0..4).map(|_| client.receive()["id"].as_u64().expect("our id")).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    assert!(started.elapsed() < Duration::from_millis(4 * 300), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_cancelled_call_stops_and_nothing_is_sent_for_it() {
+    let mut client = Client::start();
+    client.send(call(1, "until_cancelled"));
+    client.wait_for("until_cancelled began");
+    client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    client.wait_for("until_cancelled stopped");
+    client.send(call(2, "quick"));
+    assert_eq!(client.receive()["id"], 2);
+    assert_eq!(client.end(), (0, Vec::new()));
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_answered_and_told_to_stop() {
+    let mut client = Client::start_with(Options { request_timeout: Duration::from_millis(200) });
+    client.send(call(1, "until_cancelled"));
+    let answer = client.receive();
+    assert_eq!(answer["result"]["isError"], true);
+    assert_eq!(answer["result"]["content"][0]["text"], "Request timed out after 200ms");
+    client.wait_for("until_cancelled stopped");
+    assert_eq!(client.end(), (0, Vec::new()));
+}
+
+#[test]
+fn progress_comes_before_the_answer() {
+    let mut client = Client::start();
+    client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "progress", "_meta": {"progressToken": "t"}}}));
+    for step in 1..=3 {
+        let notification = client.receive();
+        assert_eq!(
+            notification["params"],
+            json!({"progressToken": "t", "progress": f64::from(step), "total": 3.0})
+        );
+    }
+    assert_eq!(client.receive()["id"], 1);
+}
+
+#[test]
+fn changes_reach_subscribers_of_both_eras() {
+    let mut client = Client::start();
+    client.send(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "test://a"}}),
+    );
+    assert_eq!(client.receive()["result"], json!({}));
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    client.send(json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen",
+        "params": {"_meta": meta, "notifications": {"resourceSubscriptions": ["test://a"]}}}));
+    assert_eq!(client.receive()["method"], "notifications/subscriptions/acknowledged");
+
+    client.send(call(2, "touch"));
+    let messages: Vec<Value> = (0..4).map(|_| client.receive()).collect();
+    let methods: Vec<&str> = messages.iter().filter_map(|message| message["method"].as_str()).collect();
+    assert_eq!(
+        methods,
+        [
+            "notifications/resources/updated",
+            "notifications/resources/updated",
+            "notifications/tools/list_changed"
+        ]
+    );
+    assert_eq!(messages[1]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "listen");
+
+    // At the end the subscription gets its result.
+    let (code, rest) = client.end();
+    assert_eq!(code, 0);
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(rest[0]["id"], "listen");
+    assert_eq!(rest[0]["result"]["resultType"], "complete");
+}
+
+fn call(id: impl Into<Value>, tool: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": {"name": tool}})
+}
+
+/// A client in this process, at the other end of two pipes.
+struct Client {
+    input: Option<PipeWriter>,
+    output: BufReader<std::io::PipeReader>,
+    events: Arc<Mutex<Vec<String>>>,
+    serving: Option<thread::JoinHandle<u8>>,
+}
+
+impl Client {
+    fn start() -> Self {
+        Self::start_with(Options::default())
+    }
+
+    fn start_with(options: Options) -> Self {
+        let (server_input, input) = std::io::pipe().expect("a pipe");
+        let (output, server_output) = std::io::pipe().expect("a pipe");
+        let server = Arc::new(TestServer::default());
+        let events = server.events.clone();
+        let serving =
+            thread::spawn(move || serve_on(profile(), server, server_input, server_output, options));
+        let mut client =
+            Self { input: Some(input), output: BufReader::new(output), events, serving: Some(serving) };
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        client.send(json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}));
+        client.receive();
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: Value) {
+        writeln!(self.input.as_mut().expect("open"), "{message}").expect("the server reads");
+    }
+
+    #[track_caller]
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the server writes");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    #[track_caller]
+    fn wait_for(&self, event: &str) {
+        let started = Instant::now();
+        while !self.events.lock().expect("not poisoned").iter().any(|seen| seen == event) {
+            assert!(started.elapsed() < Duration::from_secs(10), "{event} did not happen");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Closes stdin; returns the exit code and what was still sent.
+    fn end(mut self) -> (u8, Vec<Value>) {
+        drop(self.input.take());
+        let code = self.serving.take().expect("serving").join().expect("serving does not panic");
+        let rest = self.output.lines().map_while(Result::ok);
+        (code, rest.map(|line| serde_json::from_str(&line).expect("JSON")).collect())
+    }
+}
+
+fn profile() -> Profile {
+    let mut profile = Profile::new("test", "1");
+    profile.capabilities = Capabilities {
+        tools: Some(true),
+        resources: Some(ResourceCapability { list_changed: true, subscribe: true }),
+        ..Capabilities::default()
+    };
+    profile
+}
+
+#[derive(Default)]
+struct TestServer {
+    events: Arc<Mutex<Vec<String>>>,
+    changed: Mutex<Option<Box<dyn Fn(Change) + Send + Sync>>>,
+}
+
+impl TestServer {
+    fn note(&self, event: &str) {
+        self.events.lock().expect("not poisoned").push(event.into());
+    }
+}
+
+impl Server for TestServer {
+    fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        let names = ["quick", "slow", "panic", "until_cancelled", "progress", "touch"];
+        let tools: Vec<_> =
+            names.iter().map(|name| Arc::new(Tool::new(*name, "", json!({"type": "object"})))).collect();
+        mcp::page_of(&tools, cursor, 10)
+    }
+
+    fn call_tool(
+        &self,
+        context: &Context<'_>,
+        tool: &Tool,
+        _arguments: Value,
+    ) -> Result<ToolOutput, Failure> {
+        match tool.name.as_str() {
+            "slow" => thread::sleep(Duration::from_millis(300)),
+            "panic" => panic!("a secret detail"),
+            "until_cancelled" => {
+                self.note("until_cancelled began");
+                while !context.is_cancelled() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                self.note("until_cancelled stopped");
+            }
+            "progress" => (1..=3).for_each(|step| context.progress.report(f64::from(step), Some(3.0), None)),
+            "touch" => {
+                let changed = self.changed.lock().expect("not poisoned");
+                let changed = changed.as_ref().expect("the transport watches");
+                changed(Change::Resource("test://a".into()));
+                changed(Change::Tools);
+            }
+            _ => {}
+        }
+        Ok(ToolOutput::text("done"))
+    }
+
+    fn resources(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        Ok(Page::whole(Vec::new()))
+    }
+
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+        Ok(vec![json!({"uri": uri, "text": "a"})])
+    }
+
+    fn watch(&self, changed: Box<dyn Fn(Change) + Send + Sync>) {
+        *self.changed.lock().expect("not poisoned") = Some(changed);
+    }
+}
