@@ -11,10 +11,7 @@ fn invalid_utf8_is_a_parse_error_and_the_next_line_is_served() {
     let mut serving = Serving::ready("2025-11-25");
     serving.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\xff\xfeng\"}\n");
     let answer = serving.receive();
-    assert_eq!(
-        answer["error"],
-        json!({"code": -32700, "message": "Parse error: invalid UTF-8 at byte 36"})
-    );
+    assert_eq!(answer["error"], json!({"code": -32700, "message": "Parse error: invalid UTF-8 at byte 36"}));
     assert_eq!(serving.request(2, "ping", json!({}))["result"], json!({}));
 }
 

@@ -4,4 +4,5 @@ mod any_bytes;
 mod conversation;
 mod conversations;
 mod demo;
+mod fuzz;
 mod schema;
