@@ -1,0 +1,64 @@
+//! The server under test: built when needed, and once asked without any client in between.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+/// What every client asks.
+pub const CONTEXT: &str = "background job processing";
+
+/// Returns the freshly built `tmkb`. Cargo builds no binary of another package for a test, so we ask it to.
+pub fn tmkb() -> &'static Path {
+    static TMKB: LazyLock<PathBuf> = LazyLock::new(|| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--package=spexus", "--bin=tmkb", "--message-format=json"]);
+        if !cfg!(debug_assertions) {
+            cargo.arg("--release");
+        }
+        let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
+        let lines = String::from_utf8(output.stdout).expect("cargo writes JSON");
+        let path = lines
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+        path.expect("cargo built the server")
+    });
+    &TMKB
+}
+
+/// Returns the text that the server answers to a query, taken from a bare conversation.
+pub fn answer() -> &'static str {
+    static ANSWER: LazyLock<String> = LazyLock::new(|| {
+        let mut server = Command::new(tmkb())
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server can be started");
+        let query = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "tmkb_query", "arguments": {"context": CONTEXT},
+        }});
+        let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "interop", "version": "1"},
+        }});
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let mut stdin = server.stdin.take().expect("stdin is piped");
+        write!(stdin, "{initialize}\n{initialized}\n{query}\n").expect("the server reads");
+        let stdout = server.stdout.take().expect("stdout is piped");
+        // Requests run concurrently, so the answers may come in any order.
+        let answers = BufReader::new(stdout).lines().take(2).map(|line| line.expect("the server answers"));
+        let answers = answers.map(|line| serde_json::from_str::<Value>(&line).expect("an answer is JSON"));
+        let answer = answers.into_iter().find(|answer| answer["id"] == 2).expect("the query is answered");
+        drop(stdin);
+        assert!(server.wait().expect("the server ends").success(), "the server ends well");
+
+        let text = answer["result"]["content"][0]["text"].as_str().expect("the answer has a text").to_owned();
+        let patterns: Value = serde_json::from_str(&text).expect("the text is JSON");
+        assert!(patterns["pattern_count"].as_u64() > Some(0), "expected patterns, found {patterns}");
+        text
+    });
+    &ANSWER
+}
