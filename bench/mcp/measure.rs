@@ -156,3 +156,24 @@ fn answered(line: &[u8]) -> anyhow::Result<usize> {
 fn text(line: &[u8]) -> String {
     String::from_utf8_lossy(line).chars().take(200).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_must_be_answered_exactly_once_and_rightly() {
+        let answer = |id: usize, text: usize| {
+            format!("{{\"id\":{id},\"result\":{{\"content\":[{{\"text\":\"message {text}\"}}]}}}}\n")
+        };
+        let outcome = |answers: &[(usize, usize)]| {
+            let lines: String = answers.iter().map(|(id, text)| answer(*id, *text)).collect();
+            check(lines.as_bytes(), &(5..8)).map_err(|error| error.to_string())
+        };
+        assert_eq!(outcome(&[(7, 7), (5, 5), (6, 6)]), Ok(()));
+        assert_eq!(outcome(&[(7, 7), (5, 5)]), Err("request 6 was not answered".into()));
+        assert_eq!(outcome(&[(5, 5), (6, 6), (5, 5)]), Err("request 5 has two answers".into()));
+        assert_eq!(outcome(&[(8, 8)]), Err("request 8 was not among those sent".into()));
+        assert!(outcome(&[(5, 6)]).unwrap_err().starts_with("expected an echo of \"message 5\", found"));
+    }
+}
