@@ -35,7 +35,9 @@ impl Running {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .with_context(|| format!("{program} cannot be started"))?;
+            .with_context(|| {
+            format!("{program} cannot be started (scripts/tools and cargo build bring it)")
+        })?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let stderr = child.stderr.take().expect("stderr is piped");
         let id = child.id();

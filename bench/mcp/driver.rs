@@ -69,12 +69,19 @@ fn peers(only: &[String]) -> anyhow::Result<Vec<Peer>> {
     let script = |path: &str| source.join("mcp/peers").join(path).display().to_string();
     let beside = std::env::current_exe()?.with_file_name("");
     let binary = |name: &str| beside.join(name);
+    let ours = |name, argument: &str| Peer {
+        name,
+        program: binary("peer-ours"),
+        arguments: vec![argument.to_owned()],
+    };
     let rmcp = |name, arguments: [&str; 2]| Peer {
         name,
         program: binary("peer-rmcp"),
         arguments: arguments.map(String::from).to_vec(),
     };
     let mut peers = vec![
+        ours("ours, inline", "inline"),
+        ours("ours, workers", "workers"),
         rmcp("rmcp pipes, 1 thread", ["pipes", "one"]),
         rmcp("rmcp pipes, threads", ["pipes", "many"]),
         rmcp("rmcp plain, 1 thread", ["plain", "one"]),

@@ -18,13 +18,13 @@ fn python_by_handshake() {
         Client::Python,
         "handshake",
         expect![[r#"
-        protocolVersion: "2025-11-25"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: "ok"
-    "#]],
+            protocolVersion: "2025-11-25"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: "ok"
+        "#]],
     );
 }
 
@@ -34,13 +34,13 @@ fn python_stateless() {
         Client::Python,
         "stateless",
         expect![[r#"
-        protocolVersion: "2026-07-28"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: {"code":-32601,"message":"Method not found"}
-    "#]],
+            protocolVersion: "2026-07-28"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: {"code":-32601,"message":"Method not found: ping"}
+        "#]],
     );
 }
 
@@ -50,13 +50,13 @@ fn fastmcp_by_handshake() {
         Client::FastMcp,
         "handshake",
         expect![[r#"
-        protocolVersion: "2025-11-25"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: "ok"
-    "#]],
+            protocolVersion: "2025-11-25"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: "ok"
+        "#]],
     );
 }
 
@@ -66,13 +66,13 @@ fn fastmcp_stateless() {
         Client::FastMcp,
         "stateless",
         expect![[r#"
-        protocolVersion: "2026-07-28"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: {"code":-32601,"message":"Method not found"}
-    "#]],
+            protocolVersion: "2026-07-28"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: {"code":-32601,"message":"Method not found: ping"}
+        "#]],
     );
 }
 
@@ -82,13 +82,13 @@ fn typescript_1_by_handshake() {
         Client::TypeScript1,
         "handshake",
         expect![[r#"
-        protocolVersion: "2025-11-25"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"MCP error -32602: Unknown tool: no_such_tool"}
-        ping: "ok"
-    "#]],
+            protocolVersion: "2025-11-25"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"MCP error -32602: Unknown tool: no_such_tool"}
+            ping: "ok"
+        "#]],
     );
 }
 
@@ -98,13 +98,13 @@ fn typescript_2_by_handshake() {
         Client::TypeScript2,
         "handshake",
         expect![[r#"
-        protocolVersion: "2025-11-25"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: "ok"
-    "#]],
+            protocolVersion: "2025-11-25"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: "ok"
+        "#]],
     );
 }
 
@@ -114,13 +114,13 @@ fn typescript_2_stateless() {
         Client::TypeScript2,
         "stateless",
         expect![[r#"
-        protocolVersion: "2026-07-28"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: {"code":"METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION","message":"Method 'ping' is not supported by the negotiated protocol version (wire era 2026-07-28)"}
-    "#]],
+            protocolVersion: "2026-07-28"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: {"code":"METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION","message":"Method 'ping' is not supported by the negotiated protocol version (wire era 2026-07-28)"}
+        "#]],
     );
 }
 
@@ -131,7 +131,7 @@ fn inspector_by_handshake() {
         "handshake",
         expect![[r#"
             protocolVersion: "2025-11-25"
-            serverInfo: {"name":"tmkb","version":"(ours)"}
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
             tools: ["tmkb_query"]
             error: "Invalid language 'java'. Supported languages: python"
             unknown: {"code":"tool_not_found","message":"Tool 'no_such_tool' not found on server."}
@@ -147,7 +147,7 @@ fn inspector_stateless() {
         "stateless",
         expect![[r#"
             protocolVersion: "2026-07-28"
-            serverInfo: {"name":"tmkb","version":"(ours)"}
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
             tools: ["tmkb_query"]
             error: "Invalid language 'java'. Supported languages: python"
             unknown: {"code":"tool_not_found","message":"Tool 'no_such_tool' not found on server."}

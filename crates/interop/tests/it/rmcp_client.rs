@@ -1,5 +1,6 @@
 //! The Rust SDK's client, which needs no tool installed, and which can ask for each revision by itself.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
@@ -71,13 +72,13 @@ fn rmcp_by_handshake_2025_11_25() {
         ProtocolVersion::V_2025_11_25,
         ClientLifecycleMode::Initialize,
         expect![[r#"
-        protocolVersion: "2025-11-25"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: "ok"
-    "#]],
+            protocolVersion: "2025-11-25"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: "ok"
+        "#]],
     );
 }
 
@@ -89,13 +90,13 @@ fn rmcp_stateless() {
         ProtocolVersion::V_2026_07_28,
         lifecycle,
         expect![[r#"
-        protocolVersion: "2026-07-28"
-        serverInfo: {"name":"tmkb","version":"(ours)"}
-        tools: ["tmkb_query"]
-        error: "Invalid language 'java'. Supported languages: python"
-        unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
-        ping: {"code":-32601,"message":"Method not found"}
-    "#]],
+            protocolVersion: "2026-07-28"
+            serverInfo: {"name":"tmkb","version":"(ours)","description":"Threat Model Knowledge Base - Query authorization security threats"}
+            tools: ["tmkb_query"]
+            error: "Invalid language 'java'. Supported languages: python"
+            unknown: {"code":-32602,"message":"Unknown tool: no_such_tool"}
+            ping: {"code":-32601,"message":"Method not found: ping"}
+        "#]],
     );
 }
 
@@ -111,7 +112,8 @@ fn check(revision: ProtocolVersion, lifecycle: ClientLifecycleMode, expected: Ex
 async fn converse(revision: ProtocolVersion, lifecycle: ClientLifecycleMode) -> Value {
     let mut command = tokio::process::Command::new(tmkb());
     command.arg("serve");
-    let transport = TokioChildProcess::new(command).expect("the server can be started");
+    let builder = TokioChildProcess::builder(command).stderr(Stdio::null());
+    let (transport, _) = builder.spawn().expect("the server can be started");
     let config = ClientConfig::new(ClientCapabilities::default(), Implementation::new("interop", "1.0.0"))
         .with_protocol_version(revision);
     let client = config.serve_with_lifecycle(transport, lifecycle).await.expect("client and server agree");

@@ -36,6 +36,7 @@ pub fn answer() -> &'static str {
             .arg("serve")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("the server can be started");
         let query = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
