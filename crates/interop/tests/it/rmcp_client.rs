@@ -13,7 +13,7 @@ use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 
-use crate::compare;
+use crate::clients::compare;
 use crate::server::{CONTEXT, tmkb};
 
 const TIME_MAX: Duration = Duration::from_secs(30);

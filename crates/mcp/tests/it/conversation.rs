@@ -14,18 +14,23 @@
 //! In messages `{{meta}}` stands for the `_meta` member of a 2026-07-28 request.
 
 use std::{
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use mcp::{Call, Change, Server, Session, Step};
+use serde_json::Value;
 
 use crate::demo;
 
-/// One message from the server, and the revision whose schema it must fit.
+/// One message from the server, and what its form depends on.
 pub struct Sent {
-    pub text: String,
+    pub message: Value,
+    /// The revision whose schema it must fit.
     pub revision: String,
+    /// The method of the request it answers, if it answers one.
+    pub method: Option<String>,
 }
 
 /// Splits a file into conversations: a title and its lines each.
@@ -58,6 +63,8 @@ struct Player {
     now: Instant,
     held: Option<Vec<Call>>,
     revision: String,
+    /// Method and revision of each request, by its id.
+    requests: HashMap<String, (String, String)>,
     transcript: String,
     sent: Vec<Sent>,
 }
@@ -71,6 +78,7 @@ impl Player {
             now: Instant::now(),
             held: None,
             revision: "2025-11-25".into(),
+            requests: HashMap::new(),
             transcript: String::new(),
             sent: Vec::new(),
         }
@@ -126,12 +134,7 @@ impl Player {
     }
 
     fn message(&mut self, text: &str) {
-        if let Some((_, rest)) = text.split_once(r#""protocolVersion":""#) {
-            let revision = rest.split('"').next().unwrap_or_default();
-            if mcp::Revision::HANDSHAKE.iter().any(|known| known.as_str() == revision) {
-                self.revision = revision.into();
-            }
-        }
+        self.remember(&serde_json::from_str(text).unwrap_or_default());
         for step in self.session.handle(text.as_bytes(), self.now) {
             match step {
                 Step::Send(message) => self.received(message),
@@ -154,12 +157,41 @@ impl Player {
         }
     }
 
+    /// Notes what answers to these requests will be measured by.
+    fn remember(&mut self, request: &Value) {
+        let params = &request["params"];
+        if let Some(revision) = params["protocolVersion"].as_str()
+            && mcp::Revision::HANDSHAKE.iter().any(|known| known.as_str() == revision)
+        {
+            self.revision = revision.into();
+        }
+        let meta = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        let revision = if meta == "2026-07-28" { "2026-07-28".into() } else { self.revision.clone() };
+        if let (Some(id), Some(method)) = (request.get("id"), request["method"].as_str()) {
+            // A second request with an id in flight does not take the first one's place.
+            self.requests.entry(id.to_string()).or_insert((method.into(), revision));
+        }
+        request.as_array().into_iter().flatten().for_each(|request| self.remember(request));
+    }
+
     fn received(&mut self, message: Vec<u8>) {
         let text = String::from_utf8(message).expect("messages are UTF-8");
         assert!(!text.contains('\n'), "a message is one line: {text}");
         self.transcript += &format!("< {text}\n");
-        let is_stateless = text.contains(r#""resultType""#) || text.contains("subscriptionId");
-        let revision = if is_stateless { "2026-07-28".into() } else { self.revision.clone() };
-        self.sent.push(Sent { text, revision });
+        let message: Value = serde_json::from_str(&text).expect("a message is JSON");
+        let parts = message.as_array().cloned().unwrap_or_else(|| vec![message]);
+        for message in parts {
+            let id = message["id"].to_string();
+            let request = match message.to_string().contains("is still in flight") {
+                true => self.requests.get(&id).cloned(),
+                false => self.requests.remove(&id),
+            };
+            let (method, revision) = match request {
+                Some((method, revision)) => (Some(method), revision),
+                None if message.to_string().contains("subscriptionId") => (None, "2026-07-28".into()),
+                None => (None, self.revision.clone()),
+            };
+            self.sent.push(Sent { message, revision, method });
+        }
     }
 }
