@@ -46,6 +46,6 @@ pub use request::{Completion, CompletionReference, Request};
 pub use revision::Revision;
 pub use run::run;
 pub use schema::Schema;
-pub use server::{Context, Progress, Server};
+pub use server::{Changed, Context, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{Tool, ToolOutput};

@@ -111,13 +111,16 @@ pub trait Server: Send + Sync {
     }
 
     /// Hands over what to call when something changed. A transport does this once, at the start.
-    fn watch(&self, _changed: Box<dyn Fn(Change) + Send + Sync>) {}
+    fn watch(&self, _changed: Changed) {}
 
     /// Tells whether a request is answered so fast that handing it to another thread would cost more.
     fn is_quick(&self, request: &Request) -> bool {
         !matches!(request, Request::CallTool { .. })
     }
 }
+
+/// What a server calls when something changed, from any thread.
+pub type Changed = Box<dyn Fn(Change) + Send + Sync>;
 
 /// What a request brings with it beside its parameters.
 pub struct Context<'a> {

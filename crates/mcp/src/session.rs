@@ -114,6 +114,11 @@ impl Session {
         &self.client
     }
 
+    /// How many calls there were.
+    pub fn n_requests(&self) -> u64 {
+        self.n_requests
+    }
+
     /// How many calls are not answered yet.
     pub fn n_in_flight(&self) -> usize {
         self.in_flight.len()

@@ -17,6 +17,9 @@ const IN_FLIGHT_MAX: usize = 256;
 /// How large those requests may be together.
 const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// How often the log says, at level debug, how the server fares.
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Why serving ends.
 #[derive(Debug)]
 pub enum Ending {
@@ -225,8 +228,12 @@ impl Connection {
     ) -> MutexGuard<'a, State> {
         if !state.has_unanswered() {
             state.is_watcher_asleep = true;
-            let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let (mut state, waited) =
+                self.changed.wait_timeout(state, REPORT_INTERVAL).unwrap_or_else(PoisonError::into_inner);
             state.is_watcher_asleep = false;
+            if waited.timed_out() {
+                state.report();
+            }
             return state;
         }
         let mut state = self.changed.wait_timeout(state, interval).unwrap_or_else(PoisonError::into_inner).0;
@@ -253,10 +260,28 @@ impl State {
         self.ending.is_some().then(|| self.ending.replace(Ending::Signal)).flatten()
     }
 
+    /// Lets a leak be seen in the log.
+    fn report(&self) {
+        tracing::debug!(
+            requests = self.session.n_requests(),
+            in_flight = self.session.n_in_flight(),
+            resident_kib = resident_kib(),
+            "still serving"
+        );
+    }
+
     fn has_unanswered(&self) -> bool {
         let is_handling = self.has_reader && !self.is_reading;
         is_handling || self.session.n_in_flight() > 0
     }
+}
+
+/// The memory this process holds now; 0 where the system does not say.
+fn resident_kib() -> u64 {
+    const PAGE_KIB: u64 = 4;
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let n_pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    n_pages * PAGE_KIB
 }
 
 fn log_refusal(id: Option<&mcp::Id>, error: &mcp::Error) {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use mcp::{
-    Capabilities, Change, Context, Failure, Page, Profile, Resource, ResourceCapability, Server, Tool,
-    ToolOutput,
+    Capabilities, Change, Changed, Context, Failure, Page, Profile, Resource, ResourceCapability, Server,
+    Tool, ToolOutput,
 };
 use serde_json::{Value, json};
 use spexus::stdio::{Options, serve_on};
@@ -231,7 +231,7 @@ fn profile() -> Profile {
 #[derive(Default)]
 struct TestServer {
     events: Arc<Mutex<Vec<String>>>,
-    changed: Mutex<Option<Box<dyn Fn(Change) + Send + Sync>>>,
+    changed: Mutex<Option<Changed>>,
 }
 
 impl TestServer {
@@ -284,7 +284,7 @@ impl Server for TestServer {
         Ok(vec![json!({"uri": uri, "text": "a"})])
     }
 
-    fn watch(&self, changed: Box<dyn Fn(Change) + Send + Sync>) {
+    fn watch(&self, changed: Changed) {
         *self.changed.lock().expect("not poisoned") = Some(changed);
     }
 }
