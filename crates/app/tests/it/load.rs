@@ -1,12 +1,21 @@
 //! Many requests at once, and clients that do not read: every request is answered once, memory is bounded.
 
-use std::{collections::HashMap, io::Write, thread, time::Duration};
+use std::{
+    collections::HashMap,
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
 use crate::{
     bad_input::peak_memory_kib,
-    process::{Serving, command},
+    process::{PATIENCE, Serving, command},
 };
 
 /// A server that answers queries holds its patterns and a tokenizer; the rest is room for messages.
@@ -76,23 +85,44 @@ fn a_client_that_never_reads_does_not_make_memory_grow() {
     let mut child = command(&[("LOG_LEVEL", "off")]).arg("serve").spawn().expect("tmkb starts");
     let mut input = child.stdin.take().expect("stdin is piped");
     let pid = child.id();
+    let n_sent = Arc::new(AtomicU64::new(0));
+    let counting = n_sent.clone();
     let writing = thread::spawn(move || {
         let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        let mut send = |message: Value| writeln!(input, "{message}").is_ok();
+        let mut send = |message: Value| {
+            counting.fetch_add(1, Ordering::Relaxed);
+            writeln!(input, "{message}").is_ok()
+        };
         send(json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": handshake}));
         send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         // The server stops reading long before the last one, and this thread waits with it.
         (0..1_000_000u64).all(|id| send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})));
     });
-    let mut peaks = Vec::new();
-    for _ in 0..30 {
-        thread::sleep(Duration::from_millis(100));
-        peaks.push(peak_memory_kib(pid));
-    }
+    wait_until_still(&n_sent);
+    let peak = peak_memory_kib(pid);
+    let n_read = n_sent.load(Ordering::Relaxed);
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(
+        (peak_memory_kib(pid), n_sent.load(Ordering::Relaxed)),
+        (peak, n_read),
+        "it still reads or grows"
+    );
     child.kill().expect("the server is still there");
     child.wait().expect("it ends");
     writing.join().expect("writing ends with the pipe");
-    let peak = peaks.last().copied().unwrap_or_default();
+    assert!(n_read < 1_000_000, "the server read everything although nobody took its answers");
     assert!(peak < MEMORY_KIB_MAX, "{peak} KiB");
-    assert_eq!(peaks[peaks.len() - 10], peak, "memory still grows: {peaks:?}");
+}
+
+/// Waits until the number has not changed for a second.
+fn wait_until_still(number: &AtomicU64) {
+    let started = Instant::now();
+    loop {
+        let before = number.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_secs(1));
+        if number.load(Ordering::Relaxed) == before {
+            return;
+        }
+        assert!(started.elapsed() < 3 * PATIENCE, "it goes on and on");
+    }
 }
