@@ -1,7 +1,7 @@
 //! What the threads that serve one client share.
 
 use std::{
-    io,
+    io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -52,7 +52,7 @@ struct State {
 }
 
 impl Connection {
-    pub fn new(profile: Profile, server: Arc<dyn Server>) -> Arc<Self> {
+    pub fn new(profile: Profile, server: Arc<dyn Server>, output: impl Write + Send + 'static) -> Arc<Self> {
         let label = format!("{:x}", std::process::id());
         let session = Session::stdio(Arc::new(profile), &label);
         let state = State {
@@ -67,7 +67,7 @@ impl Connection {
             server,
             state: Mutex::new(state),
             changed: Condvar::new(),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(output),
             workers: Workers::default(),
         })
     }
@@ -95,7 +95,10 @@ impl Connection {
                 self.run(call);
             } else {
                 let connection = self.clone();
-                self.workers.submit(move || connection.run(call));
+                self.workers.submit(move || {
+                    connection.run(call);
+                    connection.write();
+                });
                 if self.lock().is_watcher_asleep {
                     self.changed.notify_all();
                 }
@@ -116,7 +119,10 @@ impl Connection {
         }
         let method = call.request.method();
         let started = Instant::now();
-        let send = |message: Vec<u8>| self.outbox.push_if_room(&message);
+        let send = |message: Vec<u8>| {
+            self.outbox.push_if_room(&message);
+            self.outbox.ask();
+        };
         let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*self.server, call, &send)));
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!(req_id = %ticket.id, request_id = ticket.request_id(), "{method} panicked");
@@ -137,6 +143,13 @@ impl Connection {
         }
     }
 
+    /// Writes the answers that wait. An error ends everything: nobody will hear of anything any more.
+    pub fn write(&self) {
+        if let Err(error) = self.outbox.write() {
+            self.end(Ending::WriteFailed(error));
+        }
+    }
+
     /// Lets the server's changes reach the client from now on.
     pub fn watch_changes(self: Arc<Self>) {
         let server = self.server.clone();
@@ -147,15 +160,17 @@ impl Connection {
             for message in state.session.notify(&change) {
                 connection.outbox.push(&message);
             }
+            connection.outbox.ask();
         }));
     }
 
-    /// Waits until another request may be read; `false` when nobody reads the answers any more.
+    /// Waits until another request may be handled; `false` when nobody reads the answers any more.
     pub fn wait_for_capacity(&self) -> bool {
+        if self.outbox.is_filling() || self.lock().is_full() {
+            self.write();
+        }
         let mut state = self.lock();
-        while state.session.n_in_flight() >= IN_FLIGHT_MAX
-            || state.session.in_flight_bytes() >= IN_FLIGHT_BYTES_MAX
-        {
+        while state.is_full() {
             state.is_awaited = true;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.is_awaited = false;
@@ -240,6 +255,7 @@ impl Connection {
         for message in state.session.expire(Instant::now(), timeout) {
             tracing::error!("a request took longer than {timeout:?}");
             self.outbox.push(&message);
+            self.outbox.ask();
         }
         state
     }
@@ -268,6 +284,10 @@ impl State {
             resident_kib = resident_kib(),
             "still serving"
         );
+    }
+
+    fn is_full(&self) -> bool {
+        self.session.n_in_flight() >= IN_FLIGHT_MAX || self.session.in_flight_bytes() >= IN_FLIGHT_BYTES_MAX
     }
 
     fn has_unanswered(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Serves one client over stdin and stdout, one JSON object a line.
 //!
-//! Threads, and no runtime: one reads and runs what is quick, one writes, a few run what takes longer,
-//! and the one that called [`serve`] watches for time-outs and for the end. A client that does not
+//! Threads, and no runtime: one reads, runs what is quick and writes the answers, a few run what takes
+//! longer, and the one that called [`serve`] watches for time-outs and for the end. A client that does not
 //! read is not read from either, so memory stays bounded whatever it does.
 
 mod connection;
@@ -40,12 +40,12 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Serves the process's own stdin and stdout until the client leaves or a signal says to stop.
 /// Returns the exit code: 0 when it ended as it should, 1 when reading or writing failed.
 pub fn serve(profile: Profile, server: Arc<dyn Server>, options: Options) -> u8 {
-    let connection = Connection::new(profile, server);
+    let connection = Connection::new(profile, server, io::stdout());
     let stopping = connection.clone();
     if let Err(error) = stop_on_signals(move || stopping.end(Ending::Signal)) {
         tracing::warn!("signals are not handled: {error}");
     }
-    run(connection, io::stdin(), io::stdout(), options)
+    run(connection, io::stdin(), options)
 }
 
 /// Serves any pair of pipes.
@@ -56,15 +56,10 @@ pub fn serve_on(
     output: impl Write + Send + 'static,
     options: Options,
 ) -> u8 {
-    run(Connection::new(profile, server), input, output, options)
+    run(Connection::new(profile, server, output), input, options)
 }
 
-fn run(
-    connection: Arc<Connection>,
-    input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
-    options: Options,
-) -> u8 {
+fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: Options) -> u8 {
     // The reader is never joined: it may wait for input that does not come while the process ends.
     let reading = connection.clone();
     thread::spawn(move || {
@@ -73,7 +68,7 @@ fn run(
     });
     let writing = connection.clone();
     thread::spawn(move || {
-        if let Err(error) = writing.outbox.write_to(output) {
+        if let Err(error) = writing.outbox.write_when_asked() {
             writing.end(Ending::WriteFailed(error));
         }
     });
@@ -113,6 +108,7 @@ fn read(connection: &Arc<Connection>, input: impl Read) -> Ending {
                 Line::TooLong => connection.refuse_large_message(),
             }
         }
+        connection.write();
         if !connection.begin_reading() {
             return Ending::Signal;
         }

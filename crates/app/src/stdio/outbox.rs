@@ -1,4 +1,8 @@
-//! What waits to be written to stdout. One thread writes; everyone else only adds whole messages.
+//! What waits to be written to stdout. Anyone adds whole messages; one thread at a time writes them.
+//!
+//! Whoever has produced answers also writes them, several in one go when they queue: waking another
+//! thread to do it would cost more than most answers do. Who must not wait for a client that does not
+//! read (the watcher of time-outs, a server that tells of a change) asks the writer thread instead.
 
 use std::{
     io::{self, Write},
@@ -9,11 +13,14 @@ use std::{
 /// When this much waits, no more requests are read until the client has taken some of it.
 const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// When this much waits, it is written even if more is about to come.
+const EAGER_BYTES: usize = 64 * 1024;
+
 /// A buffer that grew beyond this is given back when it is empty.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
-#[derive(Default)]
 pub struct Outbox {
+    output: Mutex<Box<dyn Write + Send>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
@@ -21,32 +28,89 @@ pub struct Outbox {
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
+    /// The other buffer, while nobody writes from it.
+    spare: Vec<u8>,
     is_writing: bool,
+    /// The writer thread is wanted.
+    is_asked: bool,
     is_finished: bool,
     is_broken: bool,
+    /// Threads that wait for `changed`; signalling it for nobody is a system call for nothing.
+    n_sleepers: usize,
 }
 
 impl Outbox {
-    /// Adds a message. It never waits: who produces answers must not depend on who reads them.
+    pub fn new(output: impl Write + Send + 'static) -> Self {
+        let output: Box<dyn Write + Send> = Box::new(output);
+        Self { output: Mutex::new(output), waiting: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Adds a message. It does not wait and does not write.
     pub fn push(&self, message: &[u8]) {
-        let mut waiting = self.lock();
-        if waiting.is_broken {
-            return;
-        }
-        waiting.bytes.reserve(message.len() + 1);
-        waiting.bytes.extend_from_slice(message);
-        waiting.bytes.push(b'\n');
-        let is_first = waiting.bytes.len() == message.len() + 1;
-        drop(waiting);
-        if is_first {
-            self.changed.notify_all();
-        }
+        self.lock().push(message);
     }
 
     /// Adds a message that may as well be lost, such as a report of progress, if there is room.
     pub fn push_if_room(&self, message: &[u8]) {
-        if self.lock().bytes.len() < WAITING_BYTES_MAX {
-            self.push(message);
+        let mut waiting = self.lock();
+        if waiting.bytes.len() < WAITING_BYTES_MAX {
+            waiting.push(message);
+        }
+    }
+
+    /// Tells whether enough waits to be worth writing before the next request is looked at.
+    pub fn is_filling(&self) -> bool {
+        self.lock().bytes.len() >= EAGER_BYTES
+    }
+
+    /// Writes all that waits, unless another thread is at it, which will then write this too.
+    pub fn write(&self) -> io::Result<()> {
+        let mut waiting = self.lock();
+        while !waiting.bytes.is_empty() && !waiting.is_writing && !waiting.is_broken {
+            let spare = std::mem::take(&mut waiting.spare);
+            let mut writing = std::mem::replace(&mut waiting.bytes, spare);
+            waiting.is_writing = true;
+            self.wake(&waiting);
+            drop(waiting);
+
+            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            let result = output.write_all(&writing).and_then(|()| output.flush());
+            drop(output);
+
+            waiting = self.lock();
+            waiting.is_writing = false;
+            writing.clear();
+            if writing.capacity() <= KEPT_BYTES_MAX {
+                waiting.spare = writing;
+            }
+            waiting.is_broken = result.is_err();
+            self.wake(&waiting);
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Lets the writer thread write what waits.
+    pub fn ask(&self) {
+        let mut waiting = self.lock();
+        waiting.is_asked = true;
+        self.wake(&waiting);
+    }
+
+    /// The life of the writer thread: writes when asked, until [`Outbox::finish`] or an error.
+    pub fn write_when_asked(&self) -> io::Result<()> {
+        loop {
+            let mut waiting = self.lock();
+            while !waiting.is_asked && !waiting.is_finished {
+                waiting = self.sleep(waiting, None);
+            }
+            waiting.is_asked = false;
+            let is_last = waiting.is_finished;
+            drop(waiting);
+            self.write()?;
+            if is_last {
+                return Ok(());
+            }
         }
     }
 
@@ -54,46 +118,9 @@ impl Outbox {
     pub fn wait_for_room(&self) -> bool {
         let mut waiting = self.lock();
         while waiting.bytes.len() >= WAITING_BYTES_MAX && !waiting.is_broken && !waiting.is_finished {
-            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = self.sleep(waiting, None);
         }
         !waiting.is_broken
-    }
-
-    /// Writes what comes, several messages at once when they queue, until [`Outbox::finish`] or an error.
-    pub fn write_to(&self, mut output: impl Write) -> io::Result<()> {
-        let mut writing = Vec::new();
-        loop {
-            let mut waiting = self.lock();
-            waiting.is_writing = false;
-            if waiting.bytes.is_empty() {
-                self.changed.notify_all();
-            }
-            while waiting.bytes.is_empty() {
-                if waiting.is_finished {
-                    return Ok(());
-                }
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            }
-            std::mem::swap(&mut waiting.bytes, &mut writing);
-            waiting.is_writing = true;
-            let was_full = writing.len() >= WAITING_BYTES_MAX;
-            drop(waiting);
-            if was_full {
-                self.changed.notify_all();
-            }
-            if let Err(error) = output.write_all(&writing).and_then(|()| output.flush()) {
-                let mut waiting = self.lock();
-                waiting.is_broken = true;
-                waiting.is_writing = false;
-                waiting.bytes = Vec::new();
-                self.changed.notify_all();
-                return Err(error);
-            }
-            writing.clear();
-            if writing.capacity() > KEPT_BYTES_MAX {
-                writing = Vec::new();
-            }
-        }
     }
 
     /// Says that no more messages come and waits until the last one is written; `false` if the client
@@ -101,18 +128,48 @@ impl Outbox {
     pub fn finish(&self, deadline: Instant) -> bool {
         let mut waiting = self.lock();
         waiting.is_finished = true;
-        self.changed.notify_all();
+        self.wake(&waiting);
         while (waiting.is_writing || !waiting.bytes.is_empty()) && !waiting.is_broken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
                 return false;
             }
-            waiting = self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.sleep(waiting, Some(left));
         }
         !waiting.is_broken
     }
 
+    fn sleep<'a>(
+        &self,
+        mut waiting: MutexGuard<'a, Waiting>,
+        time: Option<Duration>,
+    ) -> MutexGuard<'a, Waiting> {
+        waiting.n_sleepers += 1;
+        let mut waiting = match time {
+            None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            Some(time) => self.changed.wait_timeout(waiting, time).unwrap_or_else(PoisonError::into_inner).0,
+        };
+        waiting.n_sleepers -= 1;
+        waiting
+    }
+
+    fn wake(&self, waiting: &Waiting) {
+        if waiting.n_sleepers > 0 {
+            self.changed.notify_all();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, message: &[u8]) {
+        if !self.is_broken {
+            self.bytes.reserve(message.len() + 1);
+            self.bytes.extend_from_slice(message);
+            self.bytes.push(b'\n');
+        }
     }
 }

@@ -38,8 +38,11 @@ impl Workers {
             let shared = self.0.clone();
             thread::spawn(move || work(&shared));
         }
+        let is_someone_idle = queue.n_idle > 0;
         drop(queue);
-        self.0.added.notify_one();
+        if is_someone_idle {
+            self.0.added.notify_one();
+        }
     }
 }
 
