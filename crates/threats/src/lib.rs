@@ -12,9 +12,11 @@ pub mod search;
 pub mod tokens;
 pub mod validate;
 
+mod evidence;
 mod path;
 mod phrase;
 mod rank;
+mod spelling;
 mod text;
 mod thesaurus;
 

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::evidence::Index;
 use crate::load::{self, Problem};
 use crate::pattern::Pattern;
-use crate::search::{Hit, Index, Query};
+use crate::search::{self, Hit, Query};
 
 /// The packs that are used when nobody asks for others.
 pub const PACKS_DEFAULT: &[&str] = &["authorization"];
@@ -75,7 +76,7 @@ impl Library {
 
     /// Ranks the patterns that fit a context; see [`crate::search`].
     pub fn search(&self, query: &Query<'_>) -> Vec<Hit<'_>> {
-        self.index.search(&self.patterns, query)
+        search::search(&self.patterns, &self.index, query)
     }
 
     /// Lists the languages that a query may ask for, sorted.

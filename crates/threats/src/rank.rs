@@ -184,6 +184,11 @@ impl Ranking {
         ranking
     }
 
+    /// Tells whether a pattern has a stem.
+    pub fn knows(&self, stem: &str) -> bool {
+        self.terms.contains_key(stem)
+    }
+
     /// Lists what a stem says for the patterns that have it.
     pub fn postings(&self, stem: &str) -> &[Posting] {
         self.terms.get(stem).map_or(&[], |term| &self.postings[*term])

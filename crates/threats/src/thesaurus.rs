@@ -1,4 +1,4 @@
-//! Other expressions for what patterns are about: a recycle bin is a soft delete.
+//! Other expressions for what patterns are about: a recycle bin is a soft delete, a binary search is no search.
 
 use std::sync::LazyLock;
 
@@ -13,25 +13,31 @@ static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| Thesaurus::new(SOURCE))
 /// Subjects and their expressions.
 #[derive(Debug)]
 pub struct Thesaurus {
-    subjects: Vec<Subject>,
-    phrases: Phrases<usize>,
+    /// What can be spoken of.
+    pub subjects: Vec<Subject>,
+    phrases: Phrases<(usize, f32)>,
     literals: Vec<(&'static str, usize)>,
+    unrelated: Phrases<()>,
 }
 
+/// Something that can be spoken of.
 #[derive(Debug)]
-struct Subject {
-    name: &'static str,
-    stems: Vec<String>,
+pub struct Subject {
+    /// A keyword of patterns.
+    pub name: &'static str,
+    /// Its stems.
+    pub stems: Vec<String>,
 }
 
 /// An expression that was found.
 #[derive(Debug)]
-pub struct Meaning<'a> {
-    /// The stems of what is meant.
-    pub stems: &'a [String],
-    subject: &'a str,
+pub struct Meaning {
+    /// The index of what it speaks of.
+    pub subject: usize,
+    /// How sure that is, up to 1.
+    pub strength: f32,
     /// The words that make up the expression.
-    words: (usize, usize),
+    pub words: (usize, usize),
     span: (usize, usize),
 }
 
@@ -42,59 +48,141 @@ impl Thesaurus {
     }
 
     fn new(source: &'static str) -> Thesaurus {
-        let mut thesaurus = Thesaurus { subjects: Vec::new(), phrases: Phrases::new(), literals: Vec::new() };
-        let lines = source.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for (index, line) in lines.enumerate() {
+        let mut thesaurus = Thesaurus {
+            subjects: Vec::new(),
+            phrases: Phrases::new(),
+            literals: Vec::new(),
+            unrelated: Phrases::new(),
+        };
+        for line in source.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (name, expressions) = line.split_once(": ").expect("a line is `subject: expressions`");
-            let stems = text::words(name).words.into_iter().map(|word| word.stem);
-            let stems = stems.filter(|stem| !text::is_stop_word(stem)).collect();
+            if name == "-" {
+                expressions.split(", ").for_each(|expression| thesaurus.unrelated.add(expression, ()));
+                continue;
+            }
+            let index = thesaurus.subjects.len();
+            let stems = text::words(name).words.into_iter().map(|word| word.stem).collect();
             thesaurus.subjects.push(Subject { name, stems });
             for expression in expressions.split(", ") {
                 match expression.strip_prefix('`').and_then(|code| code.strip_suffix('`')) {
                     Some(code) => thesaurus.literals.push((code, index)),
-                    None => thesaurus.phrases.add(expression, index),
+                    None => thesaurus.phrases.add(expression, (index, strength(expression))),
                 }
             }
         }
         thesaurus
     }
 
-    /// Finds expressions in a context that was cut into words.
-    pub fn find(&self, context: &str, words: &Words) -> Vec<Meaning<'_>> {
-        let mut meanings: Vec<Meaning<'_>> = Vec::new();
-        for found in self.phrases.find(words, phrase::is_determiner) {
-            let span = (words.words[found.first].start, words.words[found.end - 1].end);
-            meanings.push(self.meaning(found.value, (found.first, found.end), span));
+    /// Blanks the words of expressions that only look like a subject, and tells how many there are.
+    pub fn blank_unrelated(&self, words: &mut Words) -> usize {
+        let found = self.unrelated.find(words, phrase::is_determiner);
+        for phrase in &found {
+            words.words[phrase.first..phrase.end].iter_mut().for_each(|word| word.stem.clear());
+            words.compounds.retain(|compound| {
+                compound.first >= phrase.end || compound.first + compound.n_parts <= phrase.first
+            });
         }
-        for (code, subject) in &self.literals {
-            if let Some(start) = context.find(code) {
-                let span = (start, start + code.len());
-                let first = words.words.partition_point(|word| word.end <= span.0);
-                let end = words.words.partition_point(|word| word.start < span.1);
-                meanings.push(self.meaning(*subject, (first, end.max(first)), span));
-            }
-        }
-        meanings
+        found.len()
     }
 
-    fn meaning(&self, subject: usize, words: (usize, usize), span: (usize, usize)) -> Meaning<'_> {
-        let subject = &self.subjects[subject];
-        Meaning { stems: &subject.stems, subject: subject.name, words, span }
+    /// Finds expressions in a context that was cut into words.
+    pub fn find(&self, context: &str, words: &Words) -> Vec<Meaning> {
+        let mut meanings: Vec<Meaning> = Vec::new();
+        for found in self.phrases.find(words, phrase::is_determiner) {
+            let span = (words.words[found.first].start, words.words[found.end - 1].end);
+            let (subject, strength) = found.value;
+            meanings.push(Meaning { subject, strength, words: (found.first, found.end), span });
+        }
+        let routes = routes(context).map(|(start, end, subject)| (start, end, self.subject(subject)));
+        let literals = self.literals.iter().filter_map(|(code, subject)| {
+            let start = context.find(code)?;
+            Some((start, start + code.len(), Some(*subject)))
+        });
+        for (start, end, subject) in literals.chain(routes) {
+            let Some(subject) = subject else { continue };
+            let first = words.words.partition_point(|word| word.end <= start);
+            let last = words.words.partition_point(|word| word.start < end);
+            let words = (first, last.max(first));
+            meanings.push(Meaning { subject, strength: 1.0, words, span: (start, end) });
+        }
+        distinct(meanings, context)
+    }
+
+    /// Lists every word of every expression, in no particular order.
+    pub fn stems(&self) -> impl Iterator<Item = &str> {
+        self.phrases.stems().chain(self.unrelated.stems())
+    }
+
+    fn subject(&self, name: &str) -> Option<usize> {
+        self.subjects.iter().position(|subject| subject.name == name)
     }
 }
 
-impl Meaning<'_> {
-    /// Lists the stems of the words that the expression explains.
-    pub fn mass<'w>(&self, words: &'w Words) -> impl Iterator<Item = &'w str> {
-        let stems = words.words[self.words.0..self.words.1].iter().map(|word| word.stem.as_str());
-        stems.filter(|stem| !text::is_stop_word(stem))
-    }
-
+impl Meaning {
     /// Says so.
-    pub fn reason(&self, context: &str) -> Reason {
+    pub fn reason(&self, context: &str, thesaurus: &Thesaurus) -> Reason {
         Reason::Meaning {
             expression: context[self.span.0..self.span.1].to_owned(),
-            subject: self.subject.to_owned(),
+            subject: thesaurus.subjects[self.subject].name.to_owned(),
         }
     }
+}
+
+/// How sure an expression is: two words that say something, or a piece of code, are twice as sure as one.
+fn strength(expression: &str) -> f32 {
+    match text::words(expression).words.iter().filter(|word| !text::is_stop_word(&word.stem)).count() {
+        0 => 0.25,
+        1 => 0.5,
+        _ => 1.0,
+    }
+}
+
+/// Leaves out what is said again, or inside a longer expression for the same subject.
+fn distinct(meanings: Vec<Meaning>, context: &str) -> Vec<Meaning> {
+    let text = |meaning: &Meaning| &context[meaning.span.0..meaning.span.1];
+    let mut kept: Vec<Meaning> = Vec::new();
+    let longer = |inner: &Meaning, outer: &Meaning| {
+        inner.subject == outer.subject
+            && outer.span.0 <= inner.span.0
+            && inner.span.1 <= outer.span.1
+            && outer.span.1 - outer.span.0 > inner.span.1 - inner.span.0
+    };
+    let inside: Vec<bool> = meanings.iter().map(|inner| meanings.iter().any(|outer| longer(inner, outer))).collect();
+    for (meaning, inside) in meanings.into_iter().zip(inside) {
+        let again = |other: &Meaning| {
+            other.subject == meaning.subject && text(other).eq_ignore_ascii_case(text(&meaning))
+        };
+        if !inside && !kept.iter().any(again) {
+            kept.push(meaning);
+        }
+    }
+    kept
+}
+
+/// Finds routes with ids in them: one id is an object reference, several are nested objects.
+fn routes(context: &str) -> impl Iterator<Item = (usize, usize, &'static str)> {
+    context.match_indices('/').filter_map(|(start, _)| {
+        let before = context[..start].chars().next_back();
+        if before.is_some_and(|before| !before.is_whitespace() && !"'\"`(".contains(before)) {
+            return None;
+        }
+        let rest = &context[start..];
+        let end = rest.find(|character: char| character.is_whitespace() || "'\"`),;?".contains(character));
+        let route = &rest[..end.unwrap_or(rest.len())];
+        let n_ids = route.split('/').filter(|segment| is_id(segment)).count();
+        let subject = match n_ids {
+            0 => return None,
+            1 => "direct object reference",
+            _ => "nested resource",
+        };
+        Some((start, start + route.len(), subject))
+    })
+}
+
+/// Tells whether a segment of a route stands for an id: `<int:id>`, `{id}`, `:id`, `10023`.
+fn is_id(segment: &str) -> bool {
+    let inner = segment.trim_matches(['<', '>', '{', '}', '.']);
+    let is_number = !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit());
+    let is_path = inner.starts_with("path:");
+    is_number || segment.starts_with(['<', '{', ':']) && segment.len() > 1 && !is_path
 }

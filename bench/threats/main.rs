@@ -1,0 +1,208 @@
+//! Measures how well the search finds the right threat patterns, beside two peers, on labelled queries.
+//!
+//! `bench-threats [--tune] [FOLDER…]`: patterns from folders in place of the built-in ones; `--tune` shows only the
+//! split that may be tuned on, and lists what our search gets wrong there.
+
+#![allow(clippy::print_stdout, reason = "a command that prints a table")]
+
+mod peers;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use threats::{Library, Pattern, Query};
+
+use peers::{PlainBm25, Tmkb};
+
+static QUERIES: &str = include_str!("queries.yaml");
+/// How many answers count.
+const ANSWERS_MAX: usize = 3;
+const ROUNDS: u32 = 20;
+
+fn main() {
+    let mut folders = Vec::new();
+    let mut tuning = false;
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "--tune" => tuning = true,
+            folder => folders.push(folder.to_owned()),
+        }
+    }
+
+    let sources: Vec<(String, String)> = folders.iter().flat_map(|folder| files(Path::new(folder))).collect();
+    let start = Instant::now();
+    let library = if sources.is_empty() {
+        Library::builtin(&["all"]).expect("`all` is known")
+    } else {
+        let (library, problems) = Library::load(sources);
+        problems.iter().for_each(|problem| println!("{problem}"));
+        library
+    };
+    let loading = start.elapsed();
+    let set: QuerySet = serde_saphyr::from_str(QUERIES).expect("the query file is well-formed");
+
+    println!("{} patterns, {} queries, first {ANSWERS_MAX} answers\n", library.patterns().len(), set.queries.len());
+    let tmkb = Tmkb::new(library.patterns());
+    let bm25 = PlainBm25::new(library.patterns());
+    let systems: [(&str, &dyn Fn(&str) -> Vec<String>); 3] = [
+        ("spexus", &|context| ours(&library, context)),
+        ("tmkb 0.1.0", &|context| tmkb.search(context)),
+        ("plain BM25", &|context| bm25.search(context)),
+    ];
+    for split in if tuning { &["tune"][..] } else { &["tune", "held-out"] } {
+        println!("{split:<12}{:<14}{:>8}{:>12}{:>8}{:>8}{:>16}", "", "queries", "P@1", "R@3", "MRR", "false answers");
+        for class in CLASSES.iter().copied().chain([""]) {
+            let queries: Vec<&Labelled> =
+                set.queries.iter().filter(|query| query.split == *split && query.is_in(class)).collect();
+            let figures = systems.map(|(name, search)| (name, Figures::of(&queries, search)));
+            for (name, figures) in &figures {
+                println!("{:<12}{name:<14}{figures}", if class.is_empty() { "all" } else { class });
+            }
+            if class.is_empty() {
+                for (name, peer) in &figures[1..] {
+                    println!("{:<12}÷ {name:<12}{}", "", figures[0].1.ratio(peer));
+                }
+            }
+        }
+        println!();
+    }
+
+    println!("loading {loading:.1?}; a query {:.1?}", each(&library, &set));
+    if tuning {
+        list_misses(&library, &set);
+    }
+}
+
+const CLASSES: [&str; 5] = ["task", "requirement", "identifier", "question", "irrelevant"];
+
+#[derive(Deserialize)]
+struct QuerySet {
+    queries: Vec<Labelled>,
+}
+
+#[derive(Deserialize)]
+struct Labelled {
+    id: String,
+    class: String,
+    split: String,
+    text: String,
+    relevant: Vec<String>,
+}
+
+impl Labelled {
+    fn is_in(&self, class: &str) -> bool {
+        class.is_empty() || self.class == class
+    }
+}
+
+/// Sums over queries; irrelevant ones count for false answers alone.
+#[derive(Default)]
+struct Figures {
+    n_relevant: f64,
+    n_irrelevant: f64,
+    first: f64,
+    recall: f64,
+    reciprocal: f64,
+    n_false: f64,
+}
+
+impl Figures {
+    fn of(queries: &[&Labelled], search: &dyn Fn(&str) -> Vec<String>) -> Figures {
+        let mut figures = Figures::default();
+        for query in queries {
+            let found = search(&query.text);
+            if query.relevant.is_empty() {
+                figures.n_irrelevant += 1.0;
+                figures.n_false += f64::from(!found.is_empty());
+                continue;
+            }
+            figures.n_relevant += 1.0;
+            let rank = found.iter().position(|id| query.relevant.contains(id));
+            figures.first += f64::from(rank == Some(0));
+            figures.reciprocal += rank.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
+            let n_found = found.iter().take(ANSWERS_MAX).filter(|id| query.relevant.contains(id)).count();
+            figures.recall += n_found as f64 / query.relevant.len().min(ANSWERS_MAX) as f64;
+        }
+        figures
+    }
+
+    fn ratio(&self, peer: &Figures) -> String {
+        let of = |ours: f64, theirs: f64| format!("×{:.2}", ours / theirs);
+        let (n, m) = (self.n_relevant, peer.n_relevant);
+        format!(
+            "{:>8}{:>12}{:>8}{:>8}{:>16}",
+            "",
+            of(self.first / n, peer.first / m),
+            of(self.recall / n, peer.recall / m),
+            of(self.reciprocal / n, peer.reciprocal / m),
+            format!("{} for {}", self.n_false, peer.n_false),
+        )
+    }
+}
+
+impl std::fmt::Display for Figures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:>8}", self.n_relevant + self.n_irrelevant)?;
+        if self.n_relevant > 0.0 {
+            let n = self.n_relevant;
+            write!(f, "{:>12.3}{:>8.3}{:>8.3}", self.first / n, self.recall / n, self.reciprocal / n)?;
+        } else {
+            write!(f, "{:>12}{:>8}{:>8}", "", "", "")?;
+        }
+        if self.n_irrelevant > 0.0 {
+            write!(f, "{:>16}", format!("{} of {}", self.n_false, self.n_irrelevant))?;
+        }
+        Ok(())
+    }
+}
+
+fn ours(library: &Library, context: &str) -> Vec<String> {
+    let hits = library.search(&Query { context, ..Query::default() });
+    hits.into_iter().map(|hit| hit.pattern.id.clone()).collect()
+}
+
+fn each(library: &Library, set: &QuerySet) -> Duration {
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        for query in &set.queries {
+            std::hint::black_box(library.search(&Query { context: &query.text, ..Query::default() }));
+        }
+    }
+    start.elapsed() / ROUNDS / set.queries.len() as u32
+}
+
+fn list_misses(library: &Library, set: &QuerySet) {
+    for query in set.queries.iter().filter(|query| query.split == "tune") {
+        let hits = library.search(&Query { context: &query.text, ..Query::default() });
+        let known: Vec<&Pattern> = query.relevant.iter().filter_map(|id| library.get(id).ok()).collect();
+        let first = hits.first().map(|hit| hit.pattern);
+        let right = match first {
+            None => query.relevant.is_empty(),
+            Some(first) => known.contains(&first),
+        };
+        let complete = known.iter().all(|pattern| hits.iter().take(3).any(|hit| hit.pattern == *pattern));
+        if right && complete {
+            continue;
+        }
+        let mark = if right { "incomplete" } else { "MISS" };
+        println!("\n{} {} {mark}: {}\n  wanted {}", query.id, query.class, query.text, query.relevant.join(" "));
+        for hit in hits.iter().take(5) {
+            let reasons: Vec<String> = hit.reasons.iter().map(ToString::to_string).collect();
+            println!("  {} {:>6} {}", hit.pattern.id, hit.score, reasons.join("; "));
+        }
+    }
+}
+
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push((path.display().to_string(), std::fs::read_to_string(&path).expect("it is text")));
+        }
+    }
+    found
+}
