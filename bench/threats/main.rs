@@ -42,16 +42,23 @@ fn main() {
     let loading = start.elapsed();
     let set: QuerySet = serde_saphyr::from_str(QUERIES).expect("the query file is well-formed");
 
-    println!("{} patterns, {} queries, first {ANSWERS_MAX} answers\n", library.patterns().len(), set.queries.len());
+    println!(
+        "{} patterns, {} queries, first {ANSWERS_MAX} answers\n",
+        library.patterns().len(),
+        set.queries.len()
+    );
     let tmkb = Tmkb::new(library.patterns());
     let bm25 = PlainBm25::new(library.patterns());
-    let systems: [(&str, &dyn Fn(&str) -> Vec<String>); 3] = [
+    let systems: [(&str, Search<'_>); 3] = [
         ("spexus", &|context| ours(&library, context)),
         ("tmkb 0.1.0", &|context| tmkb.search(context)),
         ("plain BM25", &|context| bm25.search(context)),
     ];
     for split in if tuning { &["tune"][..] } else { &["tune", "held-out"] } {
-        println!("{split:<12}{:<14}{:>8}{:>12}{:>8}{:>8}{:>16}", "", "queries", "P@1", "R@3", "MRR", "false answers");
+        println!(
+            "{split:<12}{:<14}{:>8}{:>12}{:>8}{:>8}{:>16}",
+            "", "queries", "P@1", "R@3", "MRR", "false answers"
+        );
         for class in CLASSES.iter().copied().chain([""]) {
             let queries: Vec<&Labelled> =
                 set.queries.iter().filter(|query| query.split == *split && query.is_in(class)).collect();
@@ -73,6 +80,9 @@ fn main() {
         list_misses(&library, &set);
     }
 }
+
+/// Finds the ids of patterns, best first.
+type Search<'a> = &'a dyn Fn(&str) -> Vec<String>;
 
 const CLASSES: [&str; 5] = ["task", "requirement", "identifier", "question", "irrelevant"];
 
@@ -108,7 +118,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(queries: &[&Labelled], search: &dyn Fn(&str) -> Vec<String>) -> Figures {
+    fn of(queries: &[&Labelled], search: Search<'_>) -> Figures {
         let mut figures = Figures::default();
         for query in queries {
             let found = search(&query.text);
@@ -186,7 +196,13 @@ fn list_misses(library: &Library, set: &QuerySet) {
             continue;
         }
         let mark = if right { "incomplete" } else { "MISS" };
-        println!("\n{} {} {mark}: {}\n  wanted {}", query.id, query.class, query.text, query.relevant.join(" "));
+        println!(
+            "\n{} {} {mark}: {}\n  wanted {}",
+            query.id,
+            query.class,
+            query.text,
+            query.relevant.join(" ")
+        );
         for hit in hits.iter().take(5) {
             let reasons: Vec<String> = hit.reasons.iter().map(ToString::to_string).collect();
             println!("  {} {:>6} {}", hit.pattern.id, hit.score, reasons.join("; "));

@@ -18,18 +18,21 @@ impl<'a> Tmkb<'a> {
     pub fn search(&self, context: &str) -> Vec<String> {
         let context = context.to_lowercase();
         let words: Vec<&str> = context.split_whitespace().collect();
-        let runs: BTreeSet<String> = (1..=3).flat_map(|n| words.windows(n)).map(|run| run.join(" ")).collect();
+        let runs: BTreeSet<String> =
+            (1..=3).flat_map(|n| words.windows(n)).map(|run| run.join(" ")).collect();
 
         let mut found: Vec<(f64, &Pattern)> = Vec::new();
         for pattern in self.patterns {
-            let keywords: Vec<String> = pattern.triggers.keywords.iter().map(|text| text.to_lowercase()).collect();
+            let keywords: Vec<String> =
+                pattern.triggers.keywords.iter().map(|text| text.to_lowercase()).collect();
             let actions = pattern.triggers.actions.iter().map(|text| text.to_lowercase());
             if !keywords.iter().cloned().chain(actions).any(|trigger| context.contains(&trigger)) {
                 continue;
             }
             let distinct: BTreeSet<&String> = keywords.iter().collect();
             let n_matched = distinct.into_iter().filter(|keyword| runs.contains(*keyword)).count() as f64;
-            let score = if n_matched > 0.0 { n_matched * 2.0 + n_matched / keywords.len() as f64 } else { 0.0 };
+            let score =
+                if n_matched > 0.0 { n_matched * 2.0 + n_matched / keywords.len() as f64 } else { 0.0 };
             found.push((score, pattern));
         }
         sorted(found)
@@ -83,7 +86,8 @@ impl<'a> PlainBm25<'a> {
 
 fn sorted(mut found: Vec<(f64, &Pattern)>) -> Vec<String> {
     found.sort_by(|(first_score, first), (second_score, second)| {
-        let ties = |pattern: &Pattern| (pattern.severity_rank(), pattern.likelihood_rank(), pattern.id.clone());
+        let ties =
+            |pattern: &Pattern| (pattern.severity_rank(), pattern.likelihood_rank(), pattern.id.clone());
         second_score.total_cmp(first_score).then_with(|| ties(first).cmp(&ties(second)))
     });
     found.into_iter().map(|(_, pattern)| pattern.id.clone()).collect()
@@ -96,8 +100,14 @@ fn words(text: &str) -> Vec<String> {
 
 fn text(pattern: &Pattern) -> String {
     let summary = &pattern.agent_summary;
-    let mut parts: Vec<&str> =
-        vec![&pattern.name, &pattern.subcategory, &pattern.description, &summary.threat, &summary.check, &summary.fix];
+    let mut parts: Vec<&str> = vec![
+        &pattern.name,
+        &pattern.subcategory,
+        &pattern.description,
+        &summary.threat,
+        &summary.check,
+        &summary.fix,
+    ];
     parts.extend(pattern.triggers.keywords.iter().map(String::as_str));
     parts.extend(pattern.triggers.actions.iter().map(String::as_str));
     parts.extend(pattern.differentiation.llm_blindspots.iter().map(String::as_str));

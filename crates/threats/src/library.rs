@@ -167,11 +167,12 @@ pub(crate) fn nearest<'a>(
     n_max: usize,
 ) -> Vec<String> {
     let wanted = text.trim().to_lowercase();
-    // A far-off name is no help, and a huge one is not worth the work.
-    if wanted.chars().count() > 64 {
+    // From two letters anything can be made, and a huge name is not worth the work.
+    let length = wanted.chars().count();
+    if !(3..=64).contains(&length) {
         return Vec::new();
     }
-    let distance_max = (wanted.chars().count() / 3).max(1);
+    let distance_max = (length / 3).max(2);
     let mut scored: Vec<(usize, &str)> = candidates
         .into_iter()
         .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
@@ -182,20 +183,22 @@ pub(crate) fn nearest<'a>(
     scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
 }
 
-/// Levenshtein's distance in characters.
+/// Counts the letters to add, leave out, replace, or swap with the next.
 fn distance(first: &str, second: &str) -> usize {
-    let second: Vec<char> = second.chars().collect();
-    let mut row: Vec<usize> = (0..=second.len()).collect();
-    for (i, a) in first.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    let (first, second): (Vec<char>, Vec<char>) = (first.chars().collect(), second.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=second.len()).collect()];
+    for (i, a) in first.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, b) in second.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            let mut least = (rows[i][j] + usize::from(a != b)).min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == second[j - 1] && first[i - 1] == *b {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[second.len()]
+    rows[first.len()][second.len()]
 }
 
 fn duplicate(file: String, id: &str, first: &str) -> Problem {

@@ -93,12 +93,28 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The parser's message without the position, which a problem carries by itself.
+/// The parser's message in our words where it speaks of its own options, and without the position, which a
+/// problem carries by itself.
 fn cause(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let message = message.lines().next().unwrap_or_default();
-    let end = message.rfind(" at line ").unwrap_or(message.len());
-    message[..end].trim_end_matches(',').to_owned()
+    for (start, cause) in [
+        ("budget breached: Documents", "expected one document, found several".to_owned()),
+        ("budget breached: Depth", format!("expected at most {DEPTH_MAX} levels, found more")),
+        ("budget breached: Nodes", format!("expected at most {NODES_MAX} values, found more")),
+        ("budget breached: Aliases", format!("expected at most {ALIASES_MAX} aliases, found more")),
+        ("budget breached: Anchors", format!("expected at most {ALIASES_MAX} anchors, found more")),
+        (
+            "alias replay limit",
+            format!("expected aliases of at most {REPLAYED_EVENTS_MAX} values, found more"),
+        ),
+    ] {
+        if message.starts_with(start) {
+            return cause;
+        }
+    }
+    let ends = [" at line ", ", set "].iter().filter_map(|end| message.find(end));
+    message[..ends.min().unwrap_or(message.len())].trim_end_matches(',').to_owned()
 }
 
 fn position(text: &str, offset: usize) -> (u64, u64) {

@@ -101,7 +101,20 @@ impl<T: Copy> Phrases<T> {
 pub fn is_determiner(stem: &str) -> bool {
     matches!(
         stem,
-        "the" | "a" | "an" | "their" | "our" | "it" | "his" | "her" | "my" | "your" | "this" | "that" | "each" | "everi"
+        "the"
+            | "a"
+            | "an"
+            | "their"
+            | "our"
+            | "it"
+            | "his"
+            | "her"
+            | "my"
+            | "your"
+            | "this"
+            | "that"
+            | "each"
+            | "everi"
     )
 }
 
@@ -110,7 +123,8 @@ fn units(words: &Words, position: usize) -> impl Iterator<Item = (&str, usize)> 
     let word = words.words.get(position).map(|word| (word.stem.as_str(), position + 1));
     let from = words.compounds.partition_point(|compound| compound.first < position);
     let compounds = words.compounds[from..].iter().take_while(move |compound| compound.first == position);
-    word.into_iter().chain(compounds.map(|compound| (compound.stem.as_str(), compound.first + compound.n_parts)))
+    word.into_iter()
+        .chain(compounds.map(|compound| (compound.stem.as_str(), compound.first + compound.n_parts)))
 }
 
 fn follow(words: &Words, position: usize, rest: &[Next], skipped: fn(&str) -> bool) -> Option<usize> {

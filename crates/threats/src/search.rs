@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::evidence::{Evidence, Index};
+use crate::evidence::{Index, Weight};
 use crate::pattern::Pattern;
 use crate::rank::Field;
 use crate::text;
@@ -99,37 +99,49 @@ const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 pub fn search<'a>(patterns: &'a [Pattern], index: &Index, query: &Query<'_>) -> Vec<Hit<'a>> {
     let wanted = |pattern: &&Pattern| query.wants(pattern);
     if query.context.trim().is_empty() {
-        let mut hits: Vec<Hit<'_>> =
-            patterns.iter().filter(wanted).map(|pattern| Hit { pattern, score: 0, reasons: Vec::new() }).collect();
+        let mut hits: Vec<Hit<'_>> = patterns
+            .iter()
+            .filter(wanted)
+            .map(|pattern| Hit { pattern, score: 0, reasons: Vec::new() })
+            .collect();
         hits.sort_by_key(|hit| ties(hit.pattern));
         return hits;
     }
 
     let evidence = index.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
-    let mut found: Vec<(&Pattern, Evidence)> = patterns.iter().zip(evidence).filter(|(pattern, _)| wanted(pattern)).collect();
-    if !found.iter().any(|(_, evidence)| fits(evidence)) {
+    let weights = evidence.weights.iter().copied().enumerate();
+    let mut found: Vec<(usize, Weight)> =
+        weights.filter(|(index, _)| query.wants(&patterns[*index])).collect();
+    if !found.iter().any(|(_, weight)| fits(weight)) {
         return Vec::new();
     }
-    found.sort_by_key(|(pattern, evidence)| order(pattern, evidence));
-    let (best, best_score) = (found[0].0, found[0].1.score);
-    let least = (best_score * BEST_PART_MIN).min(FOLLOWER_SCORE_MIN);
-    for (pattern, evidence) in &mut found[1..] {
-        let related = best.related_patterns.iter().any(|related| related.id.eq_ignore_ascii_case(&pattern.id));
-        if related && evidence.score > 0.0 {
-            evidence.score = (evidence.score + RELATED_BONUS).min(best_score.max(evidence.score));
-            evidence.reasons.push(Reason::Related(best.id.clone()));
+    found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
+    let (best, best_score) = (&patterns[found[0].0], found[0].1.score);
+    let mut related = Vec::new();
+    for (index, weight) in &mut found[1..] {
+        let id = &patterns[*index].id;
+        if weight.score > 0.0 && best.related_patterns.iter().any(|other| other.id.eq_ignore_ascii_case(id)) {
+            weight.score = (weight.score + RELATED_BONUS).min(best_score.max(weight.score));
+            related.push(*index);
         }
     }
-    found.retain(|(_, evidence)| evidence.named || evidence.score >= least);
-    found[1..].sort_by_key(|(pattern, evidence)| order(pattern, evidence));
-    let hit = |(pattern, evidence): (_, Evidence)| {
-        Hit { pattern, score: thousandths(evidence.score), reasons: evidence.reasons }
+    let least = (best_score * BEST_PART_MIN).min(FOLLOWER_SCORE_MIN);
+    found.retain(|(_, weight)| weight.named || weight.score >= least);
+    found[1..].sort_by_key(|(index, weight)| order(&patterns[*index], weight));
+
+    let hit = |(index, weight): (usize, Weight)| {
+        let pattern = &patterns[index];
+        let mut reasons = evidence.reasons(index, pattern);
+        if related.contains(&index) {
+            reasons.push(Reason::Related(best.id.clone()));
+        }
+        Hit { pattern, score: thousandths(weight.score), reasons }
     };
     found.into_iter().map(hit).collect()
 }
 
-fn order<'a>(pattern: &'a Pattern, evidence: &Evidence) -> (bool, Reverse<i64>, (usize, usize, &'a str)) {
-    (!evidence.named, Reverse(thousandths(evidence.score)), ties(pattern))
+fn order<'a>(pattern: &'a Pattern, weight: &Weight) -> (bool, Reverse<i64>, (usize, usize, &'a str)) {
+    (!weight.named, Reverse(thousandths(weight.score)), ties(pattern))
 }
 
 /// Whole thousandths: what differs only by rounding is a tie.
@@ -138,9 +150,9 @@ fn thousandths(score: f32) -> i64 {
 }
 
 /// Tells whether a pattern is a reason to answer at all.
-fn fits(evidence: &Evidence) -> bool {
-    let known = evidence.coverage >= COVERAGE_MIN || evidence.meant >= MEANT_MIN || evidence.file;
-    evidence.named || evidence.score >= SCORE_MIN && known
+fn fits(weight: &Weight) -> bool {
+    let known = weight.coverage >= COVERAGE_MIN || weight.meant >= MEANT_MIN || weight.file;
+    weight.named || weight.score >= SCORE_MIN && known
 }
 
 fn ties(pattern: &Pattern) -> (usize, usize, &str) {

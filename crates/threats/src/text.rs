@@ -1,5 +1,9 @@
 //! Cuts text into stemmed words: prose, identifiers (`camelCase`, `snake_case`, `kebab-case`), paths and routes alike.
 
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use frostem::{Algorithm, Stemmer};
 
 /// A text longer than this is read up to here: enough for any task description.
@@ -41,7 +45,6 @@ pub struct Compound {
 /// Cuts a text into words.
 pub fn words(text: &str) -> Words {
     let text = prefix(text, TEXT_SIZE_MAX_BYTES);
-    let stemmer = Stemmer::new(Algorithm::English);
     let mut words = Words::default();
     let mut lower = String::new();
     let mut identifier = 0;
@@ -49,12 +52,12 @@ pub fn words(text: &str) -> Words {
 
     for (start, end) in runs(text) {
         let gap = &text[end_before..start];
-        if is_contraction(gap, &text[start..end], &text[end..]) {
+        if is_contraction(gap, &text[start..end]) {
             end_before = end;
             continue;
         }
         if !(gap == "-" || gap == "_") {
-            compound(&mut words, identifier, text, &stemmer);
+            compound(&mut words, identifier, text);
             identifier = words.words.len();
         }
         let run = words.words.len();
@@ -62,25 +65,46 @@ pub fn words(text: &str) -> Words {
             let (start, end) = (start + part_start, start + part_end);
             lower.clear();
             lower.extend(text[start..end].chars().flat_map(char::to_lowercase));
-            words.words.push(Word { stem: stem(&lower, &stemmer), start, end });
+            words.words.push(Word { stem: stem(&lower), start, end });
         }
         let n_parts = words.words.len() - run;
         if n_parts > 2 {
-            let stem = stem(&text[start..end].to_lowercase(), &stemmer);
+            let stem = stem(&text[start..end].to_lowercase());
             words.compounds.push(Compound { stem, first: run, n_parts });
         }
         end_before = end;
     }
-    compound(&mut words, identifier, text, &stemmer);
+    compound(&mut words, identifier, text);
     words.compounds.sort_by_key(|compound| (compound.first, compound.n_parts));
     words
 }
 
+/// How many stems a thread remembers. The patterns that come with the program have a third of that.
+const STEMS_MAX: usize = 16 << 10;
+
+thread_local! {
+    // Stemming takes a microsecond, and the same words come again and again.
+    static STEMS: RefCell<HashMap<String, String>> = RefCell::default();
+}
+
 /// Reduces a lower-case word to its stem.
-fn stem(word: &str, stemmer: &Stemmer) -> String {
+fn stem(word: &str) -> String {
     if word.len() > WORD_SIZE_MAX_BYTES {
         return prefix(word, WORD_SIZE_MAX_BYTES).to_owned();
     }
+    STEMS.with_borrow_mut(|stems| {
+        if let Some(stem) = stems.get(word) {
+            return stem.clone();
+        }
+        let stem = new_stem(word);
+        if stems.len() < STEMS_MAX {
+            stems.insert(word.to_owned(), stem.clone());
+        }
+        stem
+    })
+}
+
+fn new_stem(word: &str) -> String {
     // The stemmer folds an authorization into an author, an organization into an organ and a serializer into
     // a serial number. Here these are the words that matter most.
     for (root, stem) in ROOTS {
@@ -93,7 +117,7 @@ fn stem(word: &str, stemmer: &Stemmer) -> String {
     }
     match EXCEPTIONS.iter().find(|(known, _)| *known == word) {
         Some((_, stem)) => (*stem).to_owned(),
-        None => stemmer.stem(word).into_owned(),
+        None => Stemmer::new(Algorithm::English).stem(word).into_owned(),
     }
 }
 
@@ -170,16 +194,16 @@ fn parts(run: &str) -> Vec<(usize, usize)> {
 }
 
 /// Adds the pairs of neighbours of the identifier that starts at a word and ends with the last one.
-fn compound(words: &mut Words, identifier: usize, text: &str, stemmer: &Stemmer) {
+fn compound(words: &mut Words, identifier: usize, text: &str) {
     for first in identifier..words.words.len().saturating_sub(1) {
         let pair = &words.words[first..first + 2];
         let joined = [&text[pair[0].start..pair[0].end], &text[pair[1].start..pair[1].end]].concat();
-        words.compounds.push(Compound { stem: stem(&joined.to_lowercase(), stemmer), first, n_parts: 2 });
+        words.compounds.push(Compound { stem: stem(&joined.to_lowercase()), first, n_parts: 2 });
     }
 }
 
 /// Tells whether a run is the tail of a word such as `user's` or `doesn't`.
-fn is_contraction(gap: &str, run: &str, _after: &str) -> bool {
+fn is_contraction(gap: &str, run: &str) -> bool {
     matches!(gap, "'" | "’") && matches!(run, "s" | "t" | "re" | "ve" | "ll" | "d" | "m")
 }
 
@@ -197,41 +221,12 @@ pub fn prefix(text: &str, n_bytes_max: usize) -> &str {
 
 /// Tells whether a stem says nothing about a subject: function words, single letters, numbers.
 pub fn is_stop_word(stem: &str) -> bool {
-    stem.chars().count() < 2
-        || stem.bytes().all(|byte| byte.is_ascii_digit())
-        || STOP_WORDS.binary_search(&stem).is_ok()
+    stem.chars().count() < 2 || stem.bytes().all(|byte| byte.is_ascii_digit()) || STOP_WORDS.contains(stem)
 }
 
-// Stems, sorted. Besides English function words: the verbs and nouns with which any task is described.
-const STOP_WORDS: &[&str] = &[
-    "abl", "about", "abov", "ad", "add", "after", "again", "all", "alreadi", "also", "alway", "am", "an",
-    "and", "ani", "anoth", "anybodi", "anyon", "anyth", "app", "applic", "are", "around", "as", "ask", "at",
-    "away", "back", "be", "becaus", "becom", "been", "befor", "begin", "behind", "below", "best", "better",
-    "between", "big", "bit", "both", "bring", "build", "but", "by", "call", "came", "can", "cannot", "case",
-    "chang", "class", "code", "come", "contain", "could", "creat", "current", "day", "def", "differ", "do",
-    "doe", "done", "down", "dure", "each", "earli", "easi", "either", "els", "end", "enough", "even",
-    "ever", "everi", "everybodi", "everyon", "everyth", "exampl", "exist", "expect", "fact", "far",
-    "featur", "feature", "feel", "few", "find", "fine", "first", "five", "fix", "follow", "for", "found",
-    "four", "from", "full", "function", "further", "get", "give", "given", "go", "goe", "good", "got",
-    "great", "had", "half", "handl", "happen", "hard", "has", "have", "he", "help", "her", "here", "him",
-    "his", "hold", "how", "howev", "if", "implement", "in", "instead", "into", "is", "it", "itself", "just",
-    "keep", "kept", "kind", "know", "larg", "last", "later", "least", "leav", "left", "less", "let", "like",
-    "littl", "long", "look", "lot", "made", "main", "make", "mani", "may", "me", "mean", "method", "might",
-    "moment", "more", "most", "move", "much", "must", "my", "name", "near", "need", "never", "new", "next",
-    "no", "nobodi", "none", "nor", "not", "noth", "now", "number", "of", "off", "often", "ok", "old", "on",
-    "onc", "one", "onli", "open", "or", "other", "our", "out", "outsid", "over", "own", "part", "peopl",
-    "per", "person", "place", "plain", "please", "possibl", "problem", "project", "put", "python", "quit",
-    "rather", "reach", "real", "realli", "reason", "right", "run", "runn", "said", "same", "saw", "say",
-    "second", "see", "seem", "send", "sensibl", "separ", "set", "shall", "she", "short", "should", "show",
-    "side", "simpl", "sinc", "singl", "small", "so", "some", "somebodi", "someon", "someth", "sometim",
-    "soon", "start", "stay", "still", "stop", "straight", "such", "sure", "system", "take", "tell", "ten",
-    "than", "that", "the", "their", "them", "then", "there", "these", "they", "thing", "third", "this",
-    "those", "though", "three", "through", "time", "to", "today", "togeth", "too", "turn", "two", "type",
-    "under", "until", "up", "us", "use", "user", "using", "usual", "valu", "veri", "via", "view", "wait",
-    "want", "was", "way", "we", "well", "were", "what", "whatev", "when", "whenev", "where", "whether",
-    "whi", "which", "while", "who", "whoever", "whole", "whom", "whose", "will", "with", "within",
-    "without", "work", "would", "write", "wrong", "yes", "yet", "you", "your",
-];
+/// Stems. Besides English function words: the verbs and nouns with which any task is described.
+static STOP_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("stop_words.txt").split_whitespace().collect());
 
 #[cfg(test)]
 mod tests {
@@ -240,14 +235,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stop_words_are_sorted() {
-        assert!(STOP_WORDS.is_sorted());
-    }
-
-    #[test]
     fn identifiers_are_cut_into_words() {
-        check("getUserByID", expect!["get user by id | getus userbi byid"]);
-        check("HTTPServer2", expect!["http server 2 | httpserver server2"]);
+        check("getUserByID", expect!["get user by id | getus getuserbyid userbi byid"]);
+        check("HTTPServer2", expect!["http server 2 | httpserver httpserver2 server2"]);
         check("tenant_id", expect!["tenant id | tenantid"]);
         check("multi-tenant", expect!["multi tenant | multiten"]);
         check("OAuth2 GraphQL", expect!["oauth 2 graph ql | oauth2 graphql"]);

@@ -6,7 +6,7 @@ use crate::phrase::{self, Phrases};
 use crate::search::Reason;
 use crate::text::{self, Words};
 
-/// `subject: expression, expression, …` a line; an expression in backticks is code, to be found as it stands.
+/// Subjects, each with indented lines of expressions; an expression in backticks is code, to be found as it stands.
 static SOURCE: &str = include_str!("thesaurus.txt");
 static THESAURUS: LazyLock<Thesaurus> = LazyLock::new(|| Thesaurus::new(SOURCE));
 
@@ -16,7 +16,8 @@ pub struct Thesaurus {
     /// What can be spoken of.
     pub subjects: Vec<Subject>,
     phrases: Phrases<(usize, f32)>,
-    literals: Vec<(&'static str, usize)>,
+    /// By their first byte.
+    literals: Vec<Vec<(&'static str, usize)>>,
     unrelated: Phrases<()>,
 }
 
@@ -51,31 +52,37 @@ impl Thesaurus {
         let mut thesaurus = Thesaurus {
             subjects: Vec::new(),
             phrases: Phrases::new(),
-            literals: Vec::new(),
+            literals: vec![Vec::new(); 256],
             unrelated: Phrases::new(),
         };
+        let mut unrelated = false;
         for line in source.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let (name, expressions) = line.split_once(": ").expect("a line is `subject: expressions`");
-            if name == "-" {
-                expressions.split(", ").for_each(|expression| thesaurus.unrelated.add(expression, ()));
+            if let Some(name) = line.strip_suffix(':') {
+                unrelated = name == "-";
+                if !unrelated {
+                    let stems = text::words(name).words.into_iter().map(|word| word.stem).collect();
+                    thesaurus.subjects.push(Subject { name, stems });
+                }
                 continue;
             }
-            let index = thesaurus.subjects.len();
-            let stems = text::words(name).words.into_iter().map(|word| word.stem).collect();
-            thesaurus.subjects.push(Subject { name, stems });
-            for expression in expressions.split(", ") {
-                match expression.strip_prefix('`').and_then(|code| code.strip_suffix('`')) {
-                    Some(code) => thesaurus.literals.push((code, index)),
-                    None => thesaurus.phrases.add(expression, (index, strength(expression))),
+            for expression in line.split(',').map(str::trim).filter(|expression| !expression.is_empty()) {
+                let code = expression.strip_prefix('`').and_then(|code| code.strip_suffix('`'));
+                let subject = thesaurus.subjects.len().wrapping_sub(1);
+                match code {
+                    _ if unrelated => thesaurus.unrelated.add(expression, ()),
+                    Some(code) => thesaurus.literals[usize::from(code.as_bytes()[0])].push((code, subject)),
+                    None => thesaurus.phrases.add(expression, (subject, strength(expression))),
                 }
             }
         }
         thesaurus
     }
 
-    /// Blanks the words of expressions that only look like a subject, and tells how many there are.
-    pub fn blank_unrelated(&self, words: &mut Words) -> usize {
-        let found = self.unrelated.find(words, phrase::is_determiner);
+    /// Blanks the words of expressions that only look like a subject, and tells how many there are. What stands
+    /// inside one of the named phrases, from first to end, is left alone.
+    pub fn blank_unrelated(&self, words: &mut Words, named: &[(usize, usize)]) -> usize {
+        let mut found = self.unrelated.find(words, phrase::is_determiner);
+        found.retain(|phrase| !named.iter().any(|(first, end)| *first <= phrase.first && phrase.end <= *end));
         for phrase in &found {
             words.words[phrase.first..phrase.end].iter_mut().for_each(|word| word.stem.clear());
             words.compounds.retain(|compound| {
@@ -94,9 +101,10 @@ impl Thesaurus {
             meanings.push(Meaning { subject, strength, words: (found.first, found.end), span });
         }
         let routes = routes(context).map(|(start, end, subject)| (start, end, self.subject(subject)));
-        let literals = self.literals.iter().filter_map(|(code, subject)| {
-            let start = context.find(code)?;
-            Some((start, start + code.len(), Some(*subject)))
+        let literals = context.bytes().enumerate().flat_map(|(start, byte)| {
+            let here = self.literals[usize::from(byte)].iter();
+            let here = here.filter(move |(code, _)| context.as_bytes()[start..].starts_with(code.as_bytes()));
+            here.map(move |(code, subject)| (start, start + code.len(), Some(*subject)))
         });
         for (start, end, subject) in literals.chain(routes) {
             let Some(subject) = subject else { continue };
@@ -120,10 +128,10 @@ impl Thesaurus {
 
 impl Meaning {
     /// Says so.
-    pub fn reason(&self, context: &str, thesaurus: &Thesaurus) -> Reason {
+    pub fn reason(&self, context: &str) -> Reason {
         Reason::Meaning {
             expression: context[self.span.0..self.span.1].to_owned(),
-            subject: thesaurus.subjects[self.subject].name.to_owned(),
+            subject: Thesaurus::get().subjects[self.subject].name.to_owned(),
         }
     }
 }
@@ -147,7 +155,8 @@ fn distinct(meanings: Vec<Meaning>, context: &str) -> Vec<Meaning> {
             && inner.span.1 <= outer.span.1
             && outer.span.1 - outer.span.0 > inner.span.1 - inner.span.0
     };
-    let inside: Vec<bool> = meanings.iter().map(|inner| meanings.iter().any(|outer| longer(inner, outer))).collect();
+    let inside: Vec<bool> =
+        meanings.iter().map(|inner| meanings.iter().any(|outer| longer(inner, outer))).collect();
     for (meaning, inside) in meanings.into_iter().zip(inside) {
         let again = |other: &Meaning| {
             other.subject == meaning.subject && text(other).eq_ignore_ascii_case(text(&meaning))
@@ -185,4 +194,19 @@ fn is_id(segment: &str) -> bool {
     let is_number = !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit());
     let is_path = inner.starts_with("path:");
     is_number || segment.starts_with(['<', '{', ':']) && segment.len() > 1 && !is_path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::Library;
+
+    #[test]
+    fn each_subject_is_a_keyword_of_a_built_in_pattern() {
+        let library = Library::builtin(&["all"]).unwrap();
+        let keywords = library.patterns().iter().flat_map(|pattern| pattern.triggers.keywords.iter());
+        for subject in &Thesaurus::get().subjects {
+            assert!(keywords.clone().any(|keyword| keyword == subject.name), "{}", subject.name);
+        }
+    }
 }

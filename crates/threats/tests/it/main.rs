@@ -1,6 +1,11 @@
 //! Threat patterns from the outside: files in, answers out.
 
+mod answer;
 mod golden;
+mod load;
+mod render;
+mod search;
+mod validate;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,0 +1,253 @@
+//! Which patterns come, in which order, and why.
+
+use std::sync::LazyLock;
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use threats::{Library, Pattern, Query};
+
+use crate::{TMKB, file};
+
+static BUILTIN: LazyLock<Library> = LazyLock::new(|| Library::builtin(&["all"]).unwrap());
+static AGAIN: LazyLock<Library> = LazyLock::new(|| Library::builtin(&["all"]).unwrap());
+
+#[test]
+fn a_hit_says_why() {
+    check(
+        "a Celery task that resizes images",
+        expect![[r#"
+        TMKB-AUTHZ-001
+        keyword "celery task"
+        "resizes images" speaks of background job
+        words celery, task in keywords
+    "#]],
+    );
+    check(
+        "GET /orders/<int:order_id>/items/<int:item_id>",
+        expect![[r#"
+        TMKB-AUTHZ-010
+        "/orders/<int:order_id>/items/<int:item_id>" speaks of nested resource
+        words orders, id, items in keywords
+        word int in signals
+    "#]],
+    );
+    check(
+        "edit app/tasks/mail.py",
+        expect![[r#"
+        TMKB-AUTHZ-018
+        file app/tasks/mail.py matches **/tasks/**
+        word mail in actions
+        word tasks in signals
+    "#]],
+    );
+    check(
+        "a recycle bin for pages",
+        expect![[r#"
+        TMKB-AUTHZ-003
+        keyword "recycle bin"
+        words recycle, bin in keywords
+    "#]],
+    );
+    check(
+        "verify the signature of a webhok",
+        expect![[r#"
+        TMKB-AUTHZ-022
+        keyword "webhook"
+        "verify the signature" speaks of webhook
+        "webhok" speaks of webhook
+        words signature, webhok in name
+        word verify in actions
+    "#]],
+    );
+}
+
+#[test]
+fn a_context_that_names_a_keyword_puts_its_pattern_first() {
+    for library in [&*BUILTIN, &*TMKB] {
+        for pattern in library.patterns() {
+            for keyword in pattern.triggers.keywords.iter() {
+                for context in [
+                    keyword.clone(),
+                    keyword.to_uppercase(),
+                    format!("please implement {keyword} for our customers"),
+                    format!("Add the {keyword}."),
+                ] {
+                    let hits = library.search(&Query { context: &context, ..Query::default() });
+                    let first = hits.first().map(|hit| hit.pattern);
+                    assert!(
+                        first.is_some_and(|first| has(first, keyword)),
+                        "{} {context:?}: {hits:?}",
+                        pattern.id
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn keywords_are_whole_words() {
+    let library = library(&[("X-Y-001", "keywords: [rq, task queue]")]);
+    assert_eq!(found(&library, "the torque of an engine"), "");
+    assert_eq!(found(&library, "an rq function"), "X-Y-001");
+    assert_eq!(found(&library, "two task queues"), "X-Y-001");
+    assert_eq!(found(&library, "TaskQueue.push(task)"), "X-Y-001");
+    assert_eq!(found(&library, "the task_queue module"), "X-Y-001");
+    assert_eq!(found(&library, "queue the task"), "");
+}
+
+#[test]
+fn a_keyword_inside_a_longer_one_is_not_named() {
+    let library = library(&[("X-Y-001", "keywords: [role]"), ("X-Y-002", "keywords: [role change]")]);
+    assert_eq!(found(&library, "audit every role change"), "X-Y-002");
+    assert_eq!(found(&library, "audit every role"), "X-Y-001");
+}
+
+#[test]
+fn what_does_not_fit_is_not_answered() {
+    for context in [
+        "fix off-by-one in binary search",
+        "background colour of the page",
+        "rename a variable",
+        "why does my regex backtrack",
+        "!!! ??? ...",
+        "12345",
+        "ß",
+    ] {
+        assert_eq!(found(&BUILTIN, context), "", "{context}");
+    }
+}
+
+#[test]
+fn a_name_counts_next_to_something_unrelated_unless_it_is_an_everyday_word() {
+    assert!(found(&BUILTIN, "run the webhook receiver in docker").starts_with("TMKB-AUTHZ-022"));
+    assert!(found(&BUILTIN, "write pytest fixtures for the celery app").starts_with("TMKB-AUTHZ-001"));
+    assert_eq!(found(&BUILTIN, "pytorch: download MNIST"), "");
+}
+
+#[test]
+fn ties_go_by_severity_then_likelihood_then_id() {
+    let library = library(&[
+        ("X-Y-001", "keywords: [webhook]\nseverity: low\nlikelihood: high"),
+        ("X-Y-002", "keywords: [webhook]\nseverity: high\nlikelihood: low"),
+        ("X-Y-003", "keywords: [webhook]\nseverity: high\nlikelihood: high"),
+        ("X-Y-004", "keywords: [webhook]\nseverity: critical\nlikelihood: low"),
+        ("X-Y-005", "keywords: [webhook]\nseverity: high\nlikelihood: high"),
+        ("X-Y-006", "keywords: [webhook]\nseverity: strange"),
+    ]);
+    let order = "X-Y-004 X-Y-003 X-Y-005 X-Y-002 X-Y-001 X-Y-006";
+    assert_eq!(found(&library, "webhook"), order);
+    assert_eq!(found(&library, ""), order);
+    assert_eq!(found(&library, " \n"), order);
+}
+
+#[test]
+fn filters_leave_out_what_is_for_something_else() {
+    let library = library(&[
+        ("X-Y-001", "keywords: [webhook]\nlanguage: python\nframework: flask\ncategory: authorization"),
+        ("X-Y-002", "keywords: [webhook]\nlanguage: python\nframework: django\ncategory: input"),
+        ("X-Y-003", "keywords: [webhook]\nlanguage: any\nframework: any\ncategory: input"),
+    ]);
+    let found = |language, framework, category| {
+        let query = Query { context: "webhook", language, framework, category };
+        ids(&library, &query)
+    };
+    assert_eq!(found(None, None, None), "X-Y-001 X-Y-002 X-Y-003");
+    assert_eq!(found(Some("Python"), None, None), "X-Y-001 X-Y-002 X-Y-003");
+    assert_eq!(found(Some("rust"), None, None), "X-Y-003");
+    assert_eq!(found(None, Some("flask"), None), "X-Y-001 X-Y-003");
+    assert_eq!(found(None, Some("any"), None), "X-Y-001 X-Y-002 X-Y-003");
+    assert_eq!(found(None, None, Some("INPUT")), "X-Y-002 X-Y-003");
+    assert_eq!(found(Some(""), Some(""), Some("")), "X-Y-001 X-Y-002 X-Y-003");
+}
+
+#[test]
+fn an_empty_library_finds_nothing() {
+    let library = library(&[]);
+    assert_eq!(found(&library, "webhook"), "");
+    assert_eq!(found(&library, ""), "");
+}
+
+#[test]
+fn the_start_of_an_endless_context_is_read() {
+    let context = format!("a webhook receiver {}", "and so on ".repeat(1_000_000));
+    let start = std::time::Instant::now();
+    assert!(found(&BUILTIN, &context).starts_with("TMKB-AUTHZ-022"));
+    assert!(start.elapsed().as_secs() < 2, "took {:?}", start.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn any_context_is_answered_the_same_way_twice(context in "\\PC{0,200}") {
+        prop_assert_eq!(found(&BUILTIN, &context), found(&AGAIN, &context));
+    }
+
+    #[test]
+    fn words_in_any_order_do_no_harm(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
+        let context = words.join(" ");
+        prop_assert_eq!(found(&BUILTIN, &context), found(&BUILTIN, &context));
+    }
+}
+
+const WORDS: &[&str] = &[
+    "background",
+    "job",
+    "*",
+    "`",
+    "/x/<id>/y/<id>",
+    "/",
+    "<",
+    "../a.py",
+    "tasks/",
+    "don't",
+    "’s",
+    "OAuth2",
+    "XMLHttp",
+    "multi-tenant",
+    "--",
+    "_",
+    "é",
+    "日本語",
+    "İ",
+    "ǅ",
+    "\u{301}",
+    "\0",
+    "\n",
+    "a.b.c",
+    "get_or_404(id)",
+    "binary search",
+];
+
+fn has(pattern: &Pattern, keyword: &str) -> bool {
+    // Two patterns may have the same keyword, or one may have it with another ending.
+    let bare = |text: &str| {
+        text.to_lowercase().replace(['-', '_', ' '], "").trim_end_matches(['s', 'd', 'e']).to_owned()
+    };
+    pattern.triggers.keywords.iter().any(|other| bare(other) == bare(keyword))
+}
+
+fn library(patterns: &[(&str, &str)]) -> Library {
+    let (library, problems) = Library::load(patterns.iter().map(|(id, lines)| {
+        let (keywords, rest) = lines.split_once('\n').unwrap_or((lines, ""));
+        (*id, file(id, &format!("triggers:\n  {keywords}\n{rest}")))
+    }));
+    assert_eq!(problems, []);
+    library
+}
+
+fn found(library: &Library, context: &str) -> String {
+    ids(library, &Query { context, ..Query::default() })
+}
+
+fn ids(library: &Library, query: &Query<'_>) -> String {
+    let hits = library.search(query);
+    hits.iter().map(|hit| hit.pattern.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn check(context: &str, expected: Expect) {
+    let hits = BUILTIN.search(&Query { context, ..Query::default() });
+    let hit = hits.first().expect("something fits");
+    let reasons: String = hit.reasons.iter().map(|reason| format!("{reason}\n")).collect();
+    expected.assert_eq(&format!("{}\n{reasons}", hit.pattern.id));
+}
