@@ -8,6 +8,7 @@ use crate::search::Reason;
 use crate::spelling::Spelling;
 use crate::text::{self, Words};
 use crate::thesaurus::{Meaning, Thesaurus};
+use crate::topic;
 
 /// What a keyword adds to the rarity of its words.
 const KEYWORD_BONUS: f32 = 3.0;
@@ -72,6 +73,10 @@ const EVERYDAY_WORDS: &[&str] = &[
 pub struct Evidence<'a> {
     /// For each pattern.
     pub weights: Vec<Weight>,
+    /// How many expressions in the context belong to other subjects altogether.
+    pub n_unrelated: usize,
+    /// How many groups of [`topic`] the context has words of.
+    pub n_groups: u32,
     context: &'a str,
     meanings: Vec<Meaning>,
     paths: Vec<&'a str>,
@@ -85,6 +90,8 @@ pub struct Weight {
     pub score: f32,
     /// Whether the context names a keyword.
     pub named: bool,
+    /// Whether all it names are everyday words.
+    pub everyday: bool,
     /// How surely the context speaks of a keyword in other words.
     pub meant: f32,
     /// Whether the context names a file of its kind.
@@ -160,19 +167,21 @@ impl Index {
 
         let mut evidence = Evidence {
             weights: vec![Weight::default(); patterns.len()],
+            n_unrelated,
+            n_groups: topic::n_groups(&words),
             context,
             meanings: Thesaurus::get().find(context, &words),
             paths: path::paths(context).collect(),
             clues: Vec::new(),
         };
-        self.keywords(&words, n_unrelated, &mut evidence);
+        self.keywords(&words, &mut evidence);
         self.actions(&words, &mut evidence);
         files(patterns, &mut evidence);
         self.words(&words, n_unrelated, &mut evidence);
         evidence
     }
 
-    fn keywords(&self, words: &Words, n_unrelated: usize, evidence: &mut Evidence<'_>) {
+    fn keywords(&self, words: &Words, evidence: &mut Evidence<'_>) {
         let mut places: Vec<(usize, usize, usize)> = Vec::new();
         for Found { value: (pattern, keyword), first, end } in
             longest(self.keywords.find(words, phrase::is_determiner))
@@ -183,9 +192,9 @@ impl Index {
             if !again && evidence.add(pattern, Clue::Keyword(keyword)) {
                 let weight = &mut evidence.weights[pattern];
                 weight.score += KEYWORD_BONUS + self.rarity(words, first, end);
-                // Next to something unrelated, an everyday word is likely to be something unrelated too.
                 let everyday = end - first == 1 && EVERYDAY_WORDS.contains(&words.words[first].stem.as_str());
-                weight.named |= !everyday || n_unrelated == 0;
+                weight.everyday = everyday && (weight.everyday || !weight.named);
+                weight.named = true;
             }
         }
     }
@@ -258,12 +267,9 @@ impl Index {
         };
         let masses: Vec<f32> = words.words.iter().map(mass).collect();
         let total = masses.iter().sum::<f32>() + n_unrelated as f32 * UNRELATED_MASS;
-        if total > 0.0 {
-            for (weight, known) in evidence.weights.iter_mut().zip(known.chunks(n_words)) {
-                let said: f32 =
-                    masses.iter().zip(known).filter(|(_, known)| **known).map(|(mass, _)| mass).sum();
-                weight.coverage = said / total;
-            }
+        for (weight, known) in evidence.weights.iter_mut().zip(known.chunks(n_words.max(1))) {
+            let said: f32 = masses.iter().zip(known).filter(|(_, known)| **known).map(|(mass, _)| mass).sum();
+            weight.coverage = if total > 0.0 { said / total } else { 1.0 };
         }
     }
 

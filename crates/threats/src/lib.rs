@@ -13,12 +13,14 @@ pub mod tokens;
 pub mod validate;
 
 mod evidence;
+mod examples;
 mod path;
 mod phrase;
 mod rank;
 mod spelling;
 mod text;
 mod thesaurus;
+mod topic;
 
 pub use answer::Answer;
 pub use library::Library;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::examples;
 use crate::pattern::{Pattern, Principle};
 use crate::text;
 
@@ -39,10 +40,12 @@ pub enum Field {
     Principles,
     /// Code examples.
     Code,
+    /// How people ask for what its keywords say; see [`crate::examples`].
+    Examples,
 }
 
 impl Field {
-    const ALL: [Field; 15] = [
+    const ALL: [Field; 16] = [
         Field::Name,
         Field::Keywords,
         Field::Actions,
@@ -58,6 +61,7 @@ impl Field {
         Field::Scenario,
         Field::Principles,
         Field::Code,
+        Field::Examples,
     ];
 
     /// How much an occurrence counts.
@@ -68,8 +72,9 @@ impl Field {
             Field::Summary | Field::Signals => 2.0,
             Field::Blindspots | Field::Description | Field::Criteria => 1.0,
             Field::Mitigations | Field::Stacks => 0.7,
-            Field::Scenario | Field::Principles => 0.5,
-            Field::Code => 0.3,
+            Field::Scenario | Field::Principles => 0.8,
+            Field::Code => 0.15,
+            Field::Examples => 0.9,
         }
     }
 
@@ -97,6 +102,7 @@ impl fmt::Display for Field {
             Field::Scenario => "attack scenario",
             Field::Principles => "principles",
             Field::Code => "code",
+            Field::Examples => "examples",
         })
     }
 }
@@ -218,7 +224,7 @@ fn parts(pattern: &Pattern, field: Field) -> Vec<&str> {
     fn all(texts: &[String]) -> Vec<&str> {
         texts.iter().map(String::as_str).collect()
     }
-    let examples = || pattern.mitigations.iter().flat_map(|mitigation| &mitigation.code_examples);
+    let code_examples = || pattern.mitigations.iter().flat_map(|mitigation| &mitigation.code_examples);
     match field {
         Field::Name => vec![&pattern.name],
         Field::Keywords => all(&pattern.triggers.keywords),
@@ -243,9 +249,10 @@ fn parts(pattern: &Pattern, field: Field) -> Vec<&str> {
             Some(scenario) => [&[scenario.narrative.as_str()][..], &all(&scenario.preconditions)].concat(),
             None => Vec::new(),
         },
+        Field::Examples => examples::lines(&pattern.triggers.keywords),
         Field::Principles => pattern.security_principles.iter().flat_map(sentences).collect(),
         Field::Code => {
-            examples().flat_map(|example| [&*example.vulnerable_code, &*example.secure_code]).collect()
+            code_examples().flat_map(|example| [&*example.vulnerable_code, &*example.secure_code]).collect()
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::evidence::{Index, Weight};
+use crate::evidence::{Evidence, Index, Weight};
 use crate::pattern::Pattern;
 use crate::rank::Field;
 use crate::text;
@@ -84,14 +84,20 @@ impl fmt::Display for Reason {
 /// The least score of a pattern that is not named.
 const SCORE_MIN: f32 = 3.0;
 /// The least part of what the context says that a pattern must know, if it is not named.
-const COVERAGE_MIN: f32 = 0.3;
+const COVERAGE_MIN: f32 = 0.2;
+/// The same, if nothing in the context is about people and their rights.
+const COVERAGE_SURE: f32 = 0.6;
+/// How many groups of topic words make a context one that patterns are about.
+const TOPIC_GROUPS_MIN: u32 = 2;
+/// The least score of a pattern in such a context.
+const TOPIC_SCORE_MIN: f32 = 1.0;
 /// How sure it must be that the context speaks of a pattern in other words.
 const MEANT_MIN: f32 = 0.75;
 /// The least part of the best score that others need, up to [`FOLLOWER_SCORE_MIN`].
 const BEST_PART_MIN: f32 = 0.25;
 const FOLLOWER_SCORE_MIN: f32 = 3.0;
 /// What a pattern gains for being related to the best one.
-const RELATED_BONUS: f32 = 2.0;
+const RELATED_BONUS: f32 = 1.2;
 /// A context longer than this is read up to here.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
@@ -109,10 +115,16 @@ pub fn search<'a>(patterns: &'a [Pattern], index: &Index, query: &Query<'_>) -> 
     }
 
     let evidence = index.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
-    let weights = evidence.weights.iter().copied().enumerate();
+    let mut weights = evidence.weights.clone();
+    for weight in weights.iter_mut().filter(|weight| weight.named && weight.everyday) {
+        // An everyday word names a pattern if the context is about little else, or about people and their rights.
+        let related = evidence.n_groups > 0 || weight.coverage >= COVERAGE_SURE;
+        weight.named = evidence.n_unrelated == 0 && related;
+    }
+    let weights = weights.into_iter().enumerate();
     let mut found: Vec<(usize, Weight)> =
         weights.filter(|(index, _)| query.wants(&patterns[*index])).collect();
-    if !found.iter().any(|(_, weight)| fits(weight)) {
+    if !found.iter().any(|(_, weight)| fits(weight, &evidence)) {
         return Vec::new();
     }
     found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
@@ -149,10 +161,14 @@ fn thousandths(score: f32) -> i64 {
     (score * 1000.0).round() as i64
 }
 
-/// Tells whether a pattern is a reason to answer at all.
-fn fits(weight: &Weight) -> bool {
-    let known = weight.coverage >= COVERAGE_MIN || weight.meant >= MEANT_MIN || weight.file;
-    weight.named || weight.score >= SCORE_MIN && known
+/// Tells whether a pattern is a reason to answer at all: it is named, or spoken of, or known for sure; the more
+/// the context is about people and their rights, the less it takes.
+fn fits(weight: &Weight, evidence: &Evidence<'_>) -> bool {
+    let coverage_min = if evidence.n_groups > 0 { COVERAGE_MIN } else { COVERAGE_SURE };
+    let spoken_of = weight.meant >= MEANT_MIN + evidence.n_unrelated as f32 * MEANT_MIN;
+    let known = spoken_of || weight.coverage >= coverage_min || weight.file;
+    let on_topic = evidence.n_groups >= TOPIC_GROUPS_MIN && evidence.n_unrelated == 0;
+    weight.named || known && weight.score >= SCORE_MIN || on_topic && weight.score >= TOPIC_SCORE_MIN
 }
 
 fn ties(pattern: &Pattern) -> (usize, usize, &str) {

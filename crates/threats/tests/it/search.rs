@@ -25,28 +25,30 @@ fn a_hit_says_why() {
     check(
         "GET /orders/<int:order_id>/items/<int:item_id>",
         expect![[r#"
-        TMKB-AUTHZ-010
-        "/orders/<int:order_id>/items/<int:item_id>" speaks of nested resource
-        words orders, id, items in keywords
-        word int in signals
-    "#]],
+            TMKB-AUTHZ-010
+            "/orders/<int:order_id>/items/<int:item_id>" speaks of nested resource
+            words orders, id, items in keywords
+            word int in signals
+            word order_id in examples
+        "#]],
     );
     check(
         "edit app/tasks/mail.py",
         expect![[r#"
-        TMKB-AUTHZ-018
-        file app/tasks/mail.py matches **/tasks/**
-        word mail in actions
-        word tasks in signals
-    "#]],
+            TMKB-AUTHZ-001
+            file app/tasks/mail.py matches **/tasks/**
+            word tasks in keywords
+            word mail in examples
+        "#]],
     );
     check(
         "a recycle bin for pages",
         expect![[r#"
-        TMKB-AUTHZ-003
-        keyword "recycle bin"
-        words recycle, bin in keywords
-    "#]],
+            TMKB-AUTHZ-003
+            keyword "recycle bin"
+            words recycle, bin in keywords
+            word pages in examples
+        "#]],
     );
     check(
         "verify the signature of a webhok",
