@@ -16,3 +16,27 @@ pub fn lines(keywords: &[String]) -> Vec<&'static str> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::Library;
+
+    #[test]
+    fn each_subject_is_a_keyword_of_a_built_in_pattern() {
+        let library = Library::builtin(&["all"]).unwrap();
+        let subjects = SOURCE
+            .lines()
+            .filter(|line| !line.starts_with([' ', '#']))
+            .filter_map(|line| line.strip_suffix(':'));
+        for subject in subjects {
+            let has_it = library
+                .patterns()
+                .iter()
+                .any(|pattern| pattern.triggers.keywords.iter().any(|keyword| keyword == subject));
+            assert!(has_it, "{subject}");
+            assert!(lines(&[subject.to_uppercase()]).len() > 5, "{subject}");
+        }
+        assert!(lines(&["no such subject".to_owned()]).is_empty());
+    }
+}

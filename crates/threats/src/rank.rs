@@ -40,7 +40,7 @@ pub enum Field {
     Principles,
     /// Code examples.
     Code,
-    /// How people ask for what its keywords say; see [`crate::examples`].
+    /// How people ask for what its keywords say.
     Examples,
 }
 

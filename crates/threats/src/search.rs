@@ -1,7 +1,7 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
 //! A pattern whose keyword stands in the context, as whole words, comes before those without. Among
-//! equals the score of [`crate::rank`] decides, then severity, likelihood and id.
+//! equals the score decides, then severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;

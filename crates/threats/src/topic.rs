@@ -42,3 +42,23 @@ pub fn n_groups(words: &Words) -> u32 {
     }
     single.count_ones()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_has_words_of_some_groups() {
+        check("center a div with flexbox", 0);
+        check("a binary tree", 0);
+        check("the customer", 1);
+        check("a customer opens another invoice in the browser", 4);
+        // An account is somebody, not somebody and something.
+        check("account", 1);
+    }
+
+    #[track_caller]
+    fn check(context: &str, n_expected: u32) {
+        assert_eq!(n_groups(&text::words(context)), n_expected, "{context}");
+    }
+}
