@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use mcp::{Capabilities, Context, Failure, Kind, Page, Profile, Request, Server, Tool, ToolOutput};
+use mcp::{
+    Capabilities, Context, Failure, Kind, ListCapability, Page, Profile, Request, Server, Tool, ToolOutput,
+};
 use serde_json::{Value, json};
 use spexus::stdio;
 
@@ -18,7 +20,8 @@ fn main() -> ExitCode {
         }
     };
     let mut profile = Profile::new("spexus", env!("CARGO_PKG_VERSION"));
-    profile.capabilities = Capabilities { tools: Some(false), ..Capabilities::default() };
+    profile.capabilities =
+        Capabilities { tools: Some(ListCapability { list_changed: false }), ..Capabilities::default() };
     let schema = json!({
         "type": "object",
         "properties": {"text": {"type": "string"}},

@@ -51,6 +51,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// The name of its method.
+    pub fn method(&self) -> &'static str {
+        self.method.name()
+    }
+
     /// Names the request in logs and in internal errors; unlike its id, never used twice.
     pub fn request_id(&self) -> String {
         format!("{}-{}", self.label, self.number)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{id::Id, revision::Revision};
+use crate::{failure::FieldError, id::Id, revision::Revision, wording::shown};
 
 /// Not JSON at all.
 pub(crate) const PARSE_ERROR: i64 = -32700;
@@ -42,21 +42,23 @@ impl Error {
         self
     }
 
-    /// Says which parameter was wrong, and how.
-    pub(crate) fn invalid_param(field: &str, problem: &str) -> Self {
-        Self::new(INVALID_PARAMS, format!("Invalid params: {field}: {problem}"))
-            .with_data(json!({"code": "INVALID_PARAMS", "errors": [{"field": field, "message": problem}]}))
-    }
-
     pub(crate) fn method_not_found(method: &str) -> Self {
-        let end = method.floor_char_boundary(100);
-        Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", &method[..end]))
+        Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", shown(method)))
     }
 
     pub(crate) fn unsupported_version(requested: &str) -> Self {
         let supported = Revision::dates(&Revision::ALL);
+        let requested = shown(requested);
         Self::new(UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
             .with_data(json!({"supported": supported, "requested": requested}))
+    }
+}
+
+/// A parameter that does not fit.
+impl From<FieldError> for Error {
+    fn from(error: FieldError) -> Self {
+        Self::new(INVALID_PARAMS, format!("Invalid params: {}: {}", error.field, error.message))
+            .with_data(json!({"code": "INVALID_PARAMS", "errors": [error]}))
     }
 }
 

@@ -66,6 +66,19 @@ pub struct FieldError {
     pub nearest: Option<String>,
 }
 
+impl FieldError {
+    /// Blames a field.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into(), allowed: Vec::new(), nearest: None }
+    }
+
+    /// Puts the name of the object before the name of its field.
+    pub(crate) fn inside(mut self, parent: &str) -> Self {
+        self.field = format!("{parent}.{}", self.field);
+        self
+    }
+}
+
 /// Why something did not work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
@@ -75,12 +88,14 @@ pub struct Failure {
     pub message: String,
     /// Field by field, where fields are to blame.
     pub errors: Vec<FieldError>,
+    /// What else a program may want to know, such as the URI that was not found.
+    pub details: Map<String, Value>,
 }
 
 impl Failure {
     /// Makes a failure that blames no field.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), errors: Vec::new() }
+        Self { kind, message: message.into(), errors: Vec::new(), details: Map::new() }
     }
 
     /// Our fault. What happened belongs into the log, not into the answer.
@@ -94,7 +109,7 @@ impl Failure {
         for error in &errors {
             message += &format!("\n- {}: {}", error.field, error.message);
         }
-        Self { kind: Kind::InvalidArguments, message, errors }
+        Self { errors, ..Self::new(Kind::InvalidArguments, message) }
     }
 
     /// The details that go with the message.
@@ -105,6 +120,7 @@ impl Failure {
             data.insert("errors".into(), json!(self.errors));
         }
         data.insert("request_id".into(), json!(request_id));
+        data.extend(self.details.clone());
         Value::Object(data)
     }
 

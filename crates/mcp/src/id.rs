@@ -7,6 +7,7 @@ use std::{
     borrow::Cow,
     fmt,
     hash::{Hash, Hasher},
+    sync::Arc,
 };
 
 use serde::{Serialize, Serializer};
@@ -14,20 +15,15 @@ use serde_json::value::RawValue;
 
 /// The JSON text of an id: a string or a number.
 #[derive(Clone)]
-pub struct Id(Box<RawValue>);
+pub struct Id(Arc<RawValue>);
 
 impl Id {
     /// Takes the JSON text of a string or a number; anything else is no id.
     pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         match raw.get().as_bytes().first() {
-            Some(b'"' | b'-' | b'0'..=b'9') => Some(Self(raw.to_owned())),
+            Some(b'"' | b'-' | b'0'..=b'9') => Some(Self(raw.to_owned().into())),
             _ => None,
         }
-    }
-
-    /// Takes an id that stands inside parameters, such as `requestId`.
-    pub(crate) fn from_value(value: &serde_json::Value) -> Option<Self> {
-        Self::parse(&serde_json::value::to_raw_value(value).ok()?)
     }
 
     /// Returns the id as it stood in the request.
@@ -64,7 +60,7 @@ impl Hash for Id {
 
 impl Serialize for Id {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        RawValue::serialize(&self.0, serializer)
     }
 }
 

@@ -11,7 +11,6 @@
 //!
 //! A server is a [`Profile`] (its name, capabilities and policies) and a [`Server`] (what it does).
 
-mod arguments;
 mod batch;
 mod call;
 mod error;
@@ -31,8 +30,8 @@ mod server;
 mod session;
 mod stateless;
 mod tool;
+mod wording;
 
-pub use arguments::nearest;
 pub use call::{Answer, Call, Ticket};
 pub use error::Error;
 pub use failure::{Failure, FieldError, Kind};
@@ -41,7 +40,9 @@ pub use listed::{Prompt, PromptArgument, Resource};
 pub use message::{MESSAGE_BYTES_MAX, too_large};
 pub use notification::Change;
 pub use page::{Page, page_of};
-pub use profile::{Cache, CacheScope, Capabilities, Profile, ResourceCapability, ToolErrors, VersionPolicy};
+pub use profile::{
+    Cache, CacheScope, Capabilities, ListCapability, Profile, ResourceCapability, ToolErrors, VersionPolicy,
+};
 pub use request::{Completion, CompletionReference, Request};
 pub use revision::Revision;
 pub use run::run;
@@ -49,3 +50,4 @@ pub use schema::Schema;
 pub use server::{Changed, Context, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{Tool, ToolOutput};
+pub use wording::nearest;

@@ -27,12 +27,14 @@ pub fn too_large() -> Vec<u8> {
 
 /// One request or notification.
 #[derive(Debug)]
-pub(crate) struct Message {
+pub(crate) struct Message<'a> {
     /// Absent in a notification.
     pub id: Option<Id>,
     pub method: String,
     /// A notification with bad parameters is still a notification, and never answered.
     pub params: Result<Map<String, Value>, Error>,
+    /// The same as it came, for ids that stand inside and come back byte for byte.
+    pub raw_params: Option<&'a RawValue>,
 }
 
 /// What is no message, with the id where it could be read.
@@ -43,13 +45,13 @@ pub(crate) struct Rejection {
 }
 
 #[derive(Debug)]
-pub(crate) enum Incoming {
-    One(Message),
-    Batch(Vec<Result<Message, Rejection>>),
+pub(crate) enum Incoming<'a> {
+    One(Message<'a>),
+    Batch(Vec<Result<Message<'a>, Rejection>>),
 }
 
 /// Reads what one line or one HTTP body holds.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming, Rejection> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Rejection> {
     let text = str::from_utf8(bytes)
         .map_err(|error| parse_error(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
     match text.trim_ascii_start().as_bytes().first() {
@@ -62,7 +64,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming, Rejection> {
     }
 }
 
-fn parse_batch(text: &str) -> Result<Incoming, Rejection> {
+fn parse_batch(text: &str) -> Result<Incoming<'_>, Rejection> {
     let items: Vec<&RawValue> = serde_json::from_str(text).map_err(parse_error)?;
     if items.is_empty() {
         return Err(invalid_request(None, "the batch is empty"));
@@ -71,14 +73,17 @@ fn parse_batch(text: &str) -> Result<Incoming, Rejection> {
         let problem = format!("a batch holds at most {BATCH_MESSAGES_MAX} messages, found {}", items.len());
         return Err(invalid_request(None, problem));
     }
-    let parse_item = |item: &&RawValue| match item.get().as_bytes().first() {
-        Some(b'{') => parse_object(item.get()),
-        _ => Err(invalid_request(None, "expected a JSON object")),
-    };
-    Ok(Incoming::Batch(items.iter().map(parse_item).collect()))
+    Ok(Incoming::Batch(items.into_iter().map(parse_item).collect()))
 }
 
-fn parse_object(text: &str) -> Result<Message, Rejection> {
+fn parse_item(item: &RawValue) -> Result<Message<'_>, Rejection> {
+    match item.get().as_bytes().first() {
+        Some(b'{') => parse_object(item.get()),
+        _ => Err(invalid_request(None, "expected a JSON object")),
+    }
+}
+
+fn parse_object(text: &str) -> Result<Message<'_>, Rejection> {
     let envelope: Envelope = serde_json::from_str(text).map_err(parse_error)?;
     let id = envelope.id.and_then(Id::parse);
     let reject = |problem: String| invalid_request(id.clone(), problem);
@@ -95,16 +100,17 @@ fn parse_object(text: &str) -> Result<Message, Rejection> {
         None => return Err(reject("\"jsonrpc\": \"2.0\" is missing".into())),
     }
     let Some(method) = envelope.method else {
-        let problem = match envelope.is_response {
-            true => "this server sends no requests, so it expects no responses",
-            false => "\"method\" is missing",
+        let problem = if envelope.is_response {
+            "this server sends no requests, so it expects no responses"
+        } else {
+            "\"method\" is missing"
         };
         return Err(reject(problem.into()));
     };
     let Some(method) = string(method) else {
         return Err(reject("\"method\" must be a string".into()));
     };
-    Ok(Message { id, method, params: parse_params(envelope.params) })
+    Ok(Message { id, method, params: parse_params(envelope.params), raw_params: envelope.params })
 }
 
 fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
@@ -116,9 +122,10 @@ fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
     }
     serde_json::from_str(text).map_err(|error| {
         let problem = error.to_string();
-        match problem.starts_with("recursion limit exceeded") {
-            true => Error::new(INVALID_REQUEST, "Invalid Request: nested deeper than 128 levels"),
-            false => Error::new(PARSE_ERROR, format!("Parse error: params: {problem}")),
+        if problem.starts_with("recursion limit exceeded") {
+            Error::new(INVALID_REQUEST, "Invalid Request: nested deeper than 128 levels")
+        } else {
+            Error::new(PARSE_ERROR, format!("Parse error: params: {problem}"))
         }
     })
 }

@@ -1,6 +1,6 @@
 //! The methods of the protocol: in which era each exists and which capability it belongs to.
 
-use crate::profile::Capabilities;
+use crate::{profile::Capabilities, revision::Era};
 
 /// A request method. Notifications are in `session.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,42 +22,36 @@ pub(crate) enum Method {
     Complete,
 }
 
-/// The revisions in which a method exists.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Era {
-    Handshake,
-    Stateless,
-    Both,
-}
-
-const METHODS: [(&str, Method, Era); 15] = [
-    ("initialize", Method::Initialize, Era::Handshake),
-    ("ping", Method::Ping, Era::Handshake),
-    ("shutdown", Method::Shutdown, Era::Handshake),
-    ("server/discover", Method::Discover, Era::Both),
-    ("subscriptions/listen", Method::Listen, Era::Stateless),
-    ("tools/list", Method::ListTools, Era::Both),
-    ("tools/call", Method::CallTool, Era::Both),
-    ("resources/list", Method::ListResources, Era::Both),
-    ("resources/templates/list", Method::ListTemplates, Era::Both),
-    ("resources/read", Method::ReadResource, Era::Both),
-    ("resources/subscribe", Method::Subscribe, Era::Handshake),
-    ("resources/unsubscribe", Method::Unsubscribe, Era::Handshake),
-    ("prompts/list", Method::ListPrompts, Era::Both),
-    ("prompts/get", Method::GetPrompt, Era::Both),
-    ("completion/complete", Method::Complete, Era::Both),
+/// Each with the one era in which it exists; none means both.
+const METHODS: [(&str, Method, Option<Era>); 15] = [
+    ("initialize", Method::Initialize, Some(Era::Handshake)),
+    ("ping", Method::Ping, Some(Era::Handshake)),
+    ("shutdown", Method::Shutdown, Some(Era::Handshake)),
+    ("server/discover", Method::Discover, None),
+    ("subscriptions/listen", Method::Listen, Some(Era::Stateless)),
+    ("tools/list", Method::ListTools, None),
+    ("tools/call", Method::CallTool, None),
+    ("resources/list", Method::ListResources, None),
+    ("resources/templates/list", Method::ListTemplates, None),
+    ("resources/read", Method::ReadResource, None),
+    ("resources/subscribe", Method::Subscribe, Some(Era::Handshake)),
+    ("resources/unsubscribe", Method::Unsubscribe, Some(Era::Handshake)),
+    ("prompts/list", Method::ListPrompts, None),
+    ("prompts/get", Method::GetPrompt, None),
+    ("completion/complete", Method::Complete, None),
 ];
 
 impl Method {
     /// Returns the method of that name, if a server with these capabilities serves it in that era.
-    pub fn find(name: &str, is_stateless: bool, capabilities: &Capabilities) -> Option<Self> {
-        let (_, method, era) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
-        let exists = match era {
-            Era::Both => true,
-            Era::Handshake => !is_stateless,
-            Era::Stateless => is_stateless,
-        };
+    pub fn find(name: &str, era: Era, capabilities: &Capabilities) -> Option<Self> {
+        let (_, method, only_in) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
+        let exists = only_in.is_none_or(|only| only == era);
         (exists && method.is_served(capabilities)).then_some(method)
+    }
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        METHODS.into_iter().find(|(_, method, _)| *method == self).map_or("", |(name, ..)| name)
     }
 
     fn is_served(self, capabilities: &Capabilities) -> bool {

@@ -6,11 +6,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    error::{Error, notification_bytes, result_bytes},
+    error::{notification_bytes, result_bytes},
+    failure::FieldError,
     id::Id,
     profile::{Capabilities, Profile},
-    request::{mismatch, optional_object},
+    request::optional_object,
     revision::Revision,
+    wording::mismatch,
 };
 
 /// What changed.
@@ -49,8 +51,8 @@ impl Change {
     /// Tells whether the server promised to say this.
     pub(crate) fn is_declared(&self, capabilities: &Capabilities) -> bool {
         match self {
-            Self::Tools => capabilities.tools == Some(true),
-            Self::Prompts => capabilities.prompts == Some(true),
+            Self::Tools => capabilities.tools.is_some_and(|tools| tools.list_changed),
+            Self::Prompts => capabilities.prompts.is_some_and(|prompts| prompts.list_changed),
             Self::Resources => capabilities.resources.is_some_and(|resources| resources.list_changed),
             Self::Resource(_) => capabilities.can_subscribe(),
         }
@@ -71,9 +73,9 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// Reads what the client asks for and keeps what the server can honour.
-    pub fn parse(params: &mut Map<String, Value>, capabilities: &Capabilities) -> Result<Self, Error> {
+    pub fn parse(params: &mut Map<String, Value>, capabilities: &Capabilities) -> Result<Self, FieldError> {
         if !params.contains_key("notifications") {
-            return Err(Error::invalid_param("notifications", "is required (an object)"));
+            return Err(FieldError::new("notifications", "is required (an object)"));
         }
         let mut wanted = optional_object(params, "notifications")?;
         let mut flag = |key: &str| match wanted.remove(key) {
@@ -91,7 +93,7 @@ impl Filter {
             None => {}
             Some(Value::Array(uris)) if uris.len() > WATCHED_URIS_MAX => {
                 let problem = format!("at most {WATCHED_URIS_MAX} URIs, found {}", uris.len());
-                return Err(Error::invalid_param("notifications.resourceSubscriptions", &problem));
+                return Err(FieldError::new("notifications.resourceSubscriptions", problem));
             }
             Some(Value::Array(uris)) => {
                 for (index, uri) in uris.into_iter().enumerate() {

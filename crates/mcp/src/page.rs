@@ -30,14 +30,10 @@ pub fn page_of<T: Clone>(items: &[T], cursor: Option<&str>, page_size: usize) ->
 }
 
 fn bad_cursor() -> Failure {
-    let message = "not a cursor of this list; leave it out to start from the beginning";
     let error =
-        FieldError { field: "cursor".into(), message: message.into(), allowed: Vec::new(), nearest: None };
-    Failure {
-        kind: Kind::InvalidArguments,
-        message: format!("Invalid params: cursor: {message}"),
-        errors: vec![error],
-    }
+        FieldError::new("cursor", "not a cursor of this list; leave it out to start from the beginning");
+    let message = format!("Invalid params: {}: {}", error.field, error.message);
+    Failure { errors: vec![error], ..Failure::new(Kind::InvalidArguments, message) }
 }
 
 /// The letter keeps clients from taking a cursor for a number to calculate with.

@@ -61,17 +61,24 @@ impl Profile {
     }
 }
 
-/// What a server declares, and therefore serves. The `bool` is `listChanged`.
+/// What a server declares, and therefore serves.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
     /// Tools to call.
-    pub tools: Option<bool>,
+    pub tools: Option<ListCapability>,
     /// Prompts to fill in.
-    pub prompts: Option<bool>,
+    pub prompts: Option<ListCapability>,
     /// Resources to read.
     pub resources: Option<ResourceCapability>,
     /// Completion of arguments.
     pub completions: bool,
+}
+
+/// What is served about a list beside the list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListCapability {
+    /// Clients are told when something appears or goes.
+    pub list_changed: bool,
 }
 
 /// What is served about resources beside reading them.
@@ -86,15 +93,15 @@ pub struct ResourceCapability {
 impl Capabilities {
     pub(crate) fn to_json(&self, revision: Revision) -> Value {
         let mut capabilities = Map::new();
-        if let Some(list_changed) = self.prompts {
-            capabilities.insert("prompts".into(), json!({"listChanged": list_changed}));
+        if let Some(prompts) = self.prompts {
+            capabilities.insert("prompts".into(), json!({"listChanged": prompts.list_changed}));
         }
         if let Some(resources) = self.resources {
             let value = json!({"listChanged": resources.list_changed, "subscribe": resources.subscribe});
             capabilities.insert("resources".into(), value);
         }
-        if let Some(list_changed) = self.tools {
-            capabilities.insert("tools".into(), json!({"listChanged": list_changed}));
+        if let Some(tools) = self.tools {
+            capabilities.insert("tools".into(), json!({"listChanged": tools.list_changed}));
         }
         if self.completions && revision >= Revision::V2025_03_26 {
             capabilities.insert("completions".into(), json!({}));

@@ -1,8 +1,16 @@
 //! The parameters of each method, checked: what is wrong is named with its field.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
 
-use crate::{arguments::kind_of, error::Error, id::Id, method::Method, revision::Revision, session::Client};
+use crate::{
+    failure::FieldError,
+    id::Id,
+    method::Method,
+    revision::Revision,
+    session::Client,
+    wording::{mismatch, quoted},
+};
 
 /// A request whose parameters make sense.
 #[derive(Clone, Debug)]
@@ -67,7 +75,7 @@ pub struct Completion {
 
 impl Request {
     /// Reads the parameters of a method that needs no session to understand.
-    pub(crate) fn parse(method: Method, params: &mut Map<String, Value>) -> Result<Self, Error> {
+    pub(crate) fn parse(method: Method, params: &mut Map<String, Value>) -> Result<Self, FieldError> {
         Ok(match method {
             Method::Ping => Self::Ping,
             Method::Discover => Self::Discover,
@@ -90,29 +98,10 @@ impl Request {
             }
         })
     }
-
-    /// The method's name, for logs.
-    pub fn method(&self) -> &'static str {
-        match self {
-            Self::Initialize(_) => "initialize",
-            Self::Discover => "server/discover",
-            Self::Ping => "ping",
-            Self::ListTools(_) => "tools/list",
-            Self::CallTool { .. } => "tools/call",
-            Self::ListResources(_) => "resources/list",
-            Self::ListTemplates(_) => "resources/templates/list",
-            Self::ReadResource(_) => "resources/read",
-            Self::Subscribe(_) => "resources/subscribe",
-            Self::Unsubscribe(_) => "resources/unsubscribe",
-            Self::ListPrompts(_) => "prompts/list",
-            Self::GetPrompt { .. } => "prompts/get",
-            Self::Complete(..) => "completion/complete",
-        }
-    }
 }
 
 /// What an `initialize` says, before the policy on versions is asked.
-pub(crate) fn initialize(params: &mut Map<String, Value>) -> Result<(String, Client), Error> {
+pub(crate) fn initialize(params: &mut Map<String, Value>) -> Result<(String, Client), FieldError> {
     let version = required_string(params, "protocolVersion")?;
     optional_object(params, "capabilities")?;
     let info = optional_object(params, "clientInfo")?;
@@ -121,28 +110,58 @@ pub(crate) fn initialize(params: &mut Map<String, Value>) -> Result<(String, Cli
 }
 
 /// The token under which the client wants to hear of progress.
-pub(crate) fn progress_token(params: &Map<String, Value>) -> Result<Option<Id>, Error> {
+pub(crate) fn progress_token(
+    params: &Map<String, Value>,
+    raw_params: Option<&RawValue>,
+) -> Result<Option<Id>, FieldError> {
     let Some(token) = params.get("_meta").and_then(|meta| meta.get("progressToken")) else {
         return Ok(None);
     };
     match token {
-        Value::String(_) | Value::Number(_) => Ok(Id::from_value(token)),
+        Value::String(_) | Value::Number(_) => Ok(raw_params.and_then(raw_progress_token)),
         other => Err(mismatch("_meta.progressToken", "a string or an integer", other)),
     }
 }
 
-pub(crate) fn required_string(params: &mut Map<String, Value>, key: &str) -> Result<String, Error> {
+/// A token comes back byte for byte, as an id does.
+fn raw_progress_token(params: &RawValue) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, rename = "progressToken")]
+        progress_token: &'a RawValue,
+    }
+    let params: Params<'_> = serde_json::from_str(params.get()).ok()?;
+    Id::parse(params.meta.progress_token)
+}
+
+/// The request that a `notifications/cancelled` names.
+pub(crate) fn cancelled_id(params: &RawValue) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request_id: &'a RawValue,
+    }
+    let params: Params<'_> = serde_json::from_str(params.get()).ok()?;
+    Id::parse(params.request_id)
+}
+
+pub(crate) fn required_string(params: &mut Map<String, Value>, key: &str) -> Result<String, FieldError> {
     match params.remove(key) {
         Some(Value::String(text)) => Ok(text),
         Some(other) => Err(mismatch(key, "a string", &other)),
-        None => Err(Error::invalid_param(key, "is required (a string)")),
+        None => Err(FieldError::new(key, "is required (a string)")),
     }
 }
 
 pub(crate) fn optional_object(
     params: &mut Map<String, Value>,
     key: &str,
-) -> Result<Map<String, Value>, Error> {
+) -> Result<Map<String, Value>, FieldError> {
     match params.remove(key) {
         Some(Value::Object(object)) => Ok(object),
         None | Some(Value::Null) => Ok(Map::new()),
@@ -150,15 +169,11 @@ pub(crate) fn optional_object(
     }
 }
 
-pub(crate) fn mismatch(field: &str, expected: &str, found: &Value) -> Error {
-    Error::invalid_param(field, &format!("expected {expected}, found {}", kind_of(found)))
-}
-
-fn arguments(params: &mut Map<String, Value>) -> Result<Map<String, Value>, Error> {
+fn arguments(params: &mut Map<String, Value>) -> Result<Map<String, Value>, FieldError> {
     optional_object(params, "arguments")
 }
 
-fn cursor(params: &mut Map<String, Value>) -> Result<Option<String>, Error> {
+fn cursor(params: &mut Map<String, Value>) -> Result<Option<String>, FieldError> {
     match params.remove("cursor") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(cursor)) => Ok(Some(cursor)),
@@ -166,29 +181,23 @@ fn cursor(params: &mut Map<String, Value>) -> Result<Option<String>, Error> {
     }
 }
 
-fn complete(params: &mut Map<String, Value>) -> Result<Request, Error> {
+fn complete(params: &mut Map<String, Value>) -> Result<Request, FieldError> {
     let mut reference = optional_object(params, "ref")?;
-    let kind = required_string(&mut reference, "type").map_err(|error| inside("ref", error))?;
-    let mut member = |key| required_string(&mut reference, key).map_err(|error| inside("ref", error));
+    let kind = required_string(&mut reference, "type").map_err(|error| error.inside("ref"))?;
+    let mut member = |key| required_string(&mut reference, key).map_err(|error| error.inside("ref"));
     let reference = match kind.as_str() {
         "ref/prompt" => CompletionReference::Prompt(member("name")?),
         "ref/resource" => CompletionReference::Resource(member("uri")?),
         other => {
-            let problem = format!("expected \"ref/prompt\" or \"ref/resource\", found \"{other}\"");
-            return Err(Error::invalid_param("ref.type", &problem));
+            let found = quoted(other);
+            let problem = format!("expected \"ref/prompt\" or \"ref/resource\", found {found}");
+            return Err(FieldError::new("ref.type", problem));
         }
     };
     let mut argument = optional_object(params, "argument")?;
-    let mut member = |key| required_string(&mut argument, key).map_err(|error| inside("argument", error));
+    let mut member = |key| required_string(&mut argument, key).map_err(|error| error.inside("argument"));
     let (name, value) = (member("name")?, member("value")?);
     let mut context = optional_object(params, "context")?;
-    let arguments = optional_object(&mut context, "arguments").map_err(|error| inside("context", error))?;
+    let arguments = optional_object(&mut context, "arguments").map_err(|error| error.inside("context"))?;
     Ok(Request::Complete(reference, Completion { name, value, arguments }))
-}
-
-/// Puts the parent's name before the field's.
-fn inside(parent: &str, error: Error) -> Error {
-    let first = error.data.as_ref().map(|data| &data["errors"][0]);
-    let text = |key: &str| first.and_then(|error| error[key].as_str()).unwrap_or_default();
-    Error::invalid_param(&format!("{parent}.{}", text("field")), text("message"))
 }

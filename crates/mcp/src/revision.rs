@@ -15,6 +15,15 @@ pub enum Revision {
     V2026_07_28,
 }
 
+/// Whether a request relies on what came before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// The revision was settled by `initialize`, and the lifecycle holds.
+    Handshake,
+    /// The request says in `_meta` all there is to know.
+    Stateless,
+}
+
 impl Revision {
     /// Every revision, oldest first.
     pub const ALL: [Self; 5] =

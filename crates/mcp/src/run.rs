@@ -5,17 +5,18 @@ use std::{cell::Cell, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    arguments::{nearest, unknown_argument},
     call::{Answer, Call},
     error::{Error, INVALID_PARAMS},
     failure::{Failure, FieldError, Kind},
     listed::Prompt,
     page::Page,
+    profile::Profile,
     request::{Completion, CompletionReference, Request},
     revision::Revision,
     server::{Context, Progress, Server},
     stateless,
     tool::{Tool, failed_result},
+    wording::{mismatch, nearest, shown, unknown_name},
 };
 
 /// The protocol allows no more completions in one answer.
@@ -24,85 +25,84 @@ const COMPLETIONS_MAX: usize = 100;
 /// Runs a call. Progress goes out through `send` while it runs; the answer is for
 /// [`Session::finish`](crate::Session::finish).
 pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
-    let ticket = call.ticket;
-    let revision = ticket.revision;
+    let Call { ticket, request, progress_token, profile } = call;
     let context = Context {
         id: &ticket.id,
-        revision,
-        request_id: ticket.request_id(),
+        revision: ticket.revision,
         progress: Progress {
-            token: call.progress_token.as_ref(),
+            token: progress_token.as_ref(),
             send,
-            has_message: revision >= Revision::V2025_03_26,
+            has_message: ticket.revision >= Revision::V2025_03_26,
             last: Cell::new(f64::NEG_INFINITY),
-            cancelled: &ticket.cancelled,
+            ticket: &ticket,
         },
-        cancelled: &ticket.cancelled,
+        ticket: &ticket,
     };
-    let result = match call.request {
-        Request::Initialize(revision) => Ok(initialize(server, &context, &call.profile, revision)),
-        Request::Discover => Ok(discover(server, &context, &call.profile)),
-        Request::Ping | Request::Unsubscribe(_) => Ok(Map::new()),
-        Request::ListTools(cursor) => server
-            .tools(&context, cursor.as_deref())
-            .map(|page| listed("tools", page, |tool| tool.to_json(revision)))
-            .map_err(|failure| context.error(&failure)),
+    let result = match request {
         Request::CallTool { name, arguments } => {
-            let outcome = call_tool(server, &context, &name, Value::Object(arguments));
-            outcome.and_then(|outcome| match outcome {
-                Ok(output) => Ok(output.into_json(revision)),
-                Err(failure) => failed_result(&call.profile, revision, &failure, &context.request_id)
-                    .ok_or_else(|| context.error(&failure)),
-            })
+            call_tool(server, &context, &profile, &name, Value::Object(arguments))
         }
-        Request::ListResources(cursor) => server
-            .resources(&context, cursor.as_deref())
-            .map(|page| listed("resources", page, |resource| resource.to_json("uri", revision)))
-            .map_err(|failure| context.error(&failure)),
-        Request::ListTemplates(cursor) => server
-            .templates(&context, cursor.as_deref())
-            .map(|page| {
-                listed("resourceTemplates", page, |template| template.to_json("uriTemplate", revision))
-            })
-            .map_err(|failure| context.error(&failure)),
-        Request::ReadResource(uri) => server
-            .read(&context, &uri)
-            .map(|contents| object([("contents", Value::Array(contents))]))
-            .map_err(|failure| about_uri(context.error(&failure), &failure, &uri)),
-        Request::Subscribe(uri) => server
-            .check_subscription(&context, &uri)
-            .map(|()| Map::new())
-            .map_err(|failure| about_uri(context.error(&failure), &failure, &uri)),
-        Request::ListPrompts(cursor) => server
-            .prompts(&context, cursor.as_deref())
-            .map(|page| listed("prompts", page, |prompt| prompt.to_json(revision)))
-            .map_err(|failure| context.error(&failure)),
-        Request::GetPrompt { name, arguments } => {
-            get_prompt(server, &context, &name, &arguments).map_err(|failure| context.error(&failure))
-        }
-        Request::Complete(reference, completion) => {
-            complete(server, &context, &reference, &completion).map_err(|failure| context.error(&failure))
-        }
+        request => answer(server, &context, &profile, request).map_err(|failure| context.error(&failure)),
     };
     let result = result.map(|mut result| {
-        if revision.is_stateless() {
-            stateless::complete(&call.profile, ticket.method, &mut result);
+        if ticket.revision.is_stateless() {
+            stateless::complete(&profile, ticket.method, &mut result);
         }
         Value::Object(result)
     });
     Answer::new(ticket.clone(), result)
 }
 
+/// Answers everything but `tools/call`.
+fn answer(
+    server: &dyn Server,
+    context: &Context<'_>,
+    profile: &Profile,
+    request: Request,
+) -> Result<Map<String, Value>, Failure> {
+    let revision = context.revision;
+    Ok(match request {
+        Request::Initialize(revision) => initialize(server, context, profile, revision),
+        Request::Discover => discover(server, context, profile),
+        Request::Ping | Request::Unsubscribe(_) => Map::new(),
+        Request::ListTools(cursor) => {
+            listed("tools", server.tools(context, cursor.as_deref())?, |tool| tool.to_json(revision))
+        }
+        Request::ListResources(cursor) => {
+            let page = server.resources(context, cursor.as_deref())?;
+            listed("resources", page, |resource| resource.to_json("uri", revision))
+        }
+        Request::ListTemplates(cursor) => {
+            let page = server.templates(context, cursor.as_deref())?;
+            listed("resourceTemplates", page, |template| template.to_json("uriTemplate", revision))
+        }
+        Request::ReadResource(uri) => {
+            let contents = server.read(context, &uri).map_err(|failure| about_uri(failure, &uri))?;
+            object([("contents", Value::Array(contents))])
+        }
+        Request::Subscribe(uri) => {
+            server.check_subscription(context, &uri).map_err(|failure| about_uri(failure, &uri))?;
+            Map::new()
+        }
+        Request::ListPrompts(cursor) => {
+            listed("prompts", server.prompts(context, cursor.as_deref())?, |prompt| prompt.to_json(revision))
+        }
+        Request::GetPrompt { name, arguments } => get_prompt(server, context, &name, &arguments)?,
+        Request::Complete(reference, completion) => complete(server, context, &reference, &completion)?,
+        Request::CallTool { .. } => unreachable!("run() answers it, since its errors are of two kinds"),
+    })
+}
+
 impl Context<'_> {
     fn error(&self, failure: &Failure) -> Error {
-        failure.to_error(self.revision, &self.request_id)
+        failure.to_error(self.revision, &self.request_id())
     }
 }
 
 fn initialize(
     server: &dyn Server,
     context: &Context<'_>,
-    profile: &crate::Profile,
+    profile: &Profile,
     revision: Revision,
 ) -> Map<String, Value> {
     let mut result = object([
@@ -114,7 +114,7 @@ fn initialize(
     result
 }
 
-fn discover(server: &dyn Server, context: &Context<'_>, profile: &crate::Profile) -> Map<String, Value> {
+fn discover(server: &dyn Server, context: &Context<'_>, profile: &Profile) -> Map<String, Value> {
     let mut result = object([
         ("supportedVersions", json!(Revision::dates(&Revision::ALL))),
         ("capabilities", profile.capabilities.to_json(Revision::V2026_07_28)),
@@ -129,26 +129,31 @@ fn insert_instructions(result: &mut Map<String, Value>, server: &dyn Server, con
     }
 }
 
-/// The outer error is the protocol's (no such tool), the inner one the tool's own.
+/// No such tool is the protocol's error. What goes wrong in a tool is the tool's, and said as the profile wants.
 fn call_tool(
     server: &dyn Server,
     context: &Context<'_>,
+    profile: &Profile,
     name: &str,
     arguments: Value,
-) -> Result<Result<crate::ToolOutput, Failure>, Error> {
+) -> Result<Map<String, Value>, Error> {
     let tool = match server.tool(context, name) {
         Ok(Some(tool)) => tool,
         Ok(None) => return Err(unknown_tool(server, context, name)),
         Err(failure) => return Err(context.error(&failure)),
     };
-    Ok(server
+    let outcome = server
         .check_arguments(context, &tool, &arguments)
-        .and_then(|()| server.call_tool(context, &tool, arguments)))
+        .and_then(|()| server.call_tool(context, &tool, arguments));
+    match outcome {
+        Ok(output) => Ok(output.into_json(context.revision)),
+        Err(failure) => failed_result(profile, context.revision, &failure, &context.request_id())
+            .ok_or_else(|| context.error(&failure)),
+    }
 }
 
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {
-    let shown: String = name.chars().take(100).collect();
-    let error = Error::new(INVALID_PARAMS, format!("Unknown tool: {shown}"));
+    let error = Error::new(INVALID_PARAMS, format!("Unknown tool: {}", shown(name)));
     let known: Vec<Arc<Tool>> = server.tools(context, None).map(|page| page.items).unwrap_or_default();
     match nearest(name, known.iter().map(|tool| tool.name.as_str())) {
         Some(nearest) => error.with_data(json!({"code": "UNKNOWN_TOOL", "nearest": nearest})),
@@ -167,15 +172,15 @@ fn get_prompt(
     let mut errors = Vec::new();
     for argument in prompt.arguments.iter().filter(|argument| argument.required) {
         if !arguments.contains_key(&argument.name) {
-            errors.push(problem(&argument.name, format!("is required ({})", argument.description)));
+            let message = format!("is required ({})", argument.description);
+            errors.push(FieldError::new(&argument.name, message));
         }
     }
     for (name, value) in arguments {
         if !known.contains(&name.as_str()) {
-            errors.push(unknown_argument(name, &known));
+            errors.push(unknown_name(name, &known));
         } else if !value.is_string() {
-            let found = crate::arguments::kind_of(value);
-            errors.push(problem(name, format!("expected a string, found {found}")));
+            errors.push(mismatch(name, "a string", value));
         }
     }
     if !errors.is_empty() {
@@ -188,10 +193,6 @@ fn get_prompt(
     }
     result.insert("messages".into(), Value::Array(messages));
     Ok(result)
-}
-
-fn problem(field: &str, message: String) -> FieldError {
-    FieldError { field: field.to_owned(), message, allowed: Vec::new(), nearest: None }
 }
 
 fn find_prompt(server: &dyn Server, context: &Context<'_>, name: &str) -> Result<Prompt, Failure> {
@@ -207,12 +208,13 @@ fn find_prompt(server: &dyn Server, context: &Context<'_>, name: &str) -> Result
         }
         cursor = page.next_cursor;
         if cursor.is_none() {
-            let shown: String = name.chars().take(100).collect();
-            let mut failure = Failure::new(Kind::InvalidArguments, format!("Unknown prompt: {shown}"));
-            let message = nearby.as_ref().map(|name| format!("unknown; did you mean \"{name}\"?"));
-            let mut error = problem("name", message.unwrap_or_else(|| "unknown".into()));
-            error.nearest = nearby;
-            failure.errors.push(error);
+            let mut failure =
+                Failure::new(Kind::InvalidArguments, format!("Unknown prompt: {}", shown(name)));
+            let message = match &nearby {
+                Some(name) => format!("unknown; did you mean \"{name}\"?"),
+                None => "unknown".into(),
+            };
+            failure.errors.push(FieldError { nearest: nearby, ..FieldError::new("name", message) });
             return Err(failure);
         }
     }
@@ -240,11 +242,11 @@ fn listed<T>(key: &str, page: Page<T>, to_json: impl Fn(&T) -> Value) -> Map<Str
 }
 
 /// A resource that is not there is named in the error's data, as the protocol shows it.
-fn about_uri(mut error: Error, failure: &Failure, uri: &str) -> Error {
-    if let (Kind::NotFound, Some(Value::Object(data))) = (failure.kind, &mut error.data) {
-        data.insert("uri".into(), json!(uri));
+fn about_uri(mut failure: Failure, uri: &str) -> Failure {
+    if failure.kind == Kind::NotFound {
+        failure.details.insert("uri".into(), json!(uri));
     }
-    error
+    failure
 }
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {

@@ -1,16 +1,11 @@
 //! What a server does. Everything has a default, so that a server writes only what it offers.
 
-use std::{
-    cell::Cell,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{cell::Cell, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
 use crate::{
+    call::Ticket,
     error::notification_bytes,
     failure::{Failure, Kind},
     id::Id,
@@ -128,17 +123,20 @@ pub struct Context<'a> {
     pub id: &'a Id,
     /// The revision the answer is for.
     pub revision: Revision,
-    /// Names this request in the log and in internal errors.
-    pub request_id: String,
     /// Reports how far a long call has come.
     pub progress: Progress<'a>,
-    pub(crate) cancelled: &'a AtomicBool,
+    pub(crate) ticket: &'a Ticket,
 }
 
 impl Context<'_> {
+    /// Names this request in the log and in internal errors.
+    pub fn request_id(&self) -> String {
+        self.ticket.request_id()
+    }
+
     /// Tells whether nobody waits for the answer any more. Long work asks now and then, and stops.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.ticket.is_cancelled()
     }
 }
 
@@ -148,7 +146,7 @@ pub struct Progress<'a> {
     pub(crate) send: &'a dyn Fn(Vec<u8>),
     pub(crate) has_message: bool,
     pub(crate) last: Cell<f64>,
-    pub(crate) cancelled: &'a AtomicBool,
+    pub(crate) ticket: &'a Ticket,
 }
 
 impl Progress<'_> {
@@ -157,7 +155,7 @@ impl Progress<'_> {
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = self.token else { return };
         let has_grown = progress > self.last.get();
-        if !has_grown || self.cancelled.load(Ordering::Relaxed) {
+        if !has_grown || self.ticket.is_cancelled() {
             return;
         }
         self.last.set(progress);

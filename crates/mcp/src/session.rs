@@ -6,20 +6,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     batch::{BatchNumber, Batches},
     call::{Answer, Call, Ticket},
     error::{Error, INVALID_PARAMS, INVALID_REQUEST, error_bytes, result_bytes},
+    failure::FieldError,
     id::Id,
     message::{self, Incoming, Message},
     method::Method,
     notification::{self, Change, Filter, WATCHED_URIS_MAX},
     profile::{Profile, VersionPolicy},
     request::{self, Request},
-    revision::Revision,
-    stateless::{self, Era},
+    revision::{Era, Revision},
+    stateless,
+    wording::shown,
 };
 
 const NOT_INITIALIZED: &str = "Server not initialized. Send initialized notification first.";
@@ -193,7 +195,7 @@ impl Session {
 
     fn batch(
         &mut self,
-        items: Vec<Result<Message, message::Rejection>>,
+        items: Vec<Result<Message<'_>, message::Rejection>>,
         n_bytes: usize,
         now: Instant,
         steps: &mut Vec<Step>,
@@ -217,24 +219,24 @@ impl Session {
 
     fn message(
         &mut self,
-        message: Message,
+        message: Message<'_>,
         batch: Option<BatchNumber>,
         n_bytes: usize,
         now: Instant,
         steps: &mut Vec<Step>,
     ) {
         let Some(id) = message.id else {
-            return self.notification(&message.method, message.params.unwrap_or_default(), steps);
+            return self.notification(&message.method, message.raw_params, steps);
         };
-        let envelope = Envelope { id: &id, batch, n_bytes, now };
-        if let Err(error) = self.request(envelope, &message.method, message.params, steps) {
+        let arrival = Arrival { id: &id, raw_params: message.raw_params, batch, n_bytes, now };
+        if let Err(error) = self.request(arrival, &message.method, message.params, steps) {
             self.refuse(Some(id), error, batch, steps);
         }
     }
 
     fn request(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         name: &str,
         params: Result<Map<String, Value>, Error>,
         steps: &mut Vec<Step>,
@@ -242,30 +244,34 @@ impl Session {
         if self.state == State::Closing {
             return Err(Error::new(INVALID_REQUEST, "Server is shutting down"));
         }
-        let is_listening = self.listeners.iter().any(|(id, _)| id == envelope.id);
-        if is_listening || self.in_flight.contains_key(envelope.id) {
-            let message = format!("Invalid Request: a request with id {} is still in flight", envelope.id);
+        let is_listening = self.listeners.iter().any(|(id, _)| id == arrival.id);
+        if is_listening || self.in_flight.contains_key(arrival.id) {
+            let message = format!("Invalid Request: a request with id {} is still in flight", arrival.id);
             return Err(Error::new(INVALID_REQUEST, message));
         }
         let capabilities = &self.profile.capabilities;
-        let find = |is_stateless| Method::find(name, is_stateless, capabilities);
+        let find = |era| Method::find(name, era, capabilities);
         let mut params = match params {
             Ok(params) => params,
-            Err(_) if find(false).or(find(true)).is_none() => return Err(Error::method_not_found(name)),
+            Err(_) if find(Era::Handshake).or(find(Era::Stateless)).is_none() => {
+                return Err(Error::method_not_found(name));
+            }
             Err(error) => return Err(error),
         };
         match stateless::era_of(&params)? {
-            Era::Stateless => match find(true) {
+            Era::Stateless => match find(Era::Stateless) {
                 None => Err(Error::method_not_found(name)),
-                Some(Method::Listen) => self.listen(envelope, &mut params, steps),
-                Some(method) => self.call(envelope, method, Revision::V2026_07_28, &mut params, steps),
+                Some(Method::Listen) => self.listen(arrival, &mut params, steps),
+                Some(method) => self.call(arrival, method, Revision::V2026_07_28, &mut params, steps),
             },
-            Era::Session => match find(false) {
-                None | Some(Method::Discover) if self.state == State::New && find(true).is_some() => {
+            Era::Handshake => match find(Era::Handshake) {
+                None | Some(Method::Discover)
+                    if self.state == State::New && find(Era::Stateless).is_some() =>
+                {
                     Err(stateless::missing_meta())
                 }
                 None => Err(Error::method_not_found(name)),
-                Some(method) => self.session_request(envelope, method, &mut params, steps),
+                Some(method) => self.session_request(arrival, method, &mut params, steps),
             },
         }
     }
@@ -273,7 +279,7 @@ impl Session {
     /// A request of a handshake revision: the lifecycle holds.
     fn session_request(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         method: Method,
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
@@ -281,30 +287,30 @@ impl Session {
         let is_enforced = self.transport == Transport::Stdio;
         match (method, self.state) {
             (Method::Shutdown, _) if !is_enforced => return Err(Error::method_not_found("shutdown")),
-            (Method::Initialize, _) => return self.initialize(envelope, params, steps),
+            (Method::Initialize, _) => return self.initialize(arrival, params, steps),
             (Method::Ping | Method::Discover, _) => {}
             (_, State::New) if is_enforced => return Err(Error::new(INVALID_PARAMS, NOT_INITIALIZED)),
             (_, State::Initializing) if is_enforced => {
                 return Err(Error::new(INVALID_REQUEST, NOT_INITIALIZED));
             }
             (Method::Shutdown, _) => {
-                self.send(envelope.batch, result_bytes(envelope.id, &json!({})), steps);
+                self.send(arrival.batch, result_bytes(arrival.id, &json!({})), steps);
                 self.state = State::Closing;
                 steps.push(Step::Stop);
                 return Ok(());
             }
             _ => {}
         }
-        self.call(envelope, method, self.revision, params, steps)
+        self.call(arrival, method, self.revision, params, steps)
     }
 
     fn initialize(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        if envelope.batch.is_some() {
+        if arrival.batch.is_some() {
             let message = "Invalid Request: initialize must not be part of a batch";
             return Err(Error::new(INVALID_REQUEST, message));
         }
@@ -317,7 +323,7 @@ impl Session {
             (Some(revision), _) => revision,
             (None, VersionPolicy::Negotiate) => Revision::LATEST_HANDSHAKE,
             (None, VersionPolicy::Strict { terminate }) => {
-                self.refuse(Some(envelope.id.clone()), refused_version(&version), None, steps);
+                self.refuse(Some(arrival.id.clone()), refused_version(&version), None, steps);
                 if terminate {
                     self.state = State::Closing;
                     steps.push(Step::Stop);
@@ -328,37 +334,37 @@ impl Session {
         self.state = State::Initializing;
         self.revision = revision;
         self.client = client;
-        self.start(envelope, Method::Initialize, revision, Request::Initialize(revision), None, steps);
+        self.start(arrival, Method::Initialize, revision, Request::Initialize(revision), None, steps);
         Ok(())
     }
 
     fn call(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         method: Method,
         revision: Revision,
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let progress_token = request::progress_token(params)?;
+        let progress_token = request::progress_token(params, arrival.raw_params)?;
         let request = Request::parse(method, params)?;
         match &request {
             Request::Subscribe(_) if self.subscriptions.len() >= WATCHED_URIS_MAX => {
                 let problem = format!("at most {WATCHED_URIS_MAX} resources can be subscribed to");
-                return Err(Error::invalid_param("uri", &problem));
+                return Err(FieldError::new("uri", problem).into());
             }
             Request::Unsubscribe(uri) => {
                 self.subscriptions.remove(uri);
             }
             _ => {}
         }
-        self.start(envelope, method, revision, request, progress_token, steps);
+        self.start(arrival, method, revision, request, progress_token, steps);
         Ok(())
     }
 
     fn start(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         method: Method,
         revision: Revision,
         request: Request,
@@ -371,28 +377,28 @@ impl Session {
             _ => None,
         };
         let ticket = Arc::new(Ticket {
-            id: envelope.id.clone(),
+            id: arrival.id.clone(),
             revision,
             method,
             label: self.label.clone(),
             number: self.n_requests,
-            n_bytes: envelope.n_bytes,
-            started: envelope.now,
-            batch: envelope.batch,
+            n_bytes: arrival.n_bytes,
+            started: arrival.now,
+            batch: arrival.batch,
             subscribes,
             cancelled: Default::default(),
         });
-        if let Some(number) = envelope.batch {
+        if let Some(number) = arrival.batch {
             self.batches.expect(number);
         }
         self.in_flight_bytes += ticket.n_bytes;
-        self.in_flight.insert(envelope.id.clone(), ticket.clone());
+        self.in_flight.insert(arrival.id.clone(), ticket.clone());
         steps.push(Step::Call(Call { ticket, request, progress_token, profile: self.profile.clone() }));
     }
 
     fn listen(
         &mut self,
-        envelope: Envelope<'_>,
+        arrival: Arrival<'_>,
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
@@ -403,18 +409,18 @@ impl Session {
             return Err(Error::new(INVALID_REQUEST, message));
         }
         let filter = Filter::parse(params, &self.profile.capabilities)?;
-        steps.push(Step::Send(notification::acknowledged(envelope.id, &filter)));
-        self.listeners.push((envelope.id.clone(), filter));
+        steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
+        self.listeners.push((arrival.id.clone(), filter));
         Ok(())
     }
 
-    fn notification(&mut self, name: &str, params: Map<String, Value>, steps: &mut Vec<Step>) {
+    fn notification(&mut self, name: &str, params: Option<&RawValue>, steps: &mut Vec<Step>) {
         match name {
             "notifications/initialized" | "initialized" if self.state == State::Initializing => {
                 self.state = State::Ready;
             }
             "notifications/cancelled" => {
-                if let Some(id) = params.get("requestId").and_then(Id::from_value) {
+                if let Some(id) = params.and_then(request::cancelled_id) {
                     self.cancel(&id, steps);
                 }
             }
@@ -466,8 +472,9 @@ impl Session {
 
 /// What a request brings with it beside its method and parameters.
 #[derive(Clone, Copy)]
-struct Envelope<'a> {
+struct Arrival<'a> {
     id: &'a Id,
+    raw_params: Option<&'a RawValue>,
     batch: Option<BatchNumber>,
     n_bytes: usize,
     now: Instant,
@@ -475,7 +482,7 @@ struct Envelope<'a> {
 
 fn refused_version(received: &str) -> Error {
     let supported = Revision::dates(&Revision::HANDSHAKE);
-    let received: String = received.chars().take(100).collect();
+    let received = shown(received);
     let message = format!("Unsupported protocol version. Expected one of: {}", supported.join(", "));
     Error::new(INVALID_PARAMS, message).with_data(json!({
         "code": "INVALID_PROTOCOL_VERSION",

@@ -2,29 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{error::Error, method::Method, profile::Profile, request::mismatch, revision::Revision};
+use crate::{
+    error::Error,
+    failure::FieldError,
+    method::Method,
+    profile::Profile,
+    revision::{Era, Revision},
+    wording::mismatch,
+};
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Which era a request belongs to.
-pub(crate) enum Era {
-    /// Nothing in `_meta`: the session's revision holds.
-    Session,
-    /// This request speaks 2026-07-28.
-    Stateless,
-}
-
 /// Looks into `_meta`. A revision that is not spoken, or half of what belongs there, is an error.
 pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
-    let Some(meta) = params.get("_meta") else { return Ok(Era::Session) };
-    let Value::Object(meta) = meta else { return Err(mismatch("_meta", "an object", meta)) };
+    let Some(meta) = params.get("_meta") else { return Ok(Era::Handshake) };
+    let Value::Object(meta) = meta else { return Err(mismatch("_meta", "an object", meta).into()) };
     let version = match meta.get(PROTOCOL_VERSION) {
-        None => return Ok(Era::Session),
+        None => return Ok(Era::Handshake),
         Some(Value::String(version)) => version,
-        Some(other) => return Err(mismatch(&field(PROTOCOL_VERSION), "a string", other)),
+        Some(other) => return Err(mismatch(&field(PROTOCOL_VERSION), "a string", other).into()),
     };
     match Revision::parse(version) {
         None => Err(Error::unsupported_version(version)),
@@ -33,20 +32,21 @@ pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
             Ok(Era::Stateless)
         }
         // A handshake revision in `_meta` adds nothing to what the handshake settled.
-        Some(_) => Ok(Era::Session),
+        Some(_) => Ok(Era::Handshake),
     }
 }
 
 /// What a method that exists only in 2026-07-28 gets when it comes without `_meta`.
 pub(crate) fn missing_meta() -> Error {
-    Error::invalid_param(&field(PROTOCOL_VERSION), "is required (a protocol version such as \"2026-07-28\")")
+    let message = "is required (a protocol version such as \"2026-07-28\")";
+    FieldError::new(field(PROTOCOL_VERSION), message).into()
 }
 
-fn check(meta: &Map<String, Value>) -> Result<(), Error> {
+fn check(meta: &Map<String, Value>) -> Result<(), FieldError> {
     match meta.get(CLIENT_CAPABILITIES) {
         Some(Value::Object(_)) => {}
         Some(other) => return Err(mismatch(&field(CLIENT_CAPABILITIES), "an object", other)),
-        None => return Err(Error::invalid_param(&field(CLIENT_CAPABILITIES), "is required (an object)")),
+        None => return Err(FieldError::new(field(CLIENT_CAPABILITIES), "is required (an object)")),
     }
     match meta.get(CLIENT_INFO) {
         None | Some(Value::Object(_)) => Ok(()),

@@ -117,7 +117,7 @@ impl Connection {
         if ticket.is_cancelled() {
             return;
         }
-        let method = call.request.method();
+        let method = ticket.method();
         let started = Instant::now();
         let send = |message: Vec<u8>| {
             self.outbox.push_if_room(&message);

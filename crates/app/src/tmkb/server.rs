@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp::{
-    Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, Page, Profile, Server, Tool,
-    ToolOutput,
+    Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, ListCapability, Page, Profile,
+    Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 use threats::{
@@ -21,7 +21,8 @@ const VERBOSITIES: [&str; 2] = ["agent", "human"];
 pub fn profile() -> Profile {
     let mut profile = Profile::new("tmkb", env!("CARGO_PKG_VERSION"));
     profile.description = Some("Threat Model Knowledge Base - Query authorization security threats".into());
-    profile.capabilities = Capabilities { tools: Some(false), ..Capabilities::default() };
+    profile.capabilities =
+        Capabilities { tools: Some(ListCapability { list_changed: false }), ..Capabilities::default() };
     // The tool and its patterns are the same for everyone and as long as the process lives.
     profile.cache = Cache { ttl_ms: 3_600_000, scope: CacheScope::Public };
     profile
@@ -147,7 +148,7 @@ impl Server for ThreatServer {
         }
         let message = problems.iter().map(|problem| problem.text.as_str()).collect::<Vec<_>>().join("\n");
         let errors = problems.into_iter().map(Problem::into_field_error).collect();
-        Err(Failure { kind: Kind::InvalidArguments, message, errors })
+        Err(Failure { errors, ..Failure::new(Kind::InvalidArguments, message) })
     }
 
     fn call_tool(
@@ -211,7 +212,7 @@ impl Problem {
     }
 
     fn into_field_error(self) -> FieldError {
-        FieldError { field: self.field, message: self.text, allowed: self.allowed, nearest: None }
+        FieldError { allowed: self.allowed, ..FieldError::new(self.field, self.text) }
     }
 }
 

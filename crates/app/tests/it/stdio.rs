@@ -8,8 +8,8 @@ use std::{
 };
 
 use mcp::{
-    Capabilities, Change, Changed, Context, Failure, Page, Profile, Resource, ResourceCapability, Server,
-    Tool, ToolOutput,
+    Capabilities, Change, Changed, Context, Failure, ListCapability, Page, Profile, Resource,
+    ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
 use spexus::stdio::{Options, serve_on};
@@ -221,7 +221,7 @@ impl Client {
 fn profile() -> Profile {
     let mut profile = Profile::new("test", "1");
     profile.capabilities = Capabilities {
-        tools: Some(true),
+        tools: Some(ListCapability { list_changed: true }),
         resources: Some(ResourceCapability { list_changed: true, subscribe: true }),
         ..Capabilities::default()
     };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Completion, CompletionReference, Context, Failure, Kind, Page, Profile, Prompt,
-    PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
-    page_of,
+    Capabilities, Completion, CompletionReference, Context, Failure, Kind, ListCapability, Page, Profile,
+    Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput,
+    VersionPolicy, page_of,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,14 +15,19 @@ pub fn server(name: &str) -> (Profile, Arc<dyn Server>) {
     profile.title = Some("Demonstration".into());
     profile.description = Some("A little of everything".into());
     profile.capabilities = Capabilities {
-        tools: Some(true),
-        prompts: Some(true),
+        tools: Some(ListCapability { list_changed: true }),
+        prompts: Some(ListCapability { list_changed: true }),
         resources: Some(ResourceCapability { list_changed: true, subscribe: true }),
         completions: true,
     };
     match name {
         "full" => {}
-        "tools-only" => profile.capabilities = Capabilities { tools: Some(false), ..Capabilities::default() },
+        "tools-only" => {
+            profile.capabilities = Capabilities {
+                tools: Some(ListCapability { list_changed: false }),
+                ..Capabilities::default()
+            }
+        }
         "strict" => {
             profile.versions = VersionPolicy::Strict { terminate: false };
             profile.tool_errors = ToolErrors::ByRevision;

@@ -4,8 +4,25 @@ use serde_json::Value;
 
 use crate::failure::FieldError;
 
-/// Names the kind of a value, and shows it where it is short.
-pub(crate) fn kind_of(value: &Value) -> String {
+/// A text in an error message is cut after this many characters.
+const SHOWN_CHARACTERS_MAX: usize = 100;
+
+/// Returns a text as it stands in a message: cut where it is long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARACTERS_MAX).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Quotes a text as JSON does, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::String(shown(text)).to_string()
+}
+
+/// Shows a value where it is short, and names its kind where it is not.
+pub(crate) fn shown_value(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::Bool(flag) => flag.to_string(),
@@ -16,28 +33,22 @@ pub(crate) fn kind_of(value: &Value) -> String {
     }
 }
 
-/// A value in an error message is cut after this many characters.
-const SHOWN_CHARACTERS_MAX: usize = 60;
-
-/// Quotes a text as JSON does, cut where it is long.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARACTERS_MAX).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    Value::String(shown).to_string()
+/// Says that a value is not what was expected.
+pub(crate) fn mismatch(field: &str, expected: &str, found: &Value) -> FieldError {
+    FieldError::new(field, format!("expected {expected}, found {}", shown_value(found)))
 }
 
 /// Says that a name is not among those known, and which one was probably meant.
-pub(crate) fn unknown_argument(name: &str, known: &[&str]) -> FieldError {
+pub(crate) fn unknown_name(name: &str, known: &[&str]) -> FieldError {
     let nearest = nearest(name, known.iter().copied()).map(str::to_owned);
     let suggestion =
         nearest.as_ref().map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default();
-    let message = match known.is_empty() {
-        true => "unknown; nothing is expected here".into(),
-        false => format!("unknown{suggestion} (known: {})", known.join(", ")),
+    let message = if known.is_empty() {
+        "unknown; nothing is expected here".into()
+    } else {
+        format!("unknown{suggestion} (known: {})", known.join(", "))
     };
-    FieldError { field: name.to_owned(), message, allowed: Vec::new(), nearest }
+    FieldError { nearest, ..FieldError::new(shown(name), message) }
 }
 
 /// Returns the candidate that a person who wrote `found` most likely meant, if any is close.

@@ -4,12 +4,15 @@
 //! expected, what came, the allowed values and the nearest known name, so that an agent gets it right
 //! the second time. It knows the keywords that tools use; [`Schema::unsupported_keywords`] names the others.
 
+mod describe;
+
 use serde_json::{Map, Number, Value};
 
 use crate::{
-    arguments::{kind_of, nearest, quoted, unknown_argument},
     failure::FieldError,
+    wording::{nearest, shown_value, unknown_name},
 };
+use describe::{describe, measured, one_of};
 
 /// A list of errors longer than this helps nobody.
 const ERRORS_MAX: usize = 50;
@@ -185,8 +188,7 @@ impl<'a> Check<'a> {
 
     fn unknown(&mut self, name: &str, known: Option<&Map<String, Value>>, path: &str) {
         let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-        let shown: String = name.chars().take(100).collect();
-        let mut error = unknown_argument(&shown, &known);
+        let mut error = unknown_name(name, &known);
         error.field = join(path, &error.field);
         self.push(error);
     }
@@ -229,7 +231,7 @@ impl<'a> Check<'a> {
         }
         let described: Vec<String> = branches.iter().filter_map(Value::as_object).map(describe).collect();
         let expected = described.join(" or ");
-        self.error(path, format!("expected {expected}, found {}", kind_of(value)));
+        self.error(path, format!("expected {expected}, found {}", shown_value(value)));
     }
 
     fn errors_of(&self, schema: &'a Value, value: &Value, path: &str) -> Vec<FieldError> {
@@ -247,7 +249,7 @@ impl<'a> Check<'a> {
     }
 
     fn not_allowed(&mut self, allowed: &[Value], value: &Value, path: &str) {
-        let message = format!("expected {}, found {}", one_of(allowed), kind_of(value));
+        let message = format!("expected {}, found {}", one_of(allowed), shown_value(value));
         let nearest = value
             .as_str()
             .and_then(|found| nearest(found, allowed.iter().filter_map(Value::as_str)))
@@ -256,7 +258,7 @@ impl<'a> Check<'a> {
     }
 
     fn error(&mut self, path: &str, message: String) {
-        self.push(FieldError { field: shown_path(path), message, allowed: Vec::new(), nearest: None });
+        self.push(FieldError::new(shown_path(path), message));
     }
 
     fn push(&mut self, error: FieldError) {
@@ -336,81 +338,6 @@ fn number_fits(schema: &Map<String, Value>, number: &Number) -> bool {
         && limit("exclusiveMinimum").is_none_or(|limit| number > limit)
         && limit("exclusiveMaximum").is_none_or(|limit| number < limit)
         && limit("multipleOf").is_none_or(|step| step > 0.0 && (number / step).fract() == 0.0)
-}
-
-/// Says in words what a schema wants: "an integer from 1 to 4".
-fn describe(schema: &Map<String, Value>) -> String {
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
-        return one_of(allowed);
-    }
-    if let Some(expected) = schema.get("const") {
-        return expected.to_string();
-    }
-    let names: Vec<&str> = match schema.get("type") {
-        Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    names.into_iter().map(|name| describe_type(name, schema)).collect::<Vec<_>>().join(" or ")
-}
-
-fn describe_type(name: &str, schema: &Map<String, Value>) -> String {
-    let limit = |keyword: &str| schema.get(keyword).map(Value::to_string);
-    let range = |min: &str, max: &str, unit: &str| match (limit(min), limit(max)) {
-        (Some(min), Some(max)) => format!(" of {min} to {max} {unit}"),
-        (Some(min), None) => format!(" of at least {min} {unit}"),
-        (None, Some(max)) => format!(" of at most {max} {unit}"),
-        (None, None) => String::new(),
-    };
-    match name {
-        "string" => format!("a string{}", range("minLength", "maxLength", "characters")),
-        "array" => format!("an array{}", range("minItems", "maxItems", "items")),
-        "object" => format!("an object{}", range("minProperties", "maxProperties", "members")),
-        "boolean" => "true or false".into(),
-        "null" => "null".into(),
-        "integer" => format!("an integer{}", describe_bounds(schema)),
-        _ => format!("a number{}", describe_bounds(schema)),
-    }
-}
-
-fn describe_bounds(schema: &Map<String, Value>) -> String {
-    if let (Some(min), Some(max)) = (schema.get("minimum"), schema.get("maximum")) {
-        return format!(" from {min} to {max}");
-    }
-    let words = [
-        ("minimum", "at least"),
-        ("exclusiveMinimum", "above"),
-        ("maximum", "at most"),
-        ("exclusiveMaximum", "below"),
-        ("multipleOf", "divisible by"),
-    ];
-    let bounds: Vec<String> = words
-        .into_iter()
-        .filter_map(|(keyword, word)| schema.get(keyword).map(|limit| format!(" {word} {limit}")))
-        .collect();
-    bounds.join(",")
-}
-
-/// Shows what came; where a length was wrong, the length.
-fn measured(schema: &Map<String, Value>, value: &Value) -> String {
-    match value {
-        Value::String(text) if has_type(schema.get("type").unwrap_or(&Value::Null), value) => {
-            match text.chars().count() {
-                0 => "an empty string".into(),
-                n => format!("{n} characters"),
-            }
-        }
-        Value::Array(items) => format!("an array of {} items", items.len()),
-        other => kind_of(other),
-    }
-}
-
-fn one_of(allowed: &[Value]) -> String {
-    let shown = |value: &Value| value.as_str().map(quoted).unwrap_or_else(|| value.to_string());
-    match allowed {
-        [only] => shown(only),
-        several => format!("one of {}", several.iter().map(shown).collect::<Vec<_>>().join(", ")),
-    }
 }
 
 fn collect_unsupported(schema: &Value, found: &mut Vec<String>) {
