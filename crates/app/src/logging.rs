@@ -1,6 +1,7 @@
 //! One logging set-up: `tracing`, to stderr alone, since stdout carries protocol messages.
 //!
-//! A line of text is `[ERROR] [req_id=3] what happened key=value`; with `LOG_FORMAT=json` it is an object.
+//! A line of text is `[ERROR] [req_id=3] what happened key=value`, without a time, which hosts add themselves; with
+//! `LOG_FORMAT=json` it is an object with one.
 
 use std::{fmt, io};
 
@@ -11,7 +12,11 @@ use tracing::{
     level_filters::LevelFilter,
 };
 use tracing_subscriber::{
-    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    fmt::{
+        FmtContext, FormatEvent, FormatFields,
+        format::Writer,
+        time::{FormatTime, SystemTime},
+    },
     registry::LookupSpan,
 };
 
@@ -101,6 +106,7 @@ where
             }
             Format::Json => {
                 let mut line = Map::new();
+                line.insert("time".into(), json!(now()));
                 line.insert("level".into(), json!(level.as_str()));
                 line.insert("message".into(), json!(fields.message));
                 line.append(&mut fields.others);
@@ -108,6 +114,12 @@ where
             }
         }
     }
+}
+
+fn now() -> String {
+    let mut time = String::new();
+    let _ = SystemTime.format_time(&mut Writer::new(&mut time));
+    time
 }
 
 fn plain(value: &Value) -> String {
@@ -126,6 +138,18 @@ impl Visit for Fields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
+        self.others.insert(field.name().into(), json!(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.others.insert(field.name().into(), json!(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.others.insert(field.name().into(), json!(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
         self.others.insert(field.name().into(), json!(value));
     }
 

@@ -21,6 +21,7 @@ mod spelling;
 mod text;
 mod thesaurus;
 mod topic;
+mod wrap;
 
 pub use answer::Answer;
 pub use library::Library;

@@ -5,9 +5,11 @@ use std::fmt::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 use crate::answer::{Answer, CodePattern, Detail};
+use crate::load::Problem;
 use crate::pattern::Pattern;
 use crate::search::Hit;
 use crate::validate::{Finding, Severity};
+use crate::wrap::wrap;
 
 /// How things look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +21,12 @@ pub struct Theme {
     bad: Style,
     warning: Style,
     coloured: bool,
+    /// Prose is broken at this width; without one it stays as it was written.
+    width: Option<usize>,
 }
+
+/// Lines longer than this are hard to read, however wide the terminal is.
+const WIDTH_MAX: usize = 100;
 
 impl Theme {
     /// No colour: for pipes and files.
@@ -33,6 +40,7 @@ impl Theme {
             bad: style,
             warning: style,
             coloured: false,
+            width: None,
         }
     }
 
@@ -47,6 +55,27 @@ impl Theme {
             bad: AnsiColor::Red.on_default().bold(),
             warning: AnsiColor::Yellow.on_default(),
             coloured: true,
+            width: None,
+        }
+    }
+
+    /// For a terminal of that width: prose is broken to fit, and empty answers say what they mean.
+    pub fn with_width(mut self, width: usize) -> Theme {
+        self.width = Some(width.clamp(20, WIDTH_MAX));
+        self
+    }
+
+    /// Returns prose that begins at a column and goes on below it.
+    fn prose(&self, text: &str, column: usize) -> String {
+        match self.width {
+            Some(width) => {
+                let first = " ".repeat(column);
+                // The first line has the label before it, so it is broken as if it were indented too.
+                wrap(&format!("{}{}", "\u{1}".repeat(column), text.trim_end()), width, &first)
+                    .trim_start_matches('\u{1}')
+                    .to_owned()
+            }
+            None => text.trim_end().to_owned(),
         }
     }
 
@@ -66,6 +95,8 @@ impl Theme {
 pub struct Extras {
     /// The code of the first mitigation.
     pub code: bool,
+    /// Mitigations in full instead of their first lines.
+    pub whole: bool,
 }
 
 /// Lists patterns, one a line.
@@ -77,7 +108,9 @@ pub fn list(patterns: &[Pattern], theme: &Theme) -> String {
     for pattern in patterns {
         let label = format!("[{}/{}]", pattern.severity, pattern.tier);
         let id = paint(theme.id, &pattern.id);
-        let label = paint(theme.severity(&pattern.severity), format!("{label:<20}"));
+        // Twenty columns are the original's; a narrow terminal has better use for them.
+        let columns = if theme.width.is_some() { 12 } else { 20 };
+        let label = paint(theme.severity(&pattern.severity), format!("{label:<columns$}"));
         put(&mut text, format_args!("{id}  {label}  {}", pattern.name));
     }
     text
@@ -114,19 +147,19 @@ pub fn pattern(pattern: &Pattern, extras: Extras, theme: &Theme) -> String {
     put(&mut text, format_args!("{}\n", paint(theme.faint, "=".repeat(60))));
 
     section(&mut text, "DESCRIPTION", theme);
-    put(&mut text, format_args!("{}\n", pattern.description.trim()));
+    put(&mut text, format_args!("{}\n", theme.prose(pattern.description.trim(), 0)));
     if !pattern.boundary.is_empty() {
         section(&mut text, "BOUNDARY", theme);
         put(&mut text, format_args!("{}\n", pattern.boundary.trim()));
     }
     section(&mut text, "AGENT SUMMARY", theme);
-    put(&mut text, format_args!("Threat: {}", pattern.agent_summary.threat));
-    put(&mut text, format_args!("Check:  {}", pattern.agent_summary.check));
-    put(&mut text, format_args!("Fix:    {}\n", pattern.agent_summary.fix));
+    put(&mut text, format_args!("Threat: {}", theme.prose(&pattern.agent_summary.threat, 8)));
+    put(&mut text, format_args!("Check:  {}", theme.prose(&pattern.agent_summary.check, 8)));
+    put(&mut text, format_args!("Fix:    {}\n", theme.prose(&pattern.agent_summary.fix, 8)));
 
     bullets(&mut text, "LLM BLINDSPOTS", &pattern.differentiation.llm_blindspots, theme);
     bullets(&mut text, "SIGNALS", &pattern.signals, theme);
-    mitigations(&mut text, pattern, theme);
+    mitigations(&mut text, pattern, extras.whole || theme.width.is_some(), theme);
     if extras.code {
         code(&mut text, pattern, theme);
     }
@@ -139,6 +172,10 @@ pub fn pattern(pattern: &Pattern, extras: Extras, theme: &Theme) -> String {
 
 /// Shows the answer to a query. Hits say why each pattern is there, if that is wanted.
 pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String {
+    if answer.pattern_count == 0 && theme.width.is_some() {
+        return "No pattern is about this. That does not mean that nothing can go wrong; `tmkb list` shows what there is.\n"
+            .to_owned();
+    }
     let mut text = format!("Found {} relevant threat pattern(s)\n", answer.pattern_count);
     put(&mut text, format_args!("{}\n", paint(theme.faint, "=".repeat(50))));
     let mut number = 0;
@@ -161,13 +198,22 @@ pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String 
     text
 }
 
-/// Shows what checking found. Patterns without findings appear when it is verbose.
-pub fn validation(checked: &[(&Pattern, Vec<Finding>)], verbose: bool, theme: &Theme) -> String {
-    if checked.is_empty() {
+/// Shows what checking found, and which files could not be checked at all. Patterns without findings appear when it
+/// is verbose.
+pub fn validation(
+    checked: &[(&Pattern, Vec<Finding>)],
+    problems: &[Problem],
+    verbose: bool,
+    theme: &Theme,
+) -> String {
+    if checked.is_empty() && problems.is_empty() {
         return "No patterns found to validate\n".to_owned();
     }
     let mut text = String::new();
-    let (mut n_errors, mut n_warnings) = (0, 0);
+    for problem in problems {
+        put(&mut text, format_args!("{} {problem}\n", paint(theme.bad, "✗")));
+    }
+    let (mut n_errors, mut n_warnings) = (problems.len(), 0);
     for (pattern, findings) in checked {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         n_errors += errors;
@@ -193,7 +239,7 @@ pub fn validation(checked: &[(&Pattern, Vec<Finding>)], verbose: bool, theme: &T
     text
 }
 
-fn mitigations(text: &mut String, pattern: &Pattern, theme: &Theme) {
+fn mitigations(text: &mut String, pattern: &Pattern, whole: bool, theme: &Theme) {
     if pattern.mitigations.is_empty() {
         return;
     }
@@ -203,7 +249,12 @@ fn mitigations(text: &mut String, pattern: &Pattern, theme: &Theme) {
         put(text, format_args!("[{}] {}", paint(theme.id, &mitigation.id), paint(theme.heading, name)));
         let (effectiveness, effort) = (&mitigation.effectiveness, &mitigation.implementation_effort);
         put(text, format_args!("    Effectiveness: {effectiveness} | Effort: {effort}"));
-        put(text, format_args!("    {}\n", mitigation.description.split('\n').next().unwrap_or_default()));
+        let description = match (theme.width, whole) {
+            (Some(_), _) => theme.prose(mitigation.description.trim(), 4),
+            (None, true) => mitigation.description.trim().replace('\n', "\n    "),
+            (None, false) => mitigation.description.split('\n').next().unwrap_or_default().to_owned(),
+        };
+        put(text, format_args!("    {description}\n"));
     }
 }
 
@@ -244,7 +295,7 @@ fn verbose(text: &mut String, number: usize, detail: &Detail, theme: &Theme) {
     let (id, name) = (paint(theme.id, &detail.id), paint(theme.heading, &detail.name));
     put(text, format_args!("[{number}] {id}: {name} ({severity})"));
     sentences(text, [&detail.threat, &detail.check, &detail.fix], theme);
-    put(text, format_args!("{}\n", detail.description.trim()));
+    put(text, format_args!("{}\n", theme.prose(detail.description.trim(), 0)));
     for measure in &detail.mitigations {
         let name = if measure.name.is_empty() { &measure.description } else { &measure.name };
         let name = name.lines().next().unwrap_or_default();
@@ -256,7 +307,7 @@ fn verbose(text: &mut String, number: usize, detail: &Detail, theme: &Theme) {
 fn sentences(text: &mut String, [threat, check, fix]: [&String; 3], theme: &Theme) {
     put(text, format_args!("{}", paint(theme.faint, "-".repeat(40))));
     for (label, sentence) in [("THREAT: ", threat), ("CHECK:  ", check), ("FIX:    ", fix)] {
-        put(text, format_args!("{}{sentence}\n", paint(theme.heading, label)));
+        put(text, format_args!("{}{}\n", paint(theme.heading, label), theme.prose(sentence, 8)));
     }
 }
 
@@ -264,7 +315,8 @@ fn reasons(text: &mut String, id: &str, why: Option<&[Hit<'_>]>, theme: &Theme) 
     let hit = why.and_then(|hits| hits.iter().find(|hit| hit.pattern.id == id));
     if let Some(hit) = hit.filter(|hit| !hit.reasons.is_empty()) {
         let reasons: Vec<String> = hit.reasons.iter().map(ToString::to_string).collect();
-        put(text, format_args!("{}{}\n", paint(theme.heading, "WHY:    "), reasons.join("; ")));
+        let reasons = theme.prose(&reasons.join("; "), 8);
+        put(text, format_args!("{}{reasons}\n", paint(theme.heading, "WHY:    ")));
     }
 }
 
@@ -282,7 +334,7 @@ fn bullets(text: &mut String, title: &str, items: &[String], theme: &Theme) {
     }
     section(text, title, theme);
     for item in items {
-        put(text, format_args!("• {}", item.trim_end()));
+        put(text, format_args!("• {}", theme.prose(item, 2)));
     }
     text.push('\n');
 }

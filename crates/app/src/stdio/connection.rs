@@ -41,12 +41,15 @@ pub struct Connection {
 
 struct State {
     session: Session,
+    /// Why serving ends; the first reason counts. The watcher takes it.
     ending: Option<Ending>,
+    /// Serving ends: nothing more is read.
+    is_ending: bool,
     /// The reader waits for input. What it reads after the end was decided is not ours any more.
     is_reading: bool,
     has_reader: bool,
-    /// Somebody waits for calls to be answered.
-    is_awaited: bool,
+    /// How many threads wait for calls to be answered.
+    n_awaiting: usize,
     /// The watcher sleeps, since there was nothing to watch.
     is_watcher_asleep: bool,
 }
@@ -58,9 +61,10 @@ impl Connection {
         let state = State {
             session,
             ending: None,
+            is_ending: false,
             is_reading: false,
             has_reader: true,
-            is_awaited: false,
+            n_awaiting: 0,
             is_watcher_asleep: false,
         };
         Arc::new(Self {
@@ -138,7 +142,7 @@ impl Connection {
         if let Some(message) = state.session.finish(answer) {
             self.outbox.push(&message);
         }
-        if state.is_awaited {
+        if state.n_awaiting > 0 {
             self.changed.notify_all();
         }
     }
@@ -171,9 +175,9 @@ impl Connection {
         }
         let mut state = self.lock();
         while state.is_full() {
-            state.is_awaited = true;
+            state.n_awaiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.is_awaited = false;
+            state.n_awaiting -= 1;
         }
         drop(state);
         self.outbox.wait_for_room()
@@ -182,8 +186,8 @@ impl Connection {
     /// Says that the reader waits for input now; `false` if it should not any more.
     pub fn begin_reading(&self) -> bool {
         let mut state = self.lock();
-        state.is_reading = state.ending.is_none();
-        if state.is_awaited {
+        state.is_reading = !state.is_ending;
+        if state.n_awaiting > 0 {
             self.changed.notify_all();
         }
         state.is_reading
@@ -193,13 +197,16 @@ impl Connection {
     pub fn end_reading(&self) -> bool {
         let mut state = self.lock();
         state.is_reading = false;
-        state.ending.is_none()
+        !state.is_ending
     }
 
-    pub fn reader_ended(&self, ending: Ending) {
+    /// Says that the reader is gone, and why if it was its decision.
+    pub fn reader_ended(&self, ending: Option<Ending>) {
         let mut state = self.lock();
         state.has_reader = false;
-        state.end(ending);
+        if let Some(ending) = ending {
+            state.end(ending);
+        }
         drop(state);
         self.changed.notify_all();
     }
@@ -213,7 +220,7 @@ impl Connection {
     pub fn watch(&self, timeout: Duration, interval: Duration) -> Ending {
         let mut state = self.lock();
         loop {
-            if let Some(ending) = state.take_ending() {
+            if let Some(ending) = state.ending.take() {
                 return ending;
             }
             state = self.pause(state, timeout, interval);
@@ -224,8 +231,8 @@ impl Connection {
     /// client does not take them in time.
     pub fn drain(&self, deadline: Instant, timeout: Duration, interval: Duration) -> bool {
         let mut state = self.lock();
+        state.n_awaiting += 1;
         while state.has_unanswered() && Instant::now() < deadline + interval {
-            state.is_awaited = true;
             state = self.pause(state, timeout, interval);
         }
         for message in state.session.close() {
@@ -266,14 +273,11 @@ impl Connection {
 }
 
 impl State {
-    /// The first reason counts.
     fn end(&mut self, ending: Ending) {
-        self.ending.get_or_insert(ending);
-    }
-
-    /// Takes the reason and leaves a mark, so that the reader stops too.
-    fn take_ending(&mut self) -> Option<Ending> {
-        self.ending.is_some().then(|| self.ending.replace(Ending::Signal)).flatten()
+        if !self.is_ending {
+            self.is_ending = true;
+            self.ending = Some(ending);
+        }
     }
 
     /// Lets a leak be seen in the log.

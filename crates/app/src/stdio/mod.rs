@@ -95,13 +95,13 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
     u8::from(!(is_clean && is_drained))
 }
 
-/// Handles line after line, and says why there are no more.
-fn read(connection: &Arc<Connection>, input: impl Read) -> Ending {
+/// Handles line after line. Returns why there are no more, unless somebody else decided that.
+fn read(connection: &Arc<Connection>, input: impl Read) -> Option<Ending> {
     let mut lines = Lines::new(input);
     loop {
         while let Some(line) = lines.next_read() {
             if !connection.wait_for_capacity() {
-                return Ending::Signal;
+                return None;
             }
             match line {
                 Line::Text(text) => connection.handle(text),
@@ -110,19 +110,19 @@ fn read(connection: &Arc<Connection>, input: impl Read) -> Ending {
         }
         connection.write();
         if !connection.begin_reading() {
-            return Ending::Signal;
+            return None;
         }
         let more = lines.read_more();
         if !connection.end_reading() {
-            return Ending::Signal;
+            return None;
         }
         match more {
             Ok(true) => {}
             Ok(false) => {
                 connection.handle(lines.rest());
-                return Ending::EndOfInput;
+                return Some(Ending::EndOfInput);
             }
-            Err(error) => return Ending::ReadFailed(error),
+            Err(error) => return Some(Ending::ReadFailed(error)),
         }
     }
 }

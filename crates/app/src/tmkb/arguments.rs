@@ -9,13 +9,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Ask before you write the feature: tmkb answers with the authorization threats that fit, what to
 /// check and what to write instead. People ask on the command line, agents over MCP (`tmkb serve`).
 #[derive(Debug, Parser)]
-#[command(name = "tmkb", version, propagate_version = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "tmkb", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
 
-    /// A folder of pattern files to use in place of those that come with the program
-    #[arg(short, long, global = true, value_name = "DIR", env = "TMKB_PATTERNS")]
+    /// A folder of pattern files to use in place of those that come with the program [env: TMKB_PATTERNS]
+    #[arg(short, long, global = true, value_name = "DIR")]
     pub patterns: Option<PathBuf>,
 
     /// Built-in packs to use: names, or "all"
@@ -65,7 +65,7 @@ pub enum Command {
 Examples:
   tmkb query -c \"multi-tenant API endpoint\"
   tmkb query -c \"celery task exporting invoices\" -v
-  tmkb query -c \"bulk delete\" --limit 1 -f json")]
+  tmkb query bulk delete endpoint --limit 1 -f json")]
     Query(QueryArguments),
     /// List all patterns
     List,
@@ -108,6 +108,9 @@ pub struct QueryArguments {
     /// What you are implementing: a task, a requirement, a route, an identifier
     #[arg(short, long, value_name = "TEXT")]
     pub context: Option<String>,
+    /// The same without a flag
+    #[arg(value_name = "TEXT", conflicts_with = "context")]
+    pub words: Vec<String>,
     /// Only patterns for this programming language
     #[arg(short, long, value_name = "LANG")]
     pub language: Option<String>,
@@ -117,7 +120,7 @@ pub struct QueryArguments {
     /// Only patterns of this category
     #[arg(long, value_name = "NAME")]
     pub category: Option<String>,
-    /// At most this many patterns [default: 3, with -v 10]
-    #[arg(long, value_name = "N")]
+    /// At most this many patterns; 0 stands for the default [default: 3, with -v 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<usize>,
 }

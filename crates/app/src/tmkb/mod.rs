@@ -66,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Serve => serve(arguments),
         Command::Query(query) => {
             let library = load(arguments)?;
-            print(&answer_query(&library, query, arguments))
+            print(&answer_query(&library, query, arguments)?)
         }
         Command::List => {
             let library = load(arguments)?;
@@ -75,9 +75,12 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Get { id, code } => {
             let library = load(arguments)?;
             let pattern = library.get(id).map_err(Failure::refused)?;
-            match arguments.format_or(for_people()) {
+            match arguments.format_or(default_format()) {
                 Format::Json => print(&pretty(&json!(pattern))),
-                Format::Text => print(&render::pattern(pattern, Extras { code: *code }, &Theme::coloured())),
+                Format::Text => {
+                    let extras = Extras { code: *code, whole: arguments.verbose };
+                    print(&render::pattern(pattern, extras, &theme()))
+                }
             }
         }
         Command::Validate { id, .. } => validate(arguments, id.as_deref()),
@@ -94,6 +97,16 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
     };
     settings.check().map_err(Failure::misused)?;
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
+    if matches!(source, Source::Folder(_)) {
+        // A folder is this machine's own, and may be mended while the server runs.
+        profile.cache = mcp::Cache { ttl_ms: 0, scope: mcp::CacheScope::Private };
+    }
+    if io::stdin().is_terminal() {
+        let _ = writeln!(
+            io::stderr(),
+            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `tmkb query` asks by hand"
+        );
+    }
     Ok(stdio::serve(profile, server::ThreatServer::start(source), options))
 }
 
@@ -110,19 +123,23 @@ fn load_with_problems(arguments: &Arguments) -> Result<(Library, Vec<threats::Pr
     Source::from_arguments(arguments).and_then(|source| source.load()).map_err(Failure::misused)
 }
 
-fn answer_query(library: &Library, arguments: &QueryArguments, global: &Arguments) -> String {
+fn answer_query(
+    library: &Library,
+    arguments: &QueryArguments,
+    global: &Arguments,
+) -> Result<String, Failure> {
+    let context = arguments.context.clone().unwrap_or_else(|| arguments.words.join(" "));
     let query = Query {
-        context: arguments.context.as_deref().unwrap_or_default(),
+        context: &context,
         language: arguments.language.as_deref(),
         framework: arguments.framework.as_deref(),
         category: arguments.category.as_deref(),
     };
-    for hint in source::unknown_filters(library, &query) {
-        let _ = writeln!(io::stderr(), "tmkb: {hint}");
-    }
+    // An empty answer to a misspelt filter would be taken for safety.
+    source::check_filters(library, &query).map_err(Failure::misused)?;
     let hits = library.search(&query);
     let limit = arguments.limit.filter(|limit| *limit > 0);
-    let format = global.format_or(if global.verbose { Format::Text } else { for_people() });
+    let format = global.format_or(default_format());
     let answer = if global.verbose {
         answer::human(&hits, limit.unwrap_or(answer::HUMAN_PATTERNS_MAX))
     } else {
@@ -135,10 +152,10 @@ fn answer_query(library: &Library, arguments: &QueryArguments, global: &Argument
         };
         answer::agent(&hits, &room)
     };
-    match format {
+    Ok(match format {
         Format::Json => pretty(&with_reasons(&answer, &hits, global.verbose)),
-        Format::Text => render::query(&answer, global.verbose.then_some(&hits), &Theme::coloured()),
-    }
+        Format::Text => render::query(&answer, global.verbose.then_some(&hits), &theme()),
+    })
 }
 
 /// The answer as JSON; with the reasons of each pattern where details are wanted.
@@ -155,8 +172,8 @@ fn list(library: &Library, arguments: &Arguments) -> String {
     match (arguments.format_or(Format::Text), arguments.verbose) {
         (Format::Json, true) => pretty(&json!(patterns)),
         (Format::Json, false) => pretty(&patterns.iter().map(listed).collect()),
-        (Format::Text, true) => render::list_verbose(patterns, &Theme::coloured()),
-        (Format::Text, false) => render::list(patterns, &Theme::coloured()),
+        (Format::Text, true) => render::list_verbose(patterns, &theme()),
+        (Format::Text, false) => render::list(patterns, &theme()),
     }
 }
 
@@ -188,12 +205,7 @@ fn validate(arguments: &Arguments, id: Option<&str>) -> Result<u8, Failure> {
     let n_errors = findings.filter(|finding| finding.severity == Severity::Error).count() + problems.len();
     match arguments.format_or(Format::Text) {
         Format::Json => print(&pretty(&validation_report(&checked, &problems)))?,
-        Format::Text => {
-            for problem in &problems {
-                print(&format!("✗ {problem}\n"))?;
-            }
-            print(&render::validation(&checked, arguments.verbose, &Theme::coloured()))?
-        }
+        Format::Text => print(&render::validation(&checked, &problems, arguments.verbose, &theme()))?,
     };
     Ok(if n_errors == 0 { DONE } else { REFUSED })
 }
@@ -227,8 +239,17 @@ fn validation_report(
 }
 
 /// On a terminal people read; in a pipe a program does.
-fn for_people() -> Format {
+fn default_format() -> Format {
     if io::stdout().is_terminal() { Format::Text } else { Format::Json }
+}
+
+/// Coloured, and on a terminal as wide as it is. [`print`] takes the colour away where it is not wanted.
+fn theme() -> Theme {
+    let is_terminal = io::stdout().is_terminal();
+    match terminal_size::terminal_size().filter(|_| is_terminal) {
+        Some((width, _)) => Theme::coloured().with_width(usize::from(width.0)),
+        None => Theme::coloured(),
+    }
 }
 
 fn pretty(value: &Value) -> String {

@@ -24,13 +24,18 @@ pub enum Source {
 }
 
 impl Source {
-    /// Takes what the command line or the environment says. An unknown pack is an error at once.
+    /// Takes what the command line says, or else the environment. An unknown pack is an error at once.
     pub fn from_arguments(arguments: &Arguments) -> Result<Self, String> {
-        if let Some(folder) = arguments.patterns.as_ref().filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Some(folder) = &arguments.patterns {
             return Ok(Self::Folder(folder.clone()));
         }
         let packs = match arguments.packs.as_slice() {
-            [] => PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect(),
+            [] => {
+                if let Some(folder) = std::env::var_os("TMKB_PATTERNS").filter(|folder| !folder.is_empty()) {
+                    return Ok(Self::Folder(folder.into()));
+                }
+                PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect()
+            }
             packs => packs.to_vec(),
         };
         let known = threats::library::packs();
@@ -91,28 +96,32 @@ struct Found {
 
 impl Found {
     fn collect(&mut self, folder: &Path, depth: usize) {
-        let entries = match fs::read_dir(folder) {
+        if depth > DEPTH_MAX {
+            return self.problem(folder, format!("more than {DEPTH_MAX} folders deep; it is left out"));
+        }
+        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
-            Err(error) => {
-                return self.problems.push(problem(folder.display().to_string(), error.to_string()));
-            }
+            Err(error) => return self.problem(folder, error.to_string()),
         };
-        for entry in entries.flatten() {
-            let path = entry.path();
+        let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+        // The order of a folder is nobody's; what is left out must not depend on it.
+        paths.sort();
+        for path in paths {
             let is_pattern =
                 path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
             if path.is_dir() {
-                if depth < DEPTH_MAX {
-                    self.collect(&path, depth + 1);
-                }
+                self.collect(&path, depth + 1);
+            } else if is_pattern && self.files.len() == FILES_MAX {
+                return self
+                    .problem(folder, format!("more than {FILES_MAX} pattern files; the rest is left out"));
             } else if is_pattern {
-                if self.files.len() == FILES_MAX {
-                    let message = format!("more than {FILES_MAX} pattern files; the rest is left out");
-                    return self.problems.push(problem(folder.display().to_string(), message));
-                }
                 self.files.push(path);
             }
         }
+    }
+
+    fn problem(&mut self, path: &Path, message: String) {
+        self.problems.push(problem(path.display().to_string(), message));
     }
 }
 
@@ -138,8 +147,8 @@ fn problem(file: String, message: String) -> Problem {
     Problem { file, line: None, column: None, message }
 }
 
-/// Says which filters can match nothing, so that an empty answer is not taken for safety.
-pub fn unknown_filters(library: &Library, query: &Query<'_>) -> Vec<String> {
+/// Refuses filters that can match nothing, and names what they could be.
+pub fn check_filters(library: &Library, query: &Query<'_>) -> Result<(), String> {
     let mut categories: Vec<String> =
         library.patterns().iter().map(|pattern| pattern.category.to_lowercase()).collect();
     categories.sort();
@@ -149,17 +158,15 @@ pub fn unknown_filters(library: &Library, query: &Query<'_>) -> Vec<String> {
         ("--framework", query.framework, library.frameworks()),
         ("--category", query.category, categories),
     ];
-    let mut hints = Vec::new();
+    let mut problems = Vec::new();
     for (flag, value, known) in filters {
         let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
         if !known.contains(&value.to_lowercase()) {
             let nearest = mcp::nearest(value, known.iter().map(String::as_str));
             let suggestion = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
-            hints.push(format!(
-                "{flag}: no pattern is for \"{value}\" (known: {}){suggestion}",
-                known.join(", ")
-            ));
+            problems
+                .push(format!("{flag}: expected one of {}, found \"{value}\"{suggestion}", known.join(", ")));
         }
     }
-    hints
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }

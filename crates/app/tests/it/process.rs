@@ -117,10 +117,7 @@ impl Drop for Serving {
 /// The program with a clean environment.
 pub fn command(environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tmkb"));
-    for name in ["LOG_LEVEL", "LOG_FORMAT", "TMKB_PATTERNS", "MCP_VERSION_POLICY", "MCP_SERVER_NAME"] {
-        command.env_remove(name);
-    }
-    command.envs(environment.iter().copied());
+    command.env_clear().envs(environment.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

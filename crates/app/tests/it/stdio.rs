@@ -2,7 +2,10 @@
 
 use std::{
     io::{BufRead, BufReader, PipeWriter, Write},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Barrier, Mutex,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -14,7 +17,7 @@ use mcp::{
 use serde_json::{Value, json};
 use spexus::stdio::{Options, serve_on};
 
-use crate::process::Serving;
+use crate::process::{PATIENCE, Serving};
 
 #[test]
 fn shutdown_is_answered_and_ends_the_server() {
@@ -30,13 +33,18 @@ fn shutdown_is_answered_and_ends_the_server() {
 fn sigterm_ends_the_server_after_what_it_has_read() {
     let mut serving = Serving::ready("2025-11-25");
     let params = json!({"name": "tmkb_query", "arguments": {"context": "background job"}});
-    serving.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
-    assert_eq!(serving.receive()["id"], 1);
+    for id in 0..50 {
+        serving
+            .send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string());
+    }
+    // One answer shows that the requests, sent in one go before it, have been read.
+    serving.receive();
     let pid = serving.child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
     let (status, lines, log) = serving.wait();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert_eq!(lines, Vec::<String>::new());
+    assert!(!lines.is_empty(), "what was in flight was answered");
+    assert_eq!(lines.len() + 1, log.lines().count(), "each query that ran was answered: {log}");
 }
 
 #[test]
@@ -52,9 +60,14 @@ fn the_spelling_initialized_is_accepted() {
 fn a_probe_that_closes_at_once_gets_its_answer() {
     let mut serving = Serving::start();
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
-    let answer = serving.request(1, "server/discover", json!({"_meta": meta}));
+    serving.send(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta}})
+            .to_string(),
+    );
+    let (status, lines, _) = serving.end();
+    assert!(status.success());
+    let answer: Value = serde_json::from_str(&lines[0]).expect("JSON");
     assert_eq!(answer["result"]["supportedVersions"].as_array().map(Vec::len), Some(5));
-    assert!(serving.end().0.success());
 }
 
 #[test]
@@ -71,18 +84,21 @@ fn a_panic_is_an_internal_error_and_the_process_lives_on() {
 }
 
 #[test]
-fn slow_calls_run_side_by_side_and_are_answered_as_they_end() {
+fn calls_run_side_by_side_and_are_answered_as_they_end() {
     let mut client = Client::start();
-    let started = Instant::now();
+    // Each of the four waits for the other three: one after the other they would wait forever.
     for id in 0..4 {
-        client.send(call(id, "slow"));
+        client.send(call(id, "together"));
     }
-    client.send(call("last", "quick"));
-    assert_eq!(client.receive()["id"], "last");
     let mut ids: Vec<u64> = (0..4).map(|_| client.receive()["id"].as_u64().expect("our id")).collect();
     ids.sort_unstable();
     assert_eq!(ids, [0, 1, 2, 3]);
-    assert!(started.elapsed() < Duration::from_millis(4 * 300), "{:?}", started.elapsed());
+    client.send(call("first", "until_cancelled"));
+    client.send(call("second", "quick"));
+    assert_eq!(client.receive()["id"], "second");
+    client.send(
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "first"}}),
+    );
 }
 
 #[test]
@@ -163,7 +179,7 @@ fn call(id: impl Into<Value>, tool: &str) -> Value {
 /// A client in this process, at the other end of two pipes.
 struct Client {
     input: Option<PipeWriter>,
-    output: BufReader<std::io::PipeReader>,
+    lines: Receiver<String>,
     events: Arc<Mutex<Vec<String>>>,
     serving: Option<thread::JoinHandle<u8>>,
 }
@@ -176,12 +192,19 @@ impl Client {
     fn start_with(options: Options) -> Self {
         let (server_input, input) = std::io::pipe().expect("a pipe");
         let (output, server_output) = std::io::pipe().expect("a pipe");
-        let server = Arc::new(TestServer::default());
+        let server = Arc::new(TestServer {
+            together: Barrier::new(4),
+            events: Arc::default(),
+            changed: Mutex::default(),
+        });
         let events = server.events.clone();
         let serving =
             thread::spawn(move || serve_on(profile(), server, server_input, server_output, options));
-        let mut client =
-            Self { input: Some(input), output: BufReader::new(output), events, serving: Some(serving) };
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            BufReader::new(output).lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
+        });
+        let mut client = Self { input: Some(input), lines, events, serving: Some(serving) };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         client.send(json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}));
         client.receive();
@@ -195,8 +218,7 @@ impl Client {
 
     #[track_caller]
     fn receive(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("the server writes");
+        let line = self.lines.recv_timeout(PATIENCE).expect("the server answers");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
@@ -213,8 +235,7 @@ impl Client {
     fn end(mut self) -> (u8, Vec<Value>) {
         drop(self.input.take());
         let code = self.serving.take().expect("serving").join().expect("serving does not panic");
-        let rest = self.output.lines().map_while(Result::ok);
-        (code, rest.map(|line| serde_json::from_str(&line).expect("JSON")).collect())
+        (code, self.lines.iter().map(|line| serde_json::from_str(&line).expect("JSON")).collect())
     }
 }
 
@@ -228,8 +249,8 @@ fn profile() -> Profile {
     profile
 }
 
-#[derive(Default)]
 struct TestServer {
+    together: Barrier,
     events: Arc<Mutex<Vec<String>>>,
     changed: Mutex<Option<Changed>>,
 }
@@ -242,7 +263,7 @@ impl TestServer {
 
 impl Server for TestServer {
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        let names = ["quick", "slow", "panic", "until_cancelled", "progress", "touch"];
+        let names = ["quick", "together", "panic", "until_cancelled", "progress", "touch"];
         let tools: Vec<_> =
             names.iter().map(|name| Arc::new(Tool::new(*name, "", json!({"type": "object"})))).collect();
         mcp::page_of(&tools, cursor, 10)
@@ -255,7 +276,7 @@ impl Server for TestServer {
         _arguments: Value,
     ) -> Result<ToolOutput, Failure> {
         match tool.name.as_str() {
-            "slow" => thread::sleep(Duration::from_millis(300)),
+            "together" => drop(self.together.wait()),
             "panic" => panic!("a secret detail"),
             "until_cancelled" => {
                 self.note("until_cancelled began");

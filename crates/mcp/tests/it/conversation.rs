@@ -105,7 +105,8 @@ impl Player {
                     Some(("resource", uri)) => Change::Resource(uri.into()),
                     _ if rest == "tools" => Change::Tools,
                     _ if rest == "prompts" => Change::Prompts,
-                    _ => Change::Resources,
+                    _ if rest == "resources" => Change::Resources,
+                    _ => panic!("no change {rest:?}"),
                 };
                 let messages = self.session.notify(&change);
                 messages.into_iter().for_each(|message| self.received(message));
@@ -119,7 +120,8 @@ impl Player {
                 let messages = self.session.close();
                 messages.into_iter().for_each(|message| self.received(message));
             }
-            _ => {}
+            "server:" | "" => {}
+            other => panic!("no step {other:?}"),
         }
     }
 

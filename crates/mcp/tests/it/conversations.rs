@@ -32,17 +32,17 @@ fn conversations_go_as_they_are_written() {
     assert!(wrong.is_empty(), "{}\n(UPDATE_EXPECT=1 rewrites the files)", wrong.join("\n"));
 }
 
+/// The first line that is not as it was written.
 fn difference(expected: &str, found: &str) -> String {
-    let mut text = String::new();
-    let mut expected = expected.lines();
-    for found in found.lines() {
-        match expected.next() {
-            Some(line) if line == found => {}
-            line => {
-                text += &format!("expected {}\n   found {found}\n", line.unwrap_or("the end"));
-                break;
+    let (mut expected, mut found) = (expected.lines(), found.lines());
+    loop {
+        match (expected.next(), found.next()) {
+            (None, None) => return "the files differ in their line breaks".into(),
+            (expected, found) if expected == found => {}
+            (expected, found) => {
+                let shown = |line: Option<&str>| line.unwrap_or("the end").to_owned();
+                return format!("expected {}\n   found {}", shown(expected), shown(found));
             }
         }
     }
-    text
 }

@@ -34,8 +34,8 @@ fn lists_are_what_the_original_prints() {
 #[test]
 fn validation_is_what_the_original_prints() {
     let checked = validate::all(&TMKB);
-    same("cli_validate_all.txt", &render::validation(&checked, false, &Theme::plain()));
-    same("cli_validate_all_v.txt", &render::validation(&checked, true, &Theme::plain()));
+    same("cli_validate_all.txt", &render::validation(&checked, &[], false, &Theme::plain()));
+    same("cli_validate_all_v.txt", &render::validation(&checked, &[], true, &Theme::plain()));
 }
 
 #[test]

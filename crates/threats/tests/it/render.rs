@@ -23,7 +23,7 @@ fn colour_changes_nothing_but_colour() {
             render::pattern(pattern, Extras::default(), &plain),
         ),
         (render::query(&answer, Some(&hits), &coloured), render::query(&answer, Some(&hits), &plain)),
-        (render::validation(&checked, true, &coloured), render::validation(&checked, true, &plain)),
+        (render::validation(&checked, &[], true, &coloured), render::validation(&checked, &[], true, &plain)),
     ] {
         assert!(with.contains("\u{1b}["));
         assert_eq!(without_colour(&with), without);
@@ -80,7 +80,11 @@ fn our_own_keys_have_sections() {
 
 
     "#]]
-    .assert_eq(&render::pattern(&library.patterns()[0], Extras { code: true }, &Theme::plain()));
+    .assert_eq(&render::pattern(
+        &library.patterns()[0],
+        Extras { code: true, ..Extras::default() },
+        &Theme::plain(),
+    ));
 }
 
 #[test]
@@ -117,7 +121,7 @@ fn a_verbose_query_says_why() {
 fn nothing_is_said_in_words() {
     assert_eq!(render::list(&[], &Theme::plain()), "No patterns found\n");
     assert_eq!(render::list_verbose(&[], &Theme::plain()), "No patterns found\n");
-    assert_eq!(render::validation(&[], true, &Theme::plain()), "No patterns found to validate\n");
+    assert_eq!(render::validation(&[], &[], true, &Theme::plain()), "No patterns found to validate\n");
 }
 
 fn without_colour(text: &str) -> String {
