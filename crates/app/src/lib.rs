@@ -1,6 +1,7 @@
 //! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
 
 pub mod logging;
+mod outbox;
 pub mod settings;
 pub mod stdio;
 pub mod tmkb;

@@ -3,7 +3,13 @@
 //! A line of text is `[ERROR] [req_id=3] what happened key=value`, without a time, which hosts add themselves; with
 //! `LOG_FORMAT=json` it is an object with one.
 
-use std::{fmt, io};
+use std::{
+    fmt,
+    io::{self, Write},
+    sync::LazyLock,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Map, Value, json};
 use tracing::{
@@ -20,7 +26,20 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::settings::{FromSetting, Settings};
+use crate::{
+    outbox::Outbox,
+    settings::{FromSetting, Settings},
+};
+
+/// How long the last lines may take at the end.
+const LAST_LINES_TIME: Duration = Duration::from_millis(500);
+
+/// Lines wait here for a thread of their own to write them. A host that does not read our stderr, or has
+/// closed it, must not stop us: then lines are lost.
+static LINES: LazyLock<Outbox> = LazyLock::new(|| {
+    thread::spawn(|| LINES.write_when_asked());
+    Outbox::new(io::stderr())
+});
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +56,7 @@ pub fn start(settings: &mut Settings) {
     let format = settings.value("LOG_FORMAT", Format::Text);
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(io::stderr)
+        .with_writer(|| LogWriter)
         .event_format(Lines(format))
         .finish();
     // A second start in one process, as in tests, keeps the first.
@@ -46,6 +65,25 @@ pub fn start(settings: &mut Settings) {
         let backtrace = std::backtrace::Backtrace::force_capture();
         tracing::error!("{panic}\n{backtrace}");
     }));
+}
+
+/// Waits a moment for the last lines to be written. Without it they would be lost with the process.
+pub fn finish() {
+    LINES.finish(Instant::now() + LAST_LINES_TIME);
+}
+
+struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        LINES.push_if_room(line.strip_suffix(b"\n").unwrap_or(line));
+        LINES.ask();
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl FromSetting for LevelFilter {
@@ -96,11 +134,11 @@ where
             Format::Text => {
                 write!(writer, "[{level}]")?;
                 if let Some(id) = fields.others.remove("req_id") {
-                    write!(writer, " [req_id={}]", plain(&id))?;
+                    write!(writer, " [req_id={}]", tamed(&plain(&id)))?;
                 }
-                write!(writer, " {}", fields.message)?;
+                write!(writer, " {}", tamed(&fields.message))?;
                 for (name, value) in &fields.others {
-                    write!(writer, " {name}={}", plain(value))?;
+                    write!(writer, " {name}={}", tamed(&plain(value)))?;
                 }
                 writeln!(writer)
             }
@@ -120,6 +158,19 @@ fn now() -> String {
     let mut time = String::new();
     let _ = SystemTime.format_time(&mut Writer::new(&mut time));
     time
+}
+
+/// What comes from a client must not look like a line of ours, or move the cursor of who reads it.
+fn tamed(text: &str) -> String {
+    let mut tamed = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => tamed.push_str("\n    "),
+            character if character.is_control() => tamed.push('\u{fffd}'),
+            character => tamed.push(character),
+        }
+    }
+    tamed
 }
 
 fn plain(value: &Value) -> String {

@@ -24,9 +24,9 @@ impl Settings {
         let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) else { return default };
         let text = text.to_string_lossy();
         T::from_setting(&text).unwrap_or_else(|| {
-            let shown: String = text.chars().take(80).collect();
+            let (expected, found) = (T::EXPECTED, mcp::shown(&text));
             self.problems
-                .push(format!("{name} (from the environment): expected {}, found \"{shown}\"", T::EXPECTED));
+                .push(format!("{name} (from the environment): expected {expected}, found \"{found}\""));
             default
         })
     }
@@ -85,18 +85,20 @@ impl FromSetting for mcp::VersionPolicy {
 }
 
 impl FromSetting for Duration {
-    const EXPECTED: &str = "a time such as 30s, 500ms, 1m or a number of seconds";
+    const EXPECTED: &str = "a time up to a day such as 30s, 500ms, 1m or a number of seconds";
 
     fn from_setting(text: &str) -> Option<Self> {
         let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, unit) = text.split_at(n_digits);
         let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;
-        match unit.trim() {
-            "ms" => Some(Self::from_millis(number)),
-            "" | "s" => Some(Self::from_secs(number)),
-            "m" => Some(Self::from_secs(number.checked_mul(60)?)),
-            _ => None,
-        }
+        let time = match unit.trim() {
+            "ms" => Self::from_millis(number),
+            "" | "s" => Self::from_secs(number),
+            "m" => Self::from_secs(number.checked_mul(60)?),
+            _ => return None,
+        };
+        // More would overflow a clock somewhere.
+        (time <= Self::from_secs(24 * 60 * 60)).then_some(time)
     }
 }
 
@@ -111,7 +113,17 @@ mod tests {
         assert_eq!(read("500ms"), Some(500));
         assert_eq!(read("1m"), Some(60_000));
         assert_eq!(read("45"), Some(45_000));
-        for nonsense in ["soon", "0", "-1", "", "1h30", "99999999999999999999", "18446744073709551615m"] {
+        for nonsense in [
+            "soon",
+            "0",
+            "-1",
+            "",
+            "1h30",
+            "99999999999999999999",
+            "18446744073709551615m",
+            "18446744073709551615",
+            "25000m",
+        ] {
             assert_eq!(read(nonsense), None, "{nonsense}");
         }
     }

@@ -63,12 +63,12 @@ impl From<FieldError> for Error {
 }
 
 /// Puts a result into the bytes of a response.
-pub(crate) fn result_bytes(id: &Id, result: &Value) -> Vec<u8> {
+pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Response<'a> {
+    struct Response<'a, R> {
         jsonrpc: &'static str,
         id: &'a Id,
-        result: &'a Value,
+        result: &'a R,
     }
     to_bytes(&Response { jsonrpc: "2.0", id, result })
 }
@@ -86,15 +86,20 @@ pub(crate) fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
 }
 
 /// Puts a notification into bytes.
-pub(crate) fn notification_bytes(method: &str, params: &Value) -> Vec<u8> {
+pub(crate) fn notification_bytes(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Notification<'a> {
+    struct Notification<'a, P> {
         jsonrpc: &'static str,
         method: &'a str,
-        #[serde(skip_serializing_if = "Value::is_null")]
-        params: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a P>,
     }
     to_bytes(&Notification { jsonrpc: "2.0", method, params })
+}
+
+/// What is answered to a message whose handling failed before its id was known.
+pub fn internal_error() -> Vec<u8> {
+    error_bytes(None, &Error::new(INTERNAL_ERROR, "Internal error"))
 }
 
 fn to_bytes(message: &impl Serialize) -> Vec<u8> {

@@ -89,13 +89,13 @@ pub struct Failure {
     /// Field by field, where fields are to blame.
     pub errors: Vec<FieldError>,
     /// What else a program may want to know, such as the URI that was not found.
-    pub details: Map<String, Value>,
+    pub details: Vec<(String, Value)>,
 }
 
 impl Failure {
     /// Makes a failure that blames no field.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), errors: Vec::new(), details: Map::new() }
+        Self { kind, message: message.into(), errors: Vec::new(), details: Vec::new() }
     }
 
     /// Our fault. What happened belongs into the log, not into the answer.

@@ -13,14 +13,18 @@ use std::{
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+/// An id is kept as long as its request is in flight, and a subscription's as long as it is open.
+pub(crate) const ID_BYTES_MAX: usize = 64 * 1024;
+
 /// The JSON text of an id: a string or a number.
 #[derive(Clone)]
 pub struct Id(Arc<RawValue>);
 
 impl Id {
-    /// Takes the JSON text of a string or a number; anything else is no id.
+    /// Takes the JSON text of a string or a number that is not too long; anything else is no id.
     pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         match raw.get().as_bytes().first() {
+            _ if raw.get().len() > ID_BYTES_MAX => None,
             Some(b'"' | b'-' | b'0'..=b'9') => Some(Self(raw.to_owned().into())),
             _ => None,
         }

@@ -33,7 +33,7 @@ mod tool;
 mod wording;
 
 pub use call::{Answer, Call, Ticket};
-pub use error::Error;
+pub use error::{Error, internal_error};
 pub use failure::{Failure, FieldError, Kind};
 pub use id::Id;
 pub use listed::{Prompt, PromptArgument, Resource};
@@ -50,4 +50,4 @@ pub use schema::Schema;
 pub use server::{Changed, Context, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{Tool, ToolOutput};
-pub use wording::nearest;
+pub use wording::{nearest, shown};

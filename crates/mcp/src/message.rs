@@ -10,7 +10,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
     error::{Error, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR},
-    id::Id,
+    id::{ID_BYTES_MAX, Id},
 };
 
 /// The largest message that is read.
@@ -89,10 +89,12 @@ fn parse_object(text: &str) -> Result<Message<'_>, Rejection> {
     let reject = |problem: String| invalid_request(id.clone(), problem);
 
     if let Some(member) = envelope.repeated {
-        return Err(invalid_request(None, format!("\"{member}\" appears twice")));
+        // Of two ids neither is readable.
+        let id = id.filter(|_| member != "id");
+        return Err(invalid_request(id, format!("\"{member}\" appears twice")));
     }
     if envelope.id.is_some() && id.is_none() {
-        return Err(reject("\"id\" must be a string or a number".into()));
+        return Err(reject(format!("\"id\" must be a string or a number of at most {ID_BYTES_MAX} bytes")));
     }
     match envelope.jsonrpc.map(string) {
         Some(Some(version)) if version == "2.0" => {}
@@ -125,7 +127,8 @@ fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
         if problem.starts_with("recursion limit exceeded") {
             Error::new(INVALID_REQUEST, "Invalid Request: nested deeper than 128 levels")
         } else {
-            Error::new(PARSE_ERROR, format!("Parse error: params: {problem}"))
+            // It is JSON, but holds what no value can: a number beyond all floats, half a surrogate pair.
+            Error::new(INVALID_PARAMS, format!("Invalid params: {problem}"))
         }
     })
 }

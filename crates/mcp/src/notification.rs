@@ -3,6 +3,7 @@
 //! Handshake revisions hear of every list they were promised and of the resources they subscribed
 //! to. 2026-07-28 hears only what a `subscriptions/listen` asked for, tagged with that request's id.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -31,21 +32,22 @@ pub enum Change {
 impl Change {
     /// The notification, tagged for one subscription or untagged for a handshake session.
     pub(crate) fn bytes(&self, subscription: Option<&Id>) -> Vec<u8> {
-        let mut params = Map::new();
-        if let Self::Resource(uri) = self {
-            params.insert("uri".into(), json!(uri));
+        #[derive(Serialize)]
+        struct Params<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            uri: Option<&'a str>,
+            #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+            meta: Option<SubscriptionMeta<'a>>,
         }
-        if let Some(id) = subscription {
-            params.insert("_meta".into(), subscription_meta(id));
-        }
-        let method = match self {
-            Self::Tools => "notifications/tools/list_changed",
-            Self::Prompts => "notifications/prompts/list_changed",
-            Self::Resources => "notifications/resources/list_changed",
-            Self::Resource(_) => "notifications/resources/updated",
+        let (method, uri) = match self {
+            Self::Tools => ("notifications/tools/list_changed", None),
+            Self::Prompts => ("notifications/prompts/list_changed", None),
+            Self::Resources => ("notifications/resources/list_changed", None),
+            Self::Resource(uri) => ("notifications/resources/updated", Some(uri.as_str())),
         };
-        let params = if params.is_empty() { Value::Null } else { Value::Object(params) };
-        notification_bytes(method, &params)
+        let meta = subscription.map(SubscriptionMeta::new);
+        let has_params = uri.is_some() || meta.is_some();
+        notification_bytes(method, has_params.then_some(&Params { uri, meta }))
     }
 
     /// Tells whether the server promised to say this.
@@ -143,17 +145,41 @@ impl Filter {
 
 /// The first thing a subscription hears: what it will hear.
 pub(crate) fn acknowledged(id: &Id, filter: &Filter) -> Vec<u8> {
-    let params = json!({"notifications": filter.to_json(), "_meta": subscription_meta(id)});
-    notification_bytes("notifications/subscriptions/acknowledged", &params)
+    #[derive(Serialize)]
+    struct Params<'a> {
+        notifications: Value,
+        #[serde(rename = "_meta")]
+        meta: SubscriptionMeta<'a>,
+    }
+    let params = Params { notifications: filter.to_json(), meta: SubscriptionMeta::new(id) };
+    notification_bytes("notifications/subscriptions/acknowledged", Some(&params))
 }
 
 /// The last thing a subscription hears, when the server ends it.
 pub(crate) fn listen_result(id: &Id, profile: &Profile) -> Vec<u8> {
-    let mut meta = subscription_meta(id);
-    meta[crate::stateless::SERVER_INFO] = profile.server_info(Revision::V2026_07_28);
-    result_bytes(id, &json!({"resultType": "complete", "_meta": meta}))
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Ended<'a> {
+        result_type: &'static str,
+        #[serde(rename = "_meta")]
+        meta: SubscriptionMeta<'a>,
+    }
+    let server_info = Some(profile.server_info(Revision::V2026_07_28));
+    let meta = SubscriptionMeta { server_info, ..SubscriptionMeta::new(id) };
+    result_bytes(id, &Ended { result_type: "complete", meta })
 }
 
-fn subscription_meta(id: &Id) -> Value {
-    json!({"io.modelcontextprotocol/subscriptionId": id})
+/// Typed, because an id is text that must come back byte for byte and may be no value that we could hold.
+#[derive(Serialize)]
+struct SubscriptionMeta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    subscription: &'a Id,
+    #[serde(rename = "io.modelcontextprotocol/serverInfo", skip_serializing_if = "Option::is_none")]
+    server_info: Option<Value>,
+}
+
+impl<'a> SubscriptionMeta<'a> {
+    fn new(subscription: &'a Id) -> Self {
+        Self { subscription, server_info: None }
+    }
 }

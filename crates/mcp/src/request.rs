@@ -164,7 +164,7 @@ pub(crate) fn optional_object(
 ) -> Result<Map<String, Value>, FieldError> {
     match params.remove(key) {
         Some(Value::Object(object)) => Ok(object),
-        None | Some(Value::Null) => Ok(Map::new()),
+        None => Ok(Map::new()),
         Some(other) => Err(mismatch(key, "an object", &other)),
     }
 }

@@ -244,7 +244,7 @@ fn listed<T>(key: &str, page: Page<T>, to_json: impl Fn(&T) -> Value) -> Map<Str
 /// A resource that is not there is named in the error's data, as the protocol shows it.
 fn about_uri(mut failure: Failure, uri: &str) -> Failure {
     if failure.kind == Kind::NotFound {
-        failure.details.insert("uri".into(), json!(uri));
+        failure.details.push(("uri".into(), json!(uri)));
     }
     failure
 }

@@ -2,7 +2,8 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     call::Ticket,
@@ -108,9 +109,10 @@ pub trait Server: Send + Sync {
     /// Hands over what to call when something changed. A transport does this once, at the start.
     fn watch(&self, _changed: Changed) {}
 
-    /// Tells whether a request is answered so fast that handing it to another thread would cost more.
+    /// Tells whether a request is answered so fast, without ever waiting, that handing it to another thread
+    /// would cost more. Such requests are run where messages are read: nothing else is read meanwhile.
     fn is_quick(&self, request: &Request) -> bool {
-        !matches!(request, Request::CallTool { .. })
+        matches!(request, Request::Ping | Request::Unsubscribe(_))
     }
 }
 
@@ -153,21 +155,24 @@ impl Progress<'_> {
     /// Says how far the call has come, of how much, and what it is doing. Progress only grows: a
     /// value that is not above the last one is not sent, as the protocol wants.
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            progress_token: &'a Id,
+            progress: f64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            total: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            message: Option<&'a str>,
+        }
         let Some(token) = self.token else { return };
         let has_grown = progress > self.last.get();
         if !has_grown || self.ticket.is_cancelled() {
             return;
         }
         self.last.set(progress);
-        let mut params = Map::new();
-        params.insert("progressToken".into(), json!(token));
-        params.insert("progress".into(), json!(progress));
-        if let Some(total) = total {
-            params.insert("total".into(), json!(total));
-        }
-        if let Some(message) = message.filter(|_| self.has_message) {
-            params.insert("message".into(), json!(message));
-        }
-        (self.send)(notification_bytes("notifications/progress", &Value::Object(params)));
+        let message = message.filter(|_| self.has_message);
+        let params = Params { progress_token: token, progress, total, message };
+        (self.send)(notification_bytes("notifications/progress", Some(&params)));
     }
 }

@@ -150,25 +150,26 @@ impl Session {
             return None;
         }
         let ticket = self.take(id)?;
-        if let Some(uri) = ticket.subscribes.as_ref().filter(|_| answer.error.is_none()) {
-            self.subscriptions.insert(uri.clone());
+        if let Some(uri) = ticket.subscribes.as_ref().filter(|_| answer.error.is_some()) {
+            self.subscriptions.remove(uri);
         }
         self.reply(ticket.batch, answer.bytes)
     }
 
-    /// Gives up on calls older than `timeout`. Returns the answers that say so.
-    pub fn expire(&mut self, now: Instant, timeout: Duration) -> Vec<Vec<u8>> {
+    /// Gives up on calls older than `timeout`. Returns them with the messages that say so, if any is due now.
+    pub fn expire(&mut self, now: Instant, timeout: Duration) -> Vec<(Arc<Ticket>, Option<Vec<u8>>)> {
         let is_late = |ticket: &&Arc<Ticket>| now.saturating_duration_since(ticket.started) >= timeout;
         let mut late: Vec<Arc<Ticket>> = self.in_flight.values().filter(is_late).cloned().collect();
         late.sort_by_key(|ticket| ticket.number);
-        let mut messages = Vec::new();
+        let mut expired = Vec::new();
         for ticket in late {
             self.take(&ticket.id);
             ticket.cancel();
             let bytes = ticket.timed_out(&self.profile, timeout);
-            messages.extend(self.reply(ticket.batch, bytes));
+            let message = self.reply(ticket.batch, bytes);
+            expired.push((ticket, message));
         }
-        messages
+        expired
     }
 
     /// Returns the notifications that tell this client of a change.
@@ -241,6 +242,11 @@ impl Session {
         params: Result<Map<String, Value>, Error>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
+        let capabilities = &self.profile.capabilities;
+        let find = |era| Method::find(name, era, capabilities);
+        if find(Era::Handshake).or(find(Era::Stateless)).is_none() {
+            return Err(Error::method_not_found(name));
+        }
         if self.state == State::Closing {
             return Err(Error::new(INVALID_REQUEST, "Server is shutting down"));
         }
@@ -249,26 +255,20 @@ impl Session {
             let message = format!("Invalid Request: a request with id {} is still in flight", arrival.id);
             return Err(Error::new(INVALID_REQUEST, message));
         }
-        let capabilities = &self.profile.capabilities;
-        let find = |era| Method::find(name, era, capabilities);
-        let mut params = match params {
-            Ok(params) => params,
-            Err(_) if find(Era::Handshake).or(find(Era::Stateless)).is_none() => {
-                return Err(Error::method_not_found(name));
-            }
-            Err(error) => return Err(error),
-        };
+        let mut params = params?;
         match stateless::era_of(&params)? {
+            Era::Stateless if arrival.batch.is_some() => {
+                let message = "Invalid Request: protocol version 2026-07-28 has no batches";
+                Err(Error::new(INVALID_REQUEST, message))
+            }
             Era::Stateless => match find(Era::Stateless) {
                 None => Err(Error::method_not_found(name)),
                 Some(Method::Listen) => self.listen(arrival, &mut params, steps),
                 Some(method) => self.call(arrival, method, Revision::V2026_07_28, &mut params, steps),
             },
             Era::Handshake => match find(Era::Handshake) {
-                None | Some(Method::Discover)
-                    if self.state == State::New && find(Era::Stateless).is_some() =>
-                {
-                    Err(stateless::missing_meta())
+                None | Some(Method::Discover) if self.state == State::New => {
+                    Err(stateless::missing_version(&params))
                 }
                 None => Err(Error::method_not_found(name)),
                 Some(method) => self.session_request(arrival, method, &mut params, steps),
@@ -352,6 +352,10 @@ impl Session {
             Request::Subscribe(_) if self.subscriptions.len() >= WATCHED_URIS_MAX => {
                 let problem = format!("at most {WATCHED_URIS_MAX} resources can be subscribed to");
                 return Err(FieldError::new("uri", problem).into());
+            }
+            // At once and not when it is answered, so that an unsubscribe right behind it has something to remove.
+            Request::Subscribe(uri) => {
+                self.subscriptions.insert(uri.clone());
             }
             Request::Unsubscribe(uri) => {
                 self.subscriptions.remove(uri);

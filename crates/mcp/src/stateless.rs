@@ -36,10 +36,13 @@ pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
     }
 }
 
-/// What a method that exists only in 2026-07-28 gets when it comes without `_meta`.
-pub(crate) fn missing_meta() -> Error {
-    let message = "is required (a protocol version such as \"2026-07-28\")";
-    FieldError::new(field(PROTOCOL_VERSION), message).into()
+/// What a method that exists only in 2026-07-28 gets when `_meta` does not name that revision.
+pub(crate) fn missing_version(params: &Map<String, Value>) -> Error {
+    let error = match params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)) {
+        Some(other) => mismatch(&field(PROTOCOL_VERSION), "\"2026-07-28\"", other),
+        None => FieldError::new(field(PROTOCOL_VERSION), "is required (\"2026-07-28\")"),
+    };
+    error.into()
 }
 
 fn check(meta: &Map<String, Value>) -> Result<(), FieldError> {

@@ -7,10 +7,12 @@ use crate::failure::FieldError;
 /// A text in an error message is cut after this many characters.
 const SHOWN_CHARACTERS_MAX: usize = 100;
 
-/// Returns a text as it stands in a message: cut where it is long.
-pub(crate) fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARACTERS_MAX).collect();
-    if shown.len() < text.len() {
+/// Returns a text as it stands in a message: cut where it is long, and without what would move a cursor.
+pub fn shown(text: &str) -> String {
+    let is_plain = |character: char| !character.is_control();
+    let plain = text.chars().map(|character| if is_plain(character) { character } else { '\u{fffd}' });
+    let mut shown: String = plain.take(SHOWN_CHARACTERS_MAX).collect();
+    if text.chars().nth(SHOWN_CHARACTERS_MAX).is_some() {
         shown.push('…');
     }
     shown

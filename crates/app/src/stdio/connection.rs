@@ -9,13 +9,14 @@ use std::{
 
 use mcp::{Answer, Call, Profile, Server, Session, Step};
 
-use super::{outbox::Outbox, workers::Workers};
+use super::workers::Workers;
+use crate::outbox::Outbox;
 
 /// How many requests are worked on at once; further ones wait to be read.
 const IN_FLIGHT_MAX: usize = 256;
 
 /// How large those requests may be together.
-const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
+const IN_FLIGHT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// How often the log says, at level debug, how the server fares.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
@@ -82,7 +83,8 @@ impl Connection {
             return;
         }
         let mut state = self.lock();
-        let steps = state.session.handle(line, Instant::now());
+        let handled = catch_unwind(AssertUnwindSafe(|| state.session.handle(line, Instant::now())));
+        let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
         // Written under the lock: a subscription must be acknowledged before it hears of a change.
         for step in &steps {
             match step {
@@ -92,14 +94,16 @@ impl Connection {
                 Step::Call(_) => {}
             }
         }
+        let n_in_flight = state.session.n_in_flight();
         drop(state);
+        self.workers.forget_cancelled(n_in_flight);
         for step in steps {
             let Step::Call(call) = step else { continue };
             if self.server.is_quick(&call.request) {
                 self.run(call);
             } else {
                 let connection = self.clone();
-                self.workers.submit(move || {
+                self.workers.submit(call, move |call| {
                     connection.run(call);
                     connection.write();
                 });
@@ -227,6 +231,20 @@ impl Connection {
         }
     }
 
+    /// Waits a moment for the reader to see the end of input; `false` if it does not.
+    pub fn has_client_left(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.has_reader {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left == Duration::ZERO {
+                return false;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
     /// Lets every request that was read be answered and every answer be written; `false` if the
     /// client does not take them in time.
     pub fn drain(&self, deadline: Instant, timeout: Duration, interval: Duration) -> bool {
@@ -239,6 +257,7 @@ impl Connection {
             self.outbox.push(&message);
         }
         drop(state);
+        self.workers.close();
         self.outbox.finish(deadline.max(Instant::now() + interval))
     }
 
@@ -259,11 +278,15 @@ impl Connection {
             return state;
         }
         let mut state = self.changed.wait_timeout(state, interval).unwrap_or_else(PoisonError::into_inner).0;
-        for message in state.session.expire(Instant::now(), timeout) {
-            tracing::error!("a request took longer than {timeout:?}");
-            self.outbox.push(&message);
-            self.outbox.ask();
+        for (ticket, message) in state.session.expire(Instant::now(), timeout) {
+            tracing::error!(req_id = %ticket.id, "{} took longer than {timeout:?}", ticket.method());
+            if let Some(message) = message {
+                self.outbox.push(&message);
+                self.outbox.ask();
+            }
+            self.changed.notify_all();
         }
+        self.workers.forget_cancelled(state.session.n_in_flight());
         state
     }
 
@@ -274,8 +297,9 @@ impl Connection {
 
 impl State {
     fn end(&mut self, ending: Ending) {
-        if !self.is_ending {
-            self.is_ending = true;
+        if !self.is_ending && self.ending.is_none() {
+            // When nobody takes the answers, the reader goes on: it tells whether the client left or broke.
+            self.is_ending = !matches!(ending, Ending::WriteFailed(_));
             self.ending = Some(ending);
         }
     }

@@ -6,11 +6,11 @@
 
 mod connection;
 mod lines;
-mod outbox;
 mod workers;
 
 use std::{
     io::{self, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -33,6 +33,12 @@ impl Default for Options {
         Self { request_timeout: Duration::from_secs(30) }
     }
 }
+
+/// How long the end of input may come after stdout was closed.
+const LEAVING_TIME: Duration = Duration::from_millis(250);
+
+/// How long the last answers may take at the most, whatever a request may.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// How often calls in flight are looked at for being too late.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
@@ -63,8 +69,9 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
     // The reader is never joined: it may wait for input that does not come while the process ends.
     let reading = connection.clone();
     thread::spawn(move || {
-        let ending = read(&reading, input);
-        reading.reader_ended(ending);
+        let ending = catch_unwind(AssertUnwindSafe(|| read(&reading, input)));
+        let panicked = |_| Some(Ending::ReadFailed(io::Error::other("the reader panicked")));
+        reading.reader_ended(ending.unwrap_or_else(panicked));
     });
     let writing = connection.clone();
     thread::spawn(move || {
@@ -83,10 +90,11 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
         }
         Ending::WriteFailed(error) => {
             tracing::error!("writing stdout failed: {error}");
-            return 1;
+            // Some clients probe, close both pipes at once, and expect that to be fine.
+            return u8::from(!connection.has_client_left(LEAVING_TIME));
         }
     };
-    let deadline = Instant::now() + options.request_timeout;
+    let deadline = Instant::now() + options.request_timeout.min(DRAIN_TIME_MAX);
     let is_drained = connection.drain(deadline, options.request_timeout, WATCH_INTERVAL);
     if !is_drained {
         tracing::error!("the client did not take the last answers");
@@ -101,7 +109,7 @@ fn read(connection: &Arc<Connection>, input: impl Read) -> Option<Ending> {
     loop {
         while let Some(line) = lines.next_read() {
             if !connection.wait_for_capacity() {
-                return None;
+                continue;
             }
             match line {
                 Line::Text(text) => connection.handle(text),

@@ -2,14 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
+use mcp::Call;
+
 /// More would only make them wait for each other.
 const THREADS_MAX: usize = 8;
-
-type Job = Box<dyn FnOnce() + Send>;
 
 #[derive(Clone, Default)]
 pub struct Workers(Arc<Shared>);
@@ -22,21 +22,22 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    calls: VecDeque<Call>,
     n_threads: usize,
     n_idle: usize,
+    is_closed: bool,
 }
 
 impl Workers {
-    /// Runs a job soon. Jobs do not panic: [`super::connection`] sees to that.
-    pub fn submit(&self, job: impl FnOnce() + Send + 'static) {
-        let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.jobs.push_back(Box::new(job));
-        let is_busy = queue.n_idle < queue.jobs.len();
+    /// Runs a call soon, with `run`, which does not panic: [`super::connection`] sees to that.
+    pub fn submit(&self, call: Call, run: impl Fn(Call) + Send + 'static) {
+        let mut queue = self.lock();
+        queue.calls.push_back(call);
+        let is_busy = queue.n_idle < queue.calls.len();
         if is_busy && queue.n_threads < THREADS_MAX {
             queue.n_threads += 1;
             let shared = self.0.clone();
-            thread::spawn(move || work(&shared));
+            thread::spawn(move || work(&shared, run));
         }
         let is_someone_idle = queue.n_idle > 0;
         drop(queue);
@@ -44,17 +45,36 @@ impl Workers {
             self.0.added.notify_one();
         }
     }
+
+    /// Forgets calls that nobody waits for, if there must be some because more wait than are in flight.
+    pub fn forget_cancelled(&self, n_in_flight: usize) {
+        let mut queue = self.lock();
+        if queue.calls.len() > n_in_flight {
+            queue.calls.retain(|call| !call.ticket.is_cancelled());
+        }
+    }
+
+    /// Lets the threads end when they have nothing to do any more.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.0.added.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &Shared, run: impl Fn(Call)) {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
-        match queue.jobs.pop_front() {
-            Some(job) => {
+        match queue.calls.pop_front() {
+            Some(call) => {
                 drop(queue);
-                job();
+                run(call);
                 queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             }
+            None if queue.is_closed => return,
             None => {
                 queue.n_idle += 1;
                 queue = shared.added.wait(queue).unwrap_or_else(PoisonError::into_inner);

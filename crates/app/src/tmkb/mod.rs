@@ -36,6 +36,7 @@ pub fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "tmkb: {}", failure.message);
         failure.code
     });
+    logging::finish();
     ExitCode::from(code)
 }
 
@@ -114,7 +115,10 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
 fn load(arguments: &Arguments) -> Result<Library, Failure> {
     let (library, problems) = load_with_problems(arguments)?;
     for problem in problems {
-        let _ = writeln!(io::stderr(), "tmkb: {problem} (the file is left out)");
+        let _ = writeln!(io::stderr(), "tmkb: {problem}");
+    }
+    if library.patterns().is_empty() {
+        let _ = writeln!(io::stderr(), "tmkb: no pattern could be loaded");
     }
     Ok(library)
 }

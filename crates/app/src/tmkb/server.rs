@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp::{
     Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, ListCapability, Page, Profile,
-    Server, Tool, ToolOutput,
+    Request, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 use threats::{
@@ -13,6 +13,9 @@ use threats::{
 };
 
 use super::source::Source;
+
+/// A list of problems longer than this helps nobody.
+const PROBLEMS_MAX: usize = 50;
 
 const PARAMETERS: [&str; 4] = ["context", "language", "framework", "verbosity"];
 const VERBOSITIES: [&str; 2] = ["agent", "human"];
@@ -62,7 +65,11 @@ impl ThreatServer {
             Failure::new(Kind::Unavailable, "Query failed: the pattern folder cannot be read")
         })?;
         for problem in problems {
-            tracing::error!("{problem} (the file is left out)");
+            tracing::error!("{problem}");
+        }
+        if library.patterns().is_empty() {
+            tracing::error!("no pattern could be loaded");
+            return Err(Failure::new(Kind::Unavailable, "Query failed: no patterns are loaded"));
         }
         tracing::debug!("{} patterns loaded", library.patterns().len());
         let loaded = Arc::new(Loaded::new(library));
@@ -116,8 +123,9 @@ impl Loaded {
                 problems.push(problem);
             }
         }
-        for name in arguments.keys().filter(|name| !PARAMETERS.contains(&name.as_str())) {
-            let shown = shown(&json!(name));
+        let unknown = arguments.keys().filter(|name| !PARAMETERS.contains(&name.as_str()));
+        for name in unknown.take(PROBLEMS_MAX) {
+            let shown = mcp::shown(name);
             let text =
                 format!("Unknown parameter '{shown}'. Supported parameters: {}", PARAMETERS.join(", "));
             problems.push(Problem::new(name, text, format!("Unknown parameter: {shown}")));
@@ -127,6 +135,15 @@ impl Loaded {
 }
 
 impl Server for ThreatServer {
+    fn is_quick(&self, request: &Request) -> bool {
+        match request {
+            Request::CallTool { .. } => false,
+            // Until the patterns are loaded it would have to wait for them.
+            Request::ListTools(_) => self.loaded.try_lock().is_ok_and(|loaded| loaded.is_some()),
+            _ => true,
+        }
+    }
+
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         // A client must learn what the tool is called even while its patterns cannot be read.
         let tool = self.loaded().map_or_else(
@@ -216,16 +233,9 @@ impl Problem {
     }
 }
 
-/// A value as it stands in a message: cut where it is long, and on one line.
+/// A value as it stands in a message.
 fn shown(value: &Value) -> String {
-    const CHARACTERS_MAX: usize = 80;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut shown: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CHARACTERS_MAX).collect();
-    if text.chars().nth(CHARACTERS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
+    mcp::shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
 fn tool(languages: &[String], frameworks: &[String]) -> Tool {

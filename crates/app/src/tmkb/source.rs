@@ -1,6 +1,7 @@
 //! Where patterns come from: the packs in the program, or a folder.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -13,8 +14,11 @@ use super::arguments::Arguments;
 /// A folder with more files than this is hardly a folder of patterns.
 const FILES_MAX: usize = 10_000;
 
-/// Folders below folders are read to this depth, which also ends circles of links.
+/// Folders below folders are read to this depth.
 const DEPTH_MAX: usize = 16;
+
+/// All files together may have this many bytes.
+const TOTAL_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Where patterns come from.
 #[derive(Clone, Debug)]
@@ -75,10 +79,20 @@ fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
     fs::read_dir(folder).map_err(cannot)?;
     found.collect(folder, 0);
     let mut sources = Vec::new();
+    let mut n_bytes = 0;
     for path in found.files {
         let name = path.display().to_string();
+        if n_bytes > TOTAL_BYTES_MAX {
+            let message =
+                format!("the files before this one have {TOTAL_BYTES_MAX} bytes; the rest is left out");
+            found.problems.push(problem(name, message));
+            break;
+        }
         match read_text(&path) {
-            Ok(text) => sources.push((name, text)),
+            Ok(text) => {
+                n_bytes += text.len();
+                sources.push((name, text));
+            }
             Err(message) => found.problems.push(problem(name, message)),
         }
     }
@@ -90,7 +104,10 @@ fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
 
 #[derive(Default)]
 struct Found {
+    /// Links may lead in circles; each folder is read once.
+    folders: HashSet<PathBuf>,
     files: Vec<PathBuf>,
+    is_full: bool,
     problems: Vec<Problem>,
 }
 
@@ -98,6 +115,14 @@ impl Found {
     fn collect(&mut self, folder: &Path, depth: usize) {
         if depth > DEPTH_MAX {
             return self.problem(folder, format!("more than {DEPTH_MAX} folders deep; it is left out"));
+        }
+        match fs::canonicalize(folder) {
+            Ok(real) => {
+                if !self.folders.insert(real) {
+                    return;
+                }
+            }
+            Err(error) => return self.problem(folder, error.to_string()),
         }
         let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
@@ -107,13 +132,16 @@ impl Found {
         // The order of a folder is nobody's; what is left out must not depend on it.
         paths.sort();
         for path in paths {
+            if self.is_full {
+                return;
+            }
             let is_pattern =
                 path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
             if path.is_dir() {
                 self.collect(&path, depth + 1);
             } else if is_pattern && self.files.len() == FILES_MAX {
-                return self
-                    .problem(folder, format!("more than {FILES_MAX} pattern files; the rest is left out"));
+                self.is_full = true;
+                self.problem(folder, format!("more than {FILES_MAX} pattern files; the rest is left out"));
             } else if is_pattern {
                 self.files.push(path);
             }

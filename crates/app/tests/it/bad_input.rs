@@ -1,6 +1,6 @@
 //! Bytes that no client should send, and folders that nobody should keep: each has its answer.
 
-use std::{fs, process::Stdio, thread, time::Duration};
+use std::{fs, io::BufRead, process::Stdio, thread, time::Duration};
 
 use serde_json::json;
 
@@ -89,6 +89,81 @@ fn a_closed_stdout_is_logged_and_ends_the_server() {
 }
 
 #[test]
+fn a_probe_that_closes_both_pipes_at_once_is_fine() {
+    for _ in 0..5 {
+        let mut child = command(&[]).arg("serve").spawn().expect("tmkb starts");
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().expect("stdin is piped");
+        std::io::Write::write_all(&mut input, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+            .expect("the server reads");
+        drop(input);
+        assert_eq!(child.wait_with_output().expect("the server ends").status.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_host_that_closes_stderr_or_does_not_read_it_gets_every_answer() {
+    for is_closed in [true, false] {
+        let mut child = command(&[("LOG_LEVEL", "debug")]).arg("serve").spawn().expect("tmkb starts");
+        // Unread, the pipe is full after some hundred lines.
+        let stderr = child.stderr.take().filter(|_| !is_closed);
+        let mut input = child.stdin.take().expect("stdin is piped");
+        let output = child.stdout.take().expect("stdout is piped");
+        let reading = thread::spawn(move || std::io::BufReader::new(output).lines().count());
+        for id in 0..3000 {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"no/such/method\"}}\n");
+            std::io::Write::write_all(&mut input, line.as_bytes()).expect("the server reads");
+        }
+        drop(input);
+        assert_eq!(reading.join().expect("reading does not panic"), 3000);
+        assert_eq!(child.wait().expect("the server ends").code(), Some(0));
+        drop(stderr);
+    }
+}
+
+#[test]
+fn arguments_without_number_are_answered_with_a_few_problems() {
+    let mut serving = Serving::ready("2025-11-25");
+    let arguments: serde_json::Map<String, serde_json::Value> =
+        (0..100_000).map(|number| (format!("a{number}"), json!(1))).collect();
+    let answer = serving.query(serde_json::Value::Object(arguments));
+    assert!(answer.to_string().len() < 20_000);
+}
+
+#[test]
+fn a_context_of_megabytes_is_answered() {
+    let mut serving = Serving::ready("2025-11-25");
+    let answer = serving.query(json!({"context": "word ".repeat(1_000_000)}));
+    assert_eq!(answer["result"]["isError"], false);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_in_circles_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["a", "b", "c", "d"] {
+        std::os::unix::fs::symlink(".", folder.path().join(name)).expect("a link");
+    }
+    let pattern = compatibility_data().join("patterns/authorization/tier-a/TMKB-AUTHZ-001.yaml");
+    fs::copy(pattern, folder.path().join("one.yaml")).expect("a pattern can be copied");
+    let (code, stdout, stderr) = run(&["-p", folder.path().to_str().expect("UTF-8"), "list"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(stdout.starts_with("Found 1 pattern(s):"), "{stdout}");
+}
+
+#[test]
+fn an_empty_folder_is_not_taken_for_safety() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let (code, _, stderr) = run(&["-p", path, "query", "-c", "celery"]);
+    assert_eq!((code, stderr.as_str()), (0, "tmkb: no pattern could be loaded\n"));
+    let mut serving = Serving::start_with(&["-p", path], &[]);
+    serving.handshake("2025-11-25");
+    let answer = serving.query(json!({"context": "celery"}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+}
+
+#[test]
 fn a_bad_file_in_a_folder_is_named_and_the_rest_loads() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8");
@@ -146,7 +221,7 @@ fn settings_that_make_no_sense_are_all_reported_before_anything_is_read() {
         String::from_utf8_lossy(&output.stderr),
         "tmkb: LOG_LEVEL (from the environment): expected one of off, error, warn, info, debug, trace, found \"loud\"\n\
          MCP_VERSION_POLICY (from the environment): expected strict or negotiate, found \"maybe\"\n\
-         MCP_REQUEST_TIMEOUT (from the environment): expected a time such as 30s, 500ms, 1m or a number of seconds, found \"soon\"\n"
+         MCP_REQUEST_TIMEOUT (from the environment): expected a time up to a day such as 30s, 500ms, 1m or a number of seconds, found \"soon\"\n"
     );
 }
 

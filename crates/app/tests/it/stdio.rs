@@ -125,6 +125,20 @@ fn a_call_that_takes_too_long_is_answered_and_told_to_stop() {
 }
 
 #[test]
+fn more_requests_than_are_worked_on_at_once_are_all_answered_when_none_ends() {
+    let mut client = Client::start_with(Options { request_timeout: Duration::from_millis(300) });
+    for id in 0..600 {
+        client.send(call(id, "until_cancelled"));
+    }
+    client.send(call("last", "quick"));
+    let mut ids: Vec<Value> = (0..601).map(|_| client.receive()["id"].clone()).collect();
+    ids.sort_by_key(|id| id.as_u64());
+    ids.dedup();
+    assert_eq!(ids.len(), 601);
+    assert_eq!(client.end(), (0, Vec::new()));
+}
+
+#[test]
 fn progress_comes_before_the_answer() {
     let mut client = Client::start();
     client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",

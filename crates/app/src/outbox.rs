@@ -1,8 +1,9 @@
-//! What waits to be written to stdout. Anyone adds whole messages; one thread at a time writes them.
+//! What waits to be written to a pipe: protocol messages to stdout, log lines to stderr. Anyone adds whole
+//! lines; one thread at a time writes them.
 //!
 //! Whoever has produced answers also writes them, several in one go when they queue: waking another
 //! thread to do it would cost more than most answers do. Who must not wait for a client that does not
-//! read (the watcher of time-outs, a server that tells of a change) asks the writer thread instead.
+//! read (the watcher of time-outs, a server that tells of a change, a log) asks the writer thread instead.
 
 use std::{
     io::{self, Write},
@@ -10,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// When this much waits, no more requests are read until the client has taken some of it.
+/// When this much waits, no more requests are read, and log lines are lost, until some of it has been taken.
 const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// When this much waits, it is written even if more is about to come.
@@ -109,6 +110,8 @@ impl Outbox {
             drop(waiting);
             self.write()?;
             if is_last {
+                // Who reads the pipe should see its end now, even if somebody still holds this outbox.
+                *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
                 return Ok(());
             }
         }
