@@ -249,11 +249,12 @@ fn default_format() -> Format {
 
 /// Coloured, and on a terminal as wide as it is. [`print`] takes the colour away where it is not wanted.
 fn theme() -> Theme {
-    let is_terminal = io::stdout().is_terminal();
-    match terminal_size::terminal_size().filter(|_| is_terminal) {
-        Some((width, _)) => Theme::coloured().with_width(usize::from(width.0)),
-        None => Theme::coloured(),
+    const WIDTH_UNKNOWN: usize = 80;
+    if !io::stdout().is_terminal() {
+        return Theme::coloured();
     }
+    let size = terminal_size::terminal_size();
+    Theme::coloured().with_width(size.map_or(WIDTH_UNKNOWN, |(width, _)| usize::from(width.0)))
 }
 
 fn pretty(value: &Value) -> String {
