@@ -6,9 +6,12 @@
 use std::{
     fmt,
     io::{self, Write},
-    sync::LazyLock,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Map, Value, json};
@@ -31,15 +34,15 @@ use crate::{
     settings::{FromSetting, Settings},
 };
 
-/// How long the last lines may take at the end.
+/// How long a host that does not read our stderr is waited for at the end.
 const LAST_LINES_TIME: Duration = Duration::from_millis(500);
+
+/// How many lines were lost since the last one that was not.
+static N_LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Lines wait here for a thread of their own to write them. A host that does not read our stderr, or has
 /// closed it, must not stop us: then lines are lost.
-static LINES: LazyLock<Outbox> = LazyLock::new(|| {
-    thread::spawn(|| LINES.write_when_asked());
-    Outbox::new(io::stderr())
-});
+static LINES: LazyLock<Outbox> = LazyLock::new(|| Outbox::new(io::stderr()));
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub fn start(settings: &mut Settings) {
         .with_writer(|| LogWriter)
         .event_format(Lines(format))
         .finish();
+    // Without a thread nothing is written until the end; that is no reason not to serve.
+    let _ = thread::Builder::new().spawn(|| LINES.write_when_asked());
     // A second start in one process, as in tests, keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(|panic| {
@@ -69,14 +74,21 @@ pub fn start(settings: &mut Settings) {
 
 /// Waits a moment for the last lines to be written. Without it they would be lost with the process.
 pub fn finish() {
-    LINES.finish(Instant::now() + LAST_LINES_TIME);
+    LINES.finish(LAST_LINES_TIME);
 }
 
 struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        LINES.push_if_room(line.strip_suffix(b"\n").unwrap_or(line));
+        let n_lost = N_LOST.swap(0, Ordering::Relaxed);
+        let mut has_room = true;
+        if n_lost > 0 {
+            has_room = LINES.push_if_room(format!("[WARN] {n_lost} log lines were lost").as_bytes());
+        }
+        if !has_room || !LINES.push_if_room(line.strip_suffix(b"\n").unwrap_or(line)) {
+            N_LOST.fetch_add(n_lost + 1, Ordering::Relaxed);
+        }
         LINES.ask();
         Ok(line.len())
     }
@@ -166,7 +178,7 @@ fn tamed(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' => tamed.push_str("\n    "),
-            character if character.is_control() => tamed.push('\u{fffd}'),
+            character if !mcp::is_plain(character) => tamed.push('\u{fffd}'),
             character => tamed.push(character),
         }
     }

@@ -7,7 +7,11 @@
 
 use std::{
     io::{self, Write},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,6 +21,12 @@ const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// When this much waits, it is written even if more is about to come.
 const EAGER_BYTES: usize = 64 * 1024;
 
+/// Written at a time, so that a slow reader can be told from one that does not read.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// How long to wait before trying a pipe again that others have made non-blocking.
+const RETRY_TIME: Duration = Duration::from_millis(2);
+
 /// A buffer that grew beyond this is given back when it is empty.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
@@ -24,6 +34,19 @@ pub struct Outbox {
     output: Mutex<Box<dyn Write + Send>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// How much has ever been written.
+    n_written: AtomicU64,
+}
+
+/// How the writing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// Everything was written.
+    Written,
+    /// The pipe is closed.
+    Broken,
+    /// Nobody reads.
+    Stuck,
 }
 
 #[derive(Default)]
@@ -43,7 +66,12 @@ struct Waiting {
 impl Outbox {
     pub fn new(output: impl Write + Send + 'static) -> Self {
         let output: Box<dyn Write + Send> = Box::new(output);
-        Self { output: Mutex::new(output), waiting: Mutex::default(), changed: Condvar::new() }
+        Self {
+            output: Mutex::new(output),
+            waiting: Mutex::default(),
+            changed: Condvar::new(),
+            n_written: AtomicU64::new(0),
+        }
     }
 
     /// Adds a message. It does not wait and does not write.
@@ -52,11 +80,13 @@ impl Outbox {
     }
 
     /// Adds a message that may as well be lost, such as a report of progress, if there is room.
-    pub fn push_if_room(&self, message: &[u8]) {
+    pub fn push_if_room(&self, message: &[u8]) -> bool {
         let mut waiting = self.lock();
-        if waiting.bytes.len() < WAITING_BYTES_MAX {
+        let has_room = waiting.bytes.len() < WAITING_BYTES_MAX;
+        if has_room {
             waiting.push(message);
         }
+        has_room
     }
 
     /// Tells whether enough waits to be worth writing before the next request is looked at.
@@ -74,9 +104,7 @@ impl Outbox {
             self.wake(&waiting);
             drop(waiting);
 
-            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-            let result = output.write_all(&writing).and_then(|()| output.flush());
-            drop(output);
+            let result = self.write_pieces(&writing);
 
             waiting = self.lock();
             waiting.is_writing = false;
@@ -110,8 +138,6 @@ impl Outbox {
             drop(waiting);
             self.write()?;
             if is_last {
-                // Who reads the pipe should see its end now, even if somebody still holds this outbox.
-                *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
                 return Ok(());
             }
         }
@@ -126,20 +152,50 @@ impl Outbox {
         !waiting.is_broken
     }
 
-    /// Says that no more messages come and waits until the last one is written; `false` if the client
-    /// does not take them in time.
-    pub fn finish(&self, deadline: Instant) -> bool {
+    /// Says that no more messages come and waits until the last one is written, or until nothing more has been
+    /// taken for as long as the patience lasts.
+    pub fn finish(&self, patience: Duration) -> Finish {
         let mut waiting = self.lock();
         waiting.is_finished = true;
         self.wake(&waiting);
+        let mut n_written = self.n_written.load(Ordering::Relaxed);
+        let mut deadline = Instant::now() + patience;
         while (waiting.is_writing || !waiting.bytes.is_empty()) && !waiting.is_broken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
-                return false;
+                let n_written_now = self.n_written.load(Ordering::Relaxed);
+                if n_written_now == n_written {
+                    return Finish::Stuck;
+                }
+                n_written = n_written_now;
+                deadline = Instant::now() + patience;
             }
-            waiting = self.sleep(waiting, Some(left));
+            waiting = self.sleep(waiting, Some(left.max(RETRY_TIME)));
         }
-        !waiting.is_broken
+        if waiting.is_broken {
+            return Finish::Broken;
+        }
+        // Who reads the pipe should see its end now, even if somebody still holds this outbox.
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
+        Finish::Written
+    }
+
+    fn write_pieces(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match output.write(&rest[..rest.len().min(PIECE_BYTES)]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n_bytes) => {
+                    rest = &rest[n_bytes..];
+                    self.n_written.fetch_add(n_bytes as u64, Ordering::Relaxed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(RETRY_TIME),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        output.flush()
     }
 
     fn sleep<'a>(

@@ -50,4 +50,4 @@ pub use schema::Schema;
 pub use server::{Changed, Context, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{Tool, ToolOutput};
-pub use wording::{nearest, shown};
+pub use wording::{is_plain, nearest, shown};

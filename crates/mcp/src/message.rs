@@ -90,7 +90,7 @@ fn parse_object(text: &str) -> Result<Message<'_>, Rejection> {
 
     if let Some(member) = envelope.repeated {
         // Of two ids neither is readable.
-        let id = id.filter(|_| member != "id");
+        let id = id.filter(|_| !envelope.has_two_ids);
         return Err(invalid_request(id, format!("\"{member}\" appears twice")));
     }
     if envelope.id.is_some() && id.is_none() {
@@ -155,6 +155,7 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
     is_response: bool,
     repeated: Option<&'static str>,
+    has_two_ids: bool,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
@@ -189,6 +190,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             };
             if slot.replace(value).is_some() {
                 envelope.repeated = Some(name);
+                envelope.has_two_ids |= name == "id";
             }
         }
         Ok(envelope)

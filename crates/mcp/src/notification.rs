@@ -111,7 +111,7 @@ impl Filter {
             }
         }
         if !capabilities.can_subscribe() {
-            filter.uris.clear();
+            filter.uris = Vec::new();
         }
         Ok(filter)
     }

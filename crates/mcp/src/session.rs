@@ -150,8 +150,8 @@ impl Session {
             return None;
         }
         let ticket = self.take(id)?;
-        if let Some(uri) = ticket.subscribes.as_ref().filter(|_| answer.error.is_some()) {
-            self.subscriptions.remove(uri);
+        if answer.error.is_some() {
+            self.unsubscribe(&ticket);
         }
         self.reply(ticket.batch, answer.bytes)
     }
@@ -164,6 +164,7 @@ impl Session {
         let mut expired = Vec::new();
         for ticket in late {
             self.take(&ticket.id);
+            self.unsubscribe(&ticket);
             ticket.cancel();
             let bytes = ticket.timed_out(&self.profile, timeout);
             let message = self.reply(ticket.batch, bytes);
@@ -353,10 +354,6 @@ impl Session {
                 let problem = format!("at most {WATCHED_URIS_MAX} resources can be subscribed to");
                 return Err(FieldError::new("uri", problem).into());
             }
-            // At once and not when it is answered, so that an unsubscribe right behind it has something to remove.
-            Request::Subscribe(uri) => {
-                self.subscriptions.insert(uri.clone());
-            }
             Request::Unsubscribe(uri) => {
                 self.subscriptions.remove(uri);
             }
@@ -376,8 +373,9 @@ impl Session {
         steps: &mut Vec<Step>,
     ) {
         self.n_requests += 1;
+        // At once and not when it is answered, so that an unsubscribe right behind it has something to remove.
         let subscribes = match &request {
-            Request::Subscribe(uri) => Some(uri.clone()),
+            Request::Subscribe(uri) => self.subscriptions.insert(uri.clone()).then(|| uri.clone()),
             _ => None,
         };
         let ticket = Arc::new(Ticket {
@@ -407,7 +405,7 @@ impl Session {
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
         /// How many subscriptions one client may hold open.
-        const LISTENERS_MAX: usize = 100;
+        const LISTENERS_MAX: usize = 16;
         if self.listeners.len() >= LISTENERS_MAX {
             let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
             return Err(Error::new(INVALID_REQUEST, message));
@@ -440,9 +438,17 @@ impl Session {
             return;
         }
         let Some(ticket) = self.take(id) else { return };
+        self.unsubscribe(&ticket);
         ticket.cancel();
         if let Some(number) = ticket.batch {
             steps.extend(self.batches.arrived(number, None).map(Step::Send));
+        }
+    }
+
+    /// Takes back what a subscribe that came to nothing had begun.
+    fn unsubscribe(&mut self, ticket: &Ticket) {
+        if let Some(uri) = &ticket.subscribes {
+            self.subscriptions.remove(uri);
         }
     }
 

@@ -9,13 +9,18 @@ const SHOWN_CHARACTERS_MAX: usize = 100;
 
 /// Returns a text as it stands in a message: cut where it is long, and without what would move a cursor.
 pub fn shown(text: &str) -> String {
-    let is_plain = |character: char| !character.is_control();
     let plain = text.chars().map(|character| if is_plain(character) { character } else { '\u{fffd}' });
     let mut shown: String = plain.take(SHOWN_CHARACTERS_MAX).collect();
     if text.chars().nth(SHOWN_CHARACTERS_MAX).is_some() {
         shown.push('…');
     }
     shown
+}
+
+/// Tells whether a character only stands for itself: it moves no cursor, ends no line and turns no text around.
+pub fn is_plain(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Quotes a text as JSON does, cut where it is long.

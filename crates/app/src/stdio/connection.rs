@@ -10,7 +10,7 @@ use std::{
 use mcp::{Answer, Call, Profile, Server, Session, Step};
 
 use super::workers::Workers;
-use crate::outbox::Outbox;
+use crate::outbox::{Finish, Outbox};
 
 /// How many requests are worked on at once; further ones wait to be read.
 const IN_FLIGHT_MAX: usize = 256;
@@ -94,9 +94,8 @@ impl Connection {
                 Step::Call(_) => {}
             }
         }
-        let n_in_flight = state.session.n_in_flight();
         drop(state);
-        self.workers.forget_cancelled(n_in_flight);
+        self.workers.forget_cancelled();
         for step in steps {
             let Step::Call(call) = step else { continue };
             if self.server.is_quick(&call.request) {
@@ -245,9 +244,9 @@ impl Connection {
         true
     }
 
-    /// Lets every request that was read be answered and every answer be written; `false` if the
-    /// client does not take them in time.
-    pub fn drain(&self, deadline: Instant, timeout: Duration, interval: Duration) -> bool {
+    /// Lets every request that was read be answered and every answer be written. Says how that went.
+    pub fn drain(&self, patience: Duration, timeout: Duration, interval: Duration) -> Finish {
+        let deadline = Instant::now() + patience;
         let mut state = self.lock();
         state.n_awaiting += 1;
         while state.has_unanswered() && Instant::now() < deadline + interval {
@@ -258,7 +257,7 @@ impl Connection {
         }
         drop(state);
         self.workers.close();
-        self.outbox.finish(deadline.max(Instant::now() + interval))
+        self.outbox.finish(patience)
     }
 
     fn pause<'a>(
@@ -286,7 +285,7 @@ impl Connection {
             }
             self.changed.notify_all();
         }
-        self.workers.forget_cancelled(state.session.n_in_flight());
+        self.workers.forget_cancelled();
         state
     }
 

@@ -1,11 +1,18 @@
 //! Reads lines from a pipe with bounded memory.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    thread,
+    time::Duration,
+};
 
 use mcp::MESSAGE_BYTES_MAX;
 
 /// How much is read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How long to wait before asking a pipe again that does not block.
+const RETRY_TIME: Duration = Duration::from_millis(2);
 
 /// A buffer that grew beyond this for one large message is given back after it.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
@@ -82,6 +89,8 @@ impl<R: Read> Lines<R> {
                     return Ok(n_bytes > 0);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Some hosts hand over a pipe that does not block.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(RETRY_TIME),
                 Err(error) => return Err(error),
             }
         }

@@ -13,11 +13,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use mcp::{Profile, Server};
 
+use crate::outbox::Finish;
 use connection::{Connection, Ending};
 use lines::{Line, Lines};
 
@@ -37,7 +38,7 @@ impl Default for Options {
 /// How long the end of input may come after stdout was closed.
 const LEAVING_TIME: Duration = Duration::from_millis(250);
 
-/// How long the last answers may take at the most, whatever a request may.
+/// How long a client that takes nothing is waited for at the end, whatever a request may take.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// How often calls in flight are looked at for being too late.
@@ -68,17 +69,21 @@ pub fn serve_on(
 fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: Options) -> u8 {
     // The reader is never joined: it may wait for input that does not come while the process ends.
     let reading = connection.clone();
-    thread::spawn(move || {
+    let reader = thread::Builder::new().spawn(move || {
         let ending = catch_unwind(AssertUnwindSafe(|| read(&reading, input)));
         let panicked = |_| Some(Ending::ReadFailed(io::Error::other("the reader panicked")));
         reading.reader_ended(ending.unwrap_or_else(panicked));
     });
     let writing = connection.clone();
-    thread::spawn(move || {
+    let writer = thread::Builder::new().spawn(move || {
         if let Err(error) = writing.outbox.write_when_asked() {
             writing.end(Ending::WriteFailed(error));
         }
     });
+    if let Err(error) = reader.and(writer) {
+        tracing::error!("the system gives us no threads: {error}");
+        return 1;
+    }
     connection.clone().watch_changes();
 
     let ending = connection.watch(options.request_timeout, WATCH_INTERVAL);
@@ -94,12 +99,18 @@ fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: 
             return u8::from(!connection.has_client_left(LEAVING_TIME));
         }
     };
-    let deadline = Instant::now() + options.request_timeout.min(DRAIN_TIME_MAX);
-    let is_drained = connection.drain(deadline, options.request_timeout, WATCH_INTERVAL);
-    if !is_drained {
-        tracing::error!("the client did not take the last answers");
-    }
-    tracing::debug!("ended: {ending:?}");
+    let patience = options.request_timeout.min(DRAIN_TIME_MAX);
+    let finish = connection.drain(patience, options.request_timeout, WATCH_INTERVAL);
+    let is_drained = match finish {
+        Finish::Written => true,
+        Finish::Stuck => {
+            tracing::error!("the client did not take the last answers");
+            false
+        }
+        // A client that has closed its end as well has simply left.
+        Finish::Broken => matches!(ending, Ending::EndOfInput),
+    };
+    tracing::debug!("ended: {ending:?}, {finish:?}");
     u8::from(!(is_clean && is_drained))
 }
 

@@ -30,14 +30,22 @@ struct Queue {
 
 impl Workers {
     /// Runs a call soon, with `run`, which does not panic: [`super::connection`] sees to that.
-    pub fn submit(&self, call: Call, run: impl Fn(Call) + Send + 'static) {
+    pub fn submit(&self, call: Call, run: impl Fn(Call) + Send + Sync + 'static) {
         let mut queue = self.lock();
         queue.calls.push_back(call);
         let is_busy = queue.n_idle < queue.calls.len();
         if is_busy && queue.n_threads < THREADS_MAX {
-            queue.n_threads += 1;
-            let shared = self.0.clone();
-            thread::spawn(move || work(&shared, run));
+            let run = Arc::new(run);
+            let (shared, running) = (self.0.clone(), run.clone());
+            let started = thread::Builder::new().spawn(move || work(&shared, &*running));
+            queue.n_threads += usize::from(started.is_ok());
+            // Where the system gives us no thread at all, the one that reads has to do.
+            if queue.n_threads == 0
+                && let Some(call) = queue.calls.pop_back()
+            {
+                drop(queue);
+                return run(call);
+            }
         }
         let is_someone_idle = queue.n_idle > 0;
         drop(queue);
@@ -46,12 +54,9 @@ impl Workers {
         }
     }
 
-    /// Forgets calls that nobody waits for, if there must be some because more wait than are in flight.
-    pub fn forget_cancelled(&self, n_in_flight: usize) {
-        let mut queue = self.lock();
-        if queue.calls.len() > n_in_flight {
-            queue.calls.retain(|call| !call.ticket.is_cancelled());
-        }
+    /// Forgets calls that nobody waits for any more, and what they hold.
+    pub fn forget_cancelled(&self) {
+        self.lock().calls.retain(|call| !call.ticket.is_cancelled());
     }
 
     /// Lets the threads end when they have nothing to do any more.

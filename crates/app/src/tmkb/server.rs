@@ -1,6 +1,9 @@
 //! `tmkb serve`: one tool, `tmkb_query`, with the texts that clients know.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use mcp::{
     Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, ListCapability, Page, Profile,
@@ -34,7 +37,16 @@ pub fn profile() -> Profile {
 /// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
 pub struct ThreatServer {
     source: Source,
-    loaded: Mutex<Option<Arc<Loaded>>>,
+    loaded: Mutex<Slot>,
+}
+
+/// A folder that could not be used is not tried again sooner than this.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+struct Slot {
+    loaded: Option<Arc<Loaded>>,
+    failure: Option<(Instant, Failure)>,
 }
 
 struct Loaded {
@@ -47,19 +59,38 @@ struct Loaded {
 impl ThreatServer {
     /// Makes the server and begins to load its patterns.
     pub fn start(source: Source) -> Arc<Self> {
-        let server = Arc::new(Self { source, loaded: Mutex::new(None) });
+        let server = Arc::new(Self { source, loaded: Mutex::default() });
         let loading = server.clone();
-        std::thread::spawn(move || drop(loading.loaded()));
+        // Without a thread of its own it is loaded by the first who needs it.
+        let _ = std::thread::Builder::new().spawn(move || drop(loading.loaded()));
         server
     }
 
-    /// Returns the patterns. A folder that could not be read is tried again each time, so that the
-    /// server recovers when it is mended.
+    /// Returns the patterns. A folder that could not be used is tried again now and then, so that the server
+    /// recovers when it is mended.
     fn loaded(&self) -> Result<Arc<Loaded>, Failure> {
         let mut slot = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = &*slot {
+        if let Some(loaded) = &slot.loaded {
             return Ok(loaded.clone());
         }
+        if let Some((at, failure)) = &slot.failure
+            && at.elapsed() < RETRY_INTERVAL
+        {
+            return Err(failure.clone());
+        }
+        match self.load() {
+            Ok(loaded) => {
+                slot.loaded = Some(loaded.clone());
+                Ok(loaded)
+            }
+            Err(failure) => {
+                slot.failure = Some((Instant::now(), failure.clone()));
+                Err(failure)
+            }
+        }
+    }
+
+    fn load(&self) -> Result<Arc<Loaded>, Failure> {
         let (library, problems) = self.source.load().map_err(|message| {
             tracing::error!("{message}");
             Failure::new(Kind::Unavailable, "Query failed: the pattern folder cannot be read")
@@ -72,9 +103,7 @@ impl ThreatServer {
             return Err(Failure::new(Kind::Unavailable, "Query failed: no patterns are loaded"));
         }
         tracing::debug!("{} patterns loaded", library.patterns().len());
-        let loaded = Arc::new(Loaded::new(library));
-        *slot = Some(loaded.clone());
-        Ok(loaded)
+        Ok(Arc::new(Loaded::new(library)))
     }
 }
 
@@ -139,7 +168,7 @@ impl Server for ThreatServer {
         match request {
             Request::CallTool { .. } => false,
             // Until the patterns are loaded it would have to wait for them.
-            Request::ListTools(_) => self.loaded.try_lock().is_ok_and(|loaded| loaded.is_some()),
+            Request::ListTools(_) => self.loaded.try_lock().is_ok_and(|slot| slot.loaded.is_some()),
             _ => true,
         }
     }

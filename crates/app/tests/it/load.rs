@@ -81,6 +81,28 @@ fn requests_that_were_read_are_answered_after_the_end_of_input() {
 }
 
 #[test]
+fn a_client_that_reads_late_gets_every_answer() {
+    let mut child = command(&[("LOG_LEVEL", "off")]).arg("serve").spawn().expect("tmkb starts");
+    let mut input = child.stdin.take().expect("stdin is piped");
+    let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": handshake}))
+        .expect("the server reads");
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        .expect("the server reads");
+    for id in 0..150 {
+        let params =
+            json!({"name": "tmkb_query", "arguments": {"context": "background job", "verbosity": "human"}});
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+            .expect("the server reads");
+    }
+    drop(input);
+    thread::sleep(Duration::from_secs(2));
+    let output = child.wait_with_output().expect("the server ends");
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 151);
+}
+
+#[test]
 fn a_client_that_never_reads_does_not_make_memory_grow() {
     let mut child = command(&[("LOG_LEVEL", "off")]).arg("serve").spawn().expect("tmkb starts");
     let mut input = child.stdin.take().expect("stdin is piped");
