@@ -1,7 +1,7 @@
 //! Measures how well the search finds the right threat patterns, beside two peers, on labelled queries.
 //!
 //! `bench-threats [--tune] [FOLDER…]`: patterns from folders in place of the built-in ones; `--tune` shows only the
-//! split that may be tuned on, and lists what our search gets wrong there.
+//! splits that may be tuned on, and lists what our search gets wrong there.
 
 #![allow(clippy::print_stdout, reason = "a command that prints a table")]
 
@@ -16,6 +16,10 @@ use threats::{Library, Pattern, Query};
 use peers::{PlainBm25, Tmkb};
 
 static QUERIES: &str = include_str!("queries.yaml");
+/// By other authors than the queries; thresholds were chosen on it.
+static VALIDATION: &str = include_str!("validation.yaml");
+/// The splits that may be tuned on.
+const TUNABLE: &[&str] = &["tune", "validation"];
 /// How many answers count.
 const ANSWERS_MAX: usize = 3;
 const ROUNDS: u32 = 20;
@@ -40,7 +44,13 @@ fn main() {
         library
     };
     let loading = start.elapsed();
-    let set: QuerySet = serde_saphyr::from_str(QUERIES).expect("the query file is well-formed");
+    let mut set: QuerySet = serde_saphyr::from_str(QUERIES).expect("the query file is well-formed");
+    let validation: QuerySet =
+        serde_saphyr::from_str(VALIDATION).expect("the validation file is well-formed");
+    for (index, query) in validation.queries.into_iter().enumerate() {
+        let id = format!("V{:03}", index + 1);
+        set.queries.push(Labelled { id, split: "validation".to_owned(), ..query });
+    }
 
     println!(
         "{} patterns, {} queries, first {ANSWERS_MAX} answers\n",
@@ -54,7 +64,7 @@ fn main() {
         ("tmkb 0.1.0", &|context| tmkb.search(context)),
         ("plain BM25", &|context| bm25.search(context)),
     ];
-    for split in if tuning { &["tune"][..] } else { &["tune", "held-out"] } {
+    for split in if tuning { TUNABLE } else { &["tune", "validation", "held-out"] } {
         println!(
             "{split:<12}{:<14}{:>8}{:>12}{:>8}{:>8}{:>16}",
             "", "queries", "P@1", "R@3", "MRR", "false answers"
@@ -93,8 +103,10 @@ struct QuerySet {
 
 #[derive(Deserialize)]
 struct Labelled {
+    #[serde(default)]
     id: String,
     class: String,
+    #[serde(default)]
     split: String,
     text: String,
     relevant: Vec<String>,
@@ -183,7 +195,7 @@ fn each(library: &Library, set: &QuerySet) -> Duration {
 }
 
 fn list_misses(library: &Library, set: &QuerySet) {
-    for query in set.queries.iter().filter(|query| query.split == "tune") {
+    for query in set.queries.iter().filter(|query| TUNABLE.contains(&query.split.as_str())) {
         let hits = library.search(&Query { context: &query.text, ..Query::default() });
         let known: Vec<&Pattern> = query.relevant.iter().filter_map(|id| library.get(id).ok()).collect();
         let first = hits.first().map(|hit| hit.pattern);
