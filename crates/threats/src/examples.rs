@@ -1,21 +1,19 @@
-//! How people ask for what patterns are about, when they know nothing of the pattern's words.
+//! How people ask for what patterns are about, and for what none is about; cut into terms when this was built.
 
-/// Subjects, each with indented lines of examples.
-static SOURCE: &str = include_str!("examples.txt");
-
-/// Lists the examples for those keywords that are subjects.
-pub fn lines(keywords: &[String]) -> Vec<&'static str> {
-    let mut lines = Vec::new();
-    let mut wanted = false;
-    for line in SOURCE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
-            Some(subject) => wanted = keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(subject)),
-            None if wanted => lines.push(line.trim()),
-            None => {}
-        }
-    }
-    lines
+/// A text that somebody might ask with.
+#[derive(Debug)]
+pub struct Example {
+    /// As it stands.
+    pub text: &'static str,
+    /// What it is about, as keywords of patterns have it. Nothing: no pattern.
+    pub subjects: &'static [&'static str],
+    /// Indexes into [`TERMS`], in order, and how often each occurs.
+    pub terms: &'static [(u32, u8)],
+    /// Whether it is a mere expression, which says less than a sentence.
+    pub is_expression: bool,
 }
+
+include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
 #[cfg(test)]
 mod tests {
@@ -25,18 +23,15 @@ mod tests {
     #[test]
     fn each_subject_is_a_keyword_of_a_built_in_pattern() {
         let library = Library::builtin(&["all"]).unwrap();
-        let subjects = SOURCE
-            .lines()
-            .filter(|line| !line.starts_with([' ', '#']))
-            .filter_map(|line| line.strip_suffix(':'));
-        for subject in subjects {
-            let has_it = library
-                .patterns()
-                .iter()
-                .any(|pattern| pattern.triggers.keywords.iter().any(|keyword| keyword == subject));
-            assert!(has_it, "{subject}");
-            assert!(lines(&[subject.to_uppercase()]).len() > 5, "{subject}");
+        let keywords = || library.patterns().iter().flat_map(|pattern| pattern.triggers.keywords.iter());
+        for subject in EXAMPLES.iter().flat_map(|example| example.subjects) {
+            assert!(keywords().any(|keyword| keyword == subject), "{subject}");
         }
-        assert!(lines(&["no such subject".to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn some_examples_are_about_no_pattern() {
+        let n_unrelated = EXAMPLES.iter().filter(|example| example.subjects.is_empty()).count();
+        assert!(n_unrelated > 250, "{n_unrelated}");
     }
 }

@@ -16,16 +16,14 @@ mod evidence;
 mod examples;
 mod path;
 mod phrase;
-mod rank;
+mod profile;
 mod spelling;
+mod terms;
 mod text;
-mod thesaurus;
-mod topic;
 mod wrap;
 
 pub use answer::Answer;
 pub use library::Library;
 pub use load::Problem;
 pub use pattern::Pattern;
-pub use rank::Field;
 pub use search::{Hit, Query};

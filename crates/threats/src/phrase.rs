@@ -2,23 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::text::{self, Words};
+use crate::text::{self, Word, Words};
 
 /// Phrases, each with something it stands for.
 #[derive(Debug)]
 pub struct Phrases<T> {
-    by_first: HashMap<String, Vec<(Vec<Next>, T)>>,
+    by_first: HashMap<String, Vec<(Vec<String>, T)>>,
 }
-
-/// What comes after the first word of a phrase.
-#[derive(Debug)]
-enum Next {
-    Word(String),
-    /// Up to [`GAP_MAX`] words of any kind.
-    Gap,
-}
-
-const GAP_MAX: usize = 4;
 
 /// A phrase that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,40 +27,24 @@ impl<T: Copy> Phrases<T> {
         Phrases { by_first: HashMap::new() }
     }
 
-    /// Adds a phrase, in which `*` stands for a few words.
+    /// Adds a phrase.
     pub fn add(&mut self, phrase: &str, value: T) {
         let words = text::words(phrase).words;
-        if let [first, second] = words.as_slice()
-            && !phrase.contains('*')
-        {
+        if let [first, second] = words.as_slice() {
             // People write one word where others write two: multitenant, webhook, autocomplete.
             let joined = [&phrase[first.start..first.end], &phrase[second.start..second.end]].concat();
-            let joined = text::words(&joined.to_lowercase()).words;
-            self.add_stems(joined.into_iter().map(|word| Next::Word(word.stem)).collect(), value);
+            self.add_stems(text::words(&joined.to_lowercase()).words, value);
         }
-        let mut nexts = Vec::new();
-        for part in phrase.split('*') {
-            if !nexts.is_empty() {
-                nexts.push(Next::Gap);
-            }
-            nexts.extend(text::words(part).words.into_iter().map(|word| Next::Word(word.stem)));
-        }
-        self.add_stems(nexts, value);
+        self.add_stems(words, value);
     }
 
-    /// Adds a phrase without its stop words; a phrase of nothing else is left out.
-    pub fn add_content(&mut self, phrase: &str, value: T) {
-        let stems = text::words(phrase).words.into_iter().map(|word| word.stem);
-        self.add_stems(stems.filter(|stem| !text::is_stop_word(stem)).map(Next::Word).collect(), value);
-    }
-
-    /// Finds phrases in the order of their first words. Words that `skipped` accepts may stand in between.
-    pub fn find(&self, words: &Words, skipped: fn(&str) -> bool) -> Vec<Found<T>> {
+    /// Finds phrases in the order of their first words. Determiners may stand in between.
+    pub fn find(&self, words: &Words) -> Vec<Found<T>> {
         let mut found = Vec::new();
         for first in 0..words.words.len() {
             for (stem, end) in units(words, first) {
                 for (rest, value) in self.by_first.get(stem).into_iter().flatten() {
-                    if let Some(end) = follow(words, end, rest, skipped) {
+                    if let Some(end) = follow(words, end, rest) {
                         found.push(Found { value: *value, first, end });
                     }
                 }
@@ -82,23 +56,19 @@ impl<T: Copy> Phrases<T> {
     /// Lists every word of every phrase, in no particular order.
     pub fn stems(&self) -> impl Iterator<Item = &str> {
         let rests = self.by_first.values().flatten().flat_map(|(rest, _)| rest);
-        let rests = rests.filter_map(|next| match next {
-            Next::Word(stem) => Some(stem.as_str()),
-            Next::Gap => None,
-        });
-        self.by_first.keys().map(String::as_str).chain(rests)
+        self.by_first.keys().chain(rests).map(String::as_str)
     }
 
-    fn add_stems(&mut self, stems: Vec<Next>, value: T) {
-        let mut stems = stems.into_iter();
-        if let Some(Next::Word(first)) = stems.next() {
+    fn add_stems(&mut self, words: Vec<Word>, value: T) {
+        let mut stems = words.into_iter().map(|word| word.stem);
+        if let Some(first) = stems.next() {
             self.by_first.entry(first).or_default().push((stems.collect(), value));
         }
     }
 }
 
 /// Tells whether a word may stand inside a phrase without changing it: `delete their account`.
-pub fn is_determiner(stem: &str) -> bool {
+fn is_determiner(stem: &str) -> bool {
     matches!(
         stem,
         "the"
@@ -127,23 +97,19 @@ fn units(words: &Words, position: usize) -> impl Iterator<Item = (&str, usize)> 
         .chain(compounds.map(|compound| (compound.stem.as_str(), compound.first + compound.n_parts)))
 }
 
-fn follow(words: &Words, position: usize, rest: &[Next], skipped: fn(&str) -> bool) -> Option<usize> {
+fn follow(words: &Words, mut position: usize, rest: &[String]) -> Option<usize> {
     let Some((next, rest)) = rest.split_first() else {
         return Some(position);
     };
-    let Next::Word(next) = next else {
-        return (position..=position + GAP_MAX).find_map(|position| follow(words, position, rest, |_| false));
-    };
-    let mut position = position;
     loop {
         for (stem, end) in units(words, position) {
             if stem == next
-                && let Some(end) = follow(words, end, rest, skipped)
+                && let Some(end) = follow(words, end, rest)
             {
                 return Some(end);
             }
         }
-        if !skipped(&words.words.get(position)?.stem) {
+        if !is_determiner(&words.words.get(position)?.stem) {
             return None;
         }
         position += 1;

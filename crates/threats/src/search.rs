@@ -1,14 +1,14 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
-//! A pattern whose keyword stands in the context, as whole words, comes before those without. Among
-//! equals the score decides, then severity, likelihood and id.
+//! A pattern comes as far as the context sounds like it (see [`crate::profile`]), and first if the context names one
+//! of its keywords: a phrase as whole words, or a single word with something else that speaks for it. Among equals
+//! the score decides, then severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::evidence::{Evidence, Index, Weight};
+use crate::evidence::{Index, Named, Weight};
 use crate::pattern::Pattern;
-use crate::rank::Field;
 use crate::text;
 
 /// What is asked for.
@@ -29,7 +29,7 @@ pub struct Query<'a> {
 pub struct Hit<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
-    /// How well it fits, in thousandths; 0 if there was no context.
+    /// How well it fits, up to 100 000 or so; 0 if there was no context.
     pub score: i64,
     /// Why it fits, the strongest reason first.
     pub reasons: Vec<Reason>,
@@ -40,8 +40,6 @@ pub struct Hit<'a> {
 pub enum Reason {
     /// The context names this keyword of the pattern.
     Keyword(String),
-    /// The context describes this action of the pattern.
-    Action(String),
     /// The context names a file that matches this glob of the pattern.
     File {
         /// As in the context.
@@ -49,60 +47,40 @@ pub enum Reason {
         /// As in the pattern.
         glob: String,
     },
-    /// Something in the context is another expression for what the pattern is about.
-    Meaning {
-        /// As in the context.
-        expression: String,
-        /// What it means.
-        subject: String,
-    },
-    /// It is related to the best pattern, this one, and something of it is in the context.
-    Related(String),
-    /// Words of the context stand in a field of the pattern.
-    Words {
-        /// As in the context.
-        words: Vec<String>,
-        /// Where they stand in the pattern.
-        field: Field,
-    },
+    /// The context is like this example of what the pattern is about.
+    Like(String),
+    /// These words of the context are typical for the pattern.
+    Words(Vec<String>),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Keyword(keyword) => write!(f, "keyword {keyword:?}"),
-            Reason::Action(action) => write!(f, "action {action:?}"),
             Reason::File { path, glob } => write!(f, "file {path} matches {glob}"),
-            Reason::Meaning { expression, subject } => write!(f, "{expression:?} speaks of {subject}"),
-            Reason::Related(id) => write!(f, "related to {id}"),
-            Reason::Words { words, field } if words.len() == 1 => write!(f, "word {} in {field}", words[0]),
-            Reason::Words { words, field } => write!(f, "words {} in {field}", words.join(", ")),
+            Reason::Like(example) => write!(f, "like {example:?}"),
+            Reason::Words(words) if words.len() == 1 => write!(f, "word {}", words[0]),
+            Reason::Words(words) => write!(f, "words {}", words.join(", ")),
         }
     }
 }
 
-/// The least score of a pattern that is not named.
-const SCORE_MIN: f32 = 3.0;
-/// The least part of what the context says that a pattern must know, if it is not named.
-const COVERAGE_MIN: f32 = 0.2;
-/// The same, if nothing in the context is about people and their rights.
-const COVERAGE_SURE: f32 = 0.6;
-/// How many groups of topic words make a context one that patterns are about.
-const TOPIC_GROUPS_MIN: u32 = 2;
-/// The least score of a pattern in such a context.
-const TOPIC_SCORE_MIN: f32 = 1.0;
-/// How sure it must be that the context speaks of a pattern in other words.
-const MEANT_MIN: f32 = 0.75;
-/// The least part of the best score that others need, up to [`FOLLOWER_SCORE_MIN`].
-const BEST_PART_MIN: f32 = 0.25;
-const FOLLOWER_SCORE_MIN: f32 = 3.0;
-/// What a pattern gains for being related to the best one.
-const RELATED_BONUS: f32 = 1.2;
+/// How much what no pattern is about counts against an answer.
+const UNRELATED_FACTOR: f32 = 2.0;
+/// How much more than that a pattern must fit.
+const MARGIN_MIN: f32 = 0.014;
+/// The same for a pattern that is named by an everyday word.
+const MARGIN_MIN_NAMED: f32 = -0.005;
+/// How near the best a pattern must be to be first that is named by an everyday word, and by any other.
+const EVERYDAY_PART_MIN: f32 = 0.75;
+const NAMED_PART_MIN: f32 = 0.4;
+/// The least part of the best score that others need.
+const BEST_PART_MIN: f32 = 0.35;
 /// A context longer than this is read up to here.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
 /// Ranks the patterns that fit; they must be those the index was made from.
-pub fn search<'a>(patterns: &'a [Pattern], index: &Index, query: &Query<'_>) -> Vec<Hit<'a>> {
+pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) -> Vec<Hit<'a>> {
     let wanted = |pattern: &&Pattern| query.wants(pattern);
     if query.context.trim().is_empty() {
         let mut hits: Vec<Hit<'_>> = patterns
@@ -114,61 +92,47 @@ pub fn search<'a>(patterns: &'a [Pattern], index: &Index, query: &Query<'_>) -> 
         return hits;
     }
 
-    let evidence = index.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
-    let mut weights = evidence.weights.clone();
-    for weight in weights.iter_mut().filter(|weight| weight.named && weight.everyday) {
-        // An everyday word names a pattern if the context is about little else, or about people and their rights.
-        let related = evidence.n_groups > 0 || weight.coverage >= COVERAGE_SURE;
-        weight.named = evidence.n_unrelated == 0 && related;
+    let evidence = prepared.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
+    let wanted =
+        evidence.weights.iter().copied().enumerate().filter(|(index, _)| query.wants(&patterns[*index]));
+    let mut found: Vec<(usize, Weight)> = wanted.collect();
+    let best_score = found.iter().map(|(_, weight)| weight.score).fold(0.0, f32::max);
+    let margin = |weight: &Weight| weight.score - UNRELATED_FACTOR * evidence.unrelated;
+    let is_named = |weight: &Weight| match weight.named {
+        Named::No => false,
+        Named::EverydayWord => {
+            margin(weight) >= MARGIN_MIN_NAMED && weight.score >= best_score * EVERYDAY_PART_MIN
+        }
+        Named::Word => weight.score >= best_score * NAMED_PART_MIN,
+        Named::Phrase => true,
+    };
+    for (_, weight) in &mut found {
+        if !is_named(weight) {
+            weight.named = Named::No;
+        }
     }
-    let weights = weights.into_iter().enumerate();
-    let mut found: Vec<(usize, Weight)> =
-        weights.filter(|(index, _)| query.wants(&patterns[*index])).collect();
-    if !found.iter().any(|(_, weight)| fits(weight, &evidence)) {
+    let fits = |weight: &Weight| weight.named > Named::No || weight.file || margin(weight) >= MARGIN_MIN;
+    if !found.iter().any(|(_, weight)| fits(weight)) {
         return Vec::new();
     }
+    found.retain(|(_, weight)| weight.named > Named::No || weight.score >= best_score * BEST_PART_MIN);
     found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
-    let (best, best_score) = (&patterns[found[0].0], found[0].1.score);
-    let mut related = Vec::new();
-    for (index, weight) in &mut found[1..] {
-        let id = &patterns[*index].id;
-        if weight.score > 0.0 && best.related_patterns.iter().any(|other| other.id.eq_ignore_ascii_case(id)) {
-            weight.score = (weight.score + RELATED_BONUS).min(best_score.max(weight.score));
-            related.push(*index);
-        }
-    }
-    let least = (best_score * BEST_PART_MIN).min(FOLLOWER_SCORE_MIN);
-    found.retain(|(_, weight)| weight.named || weight.score >= least);
-    found[1..].sort_by_key(|(index, weight)| order(&patterns[*index], weight));
 
-    let hit = |(index, weight): (usize, Weight)| {
-        let pattern = &patterns[index];
-        let mut reasons = evidence.reasons(index, pattern);
-        if related.contains(&index) {
-            reasons.push(Reason::Related(best.id.clone()));
-        }
-        Hit { pattern, score: thousandths(weight.score), reasons }
+    let hit = |(index, weight): (usize, Weight)| Hit {
+        pattern: &patterns[index],
+        score: points(weight.score),
+        reasons: prepared.reasons(&evidence, index, &patterns[index]),
     };
     found.into_iter().map(hit).collect()
 }
 
 fn order<'a>(pattern: &'a Pattern, weight: &Weight) -> (bool, Reverse<i64>, (usize, usize, &'a str)) {
-    (!weight.named, Reverse(thousandths(weight.score)), ties(pattern))
+    (weight.named == Named::No, Reverse(points(weight.score)), ties(pattern))
 }
 
-/// Whole thousandths: what differs only by rounding is a tie.
-fn thousandths(score: f32) -> i64 {
-    (score * 1000.0).round() as i64
-}
-
-/// Tells whether a pattern is a reason to answer at all: it is named, or spoken of, or known for sure; the more
-/// the context is about people and their rights, the less it takes.
-fn fits(weight: &Weight, evidence: &Evidence<'_>) -> bool {
-    let coverage_min = if evidence.n_groups > 0 { COVERAGE_MIN } else { COVERAGE_SURE };
-    let spoken_of = weight.meant >= MEANT_MIN + evidence.n_unrelated as f32 * MEANT_MIN;
-    let known = spoken_of || weight.coverage >= coverage_min || weight.file;
-    let on_topic = evidence.n_groups >= TOPIC_GROUPS_MIN && evidence.n_unrelated == 0;
-    weight.named || known && weight.score >= SCORE_MIN || on_topic && weight.score >= TOPIC_SCORE_MIN
+/// Whole points: what differs only by rounding is a tie.
+fn points(score: f32) -> i64 {
+    (score * 100_000.0).round() as i64
 }
 
 fn ties(pattern: &Pattern) -> (usize, usize, &str) {

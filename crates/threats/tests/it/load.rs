@@ -1,11 +1,13 @@
 //! Files that anybody may have written.
 
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use threats::load::{FILE_SIZE_MAX_BYTES, parse};
 use threats::{Library, library};
 
-use crate::{file, read};
+use crate::{file, files, read};
 
 #[test]
 fn a_problem_names_file_line_column_and_cause() {
@@ -121,8 +123,8 @@ fn values_are_read_as_the_original_reads_them() {
         version: "1.10"
         last_updated: "2025-02-04"
         tier: ""
-        triggers: {"actions":null,"file_patterns":null,"keywords":[]}
-        provenance: {"description":"","source_type":""}
+        triggers: {"keywords":[],"actions":null,"file_patterns":null}
+        provenance: {"source_type":"","description":""}
         mitigations: null
         generalizes_to: absent
     "#]]
@@ -140,7 +142,7 @@ fn odd_shapes_survive() {
     let shown =
         ["security_principles", "testing", "validation"].map(|field| format!("{}\n", json[field])).concat();
     expect![[r#"
-        ["Least privilege",{"note":{"deep":1},"principle":"Deny"}]
+        ["Least privilege",{"principle":"Deny","note":{"deep":1}}]
         {"manual_verification":"just look","tools":["a",2,null]}
         ["by hand"]
     "#]]
@@ -210,6 +212,14 @@ fn the_built_in_patterns_load_without_a_problem() {
     assert_eq!(library.frameworks(), ["flask", "any"]);
     let error = Library::builtin(&["autorization"]).unwrap_err();
     assert_eq!(error.to_string(), "packs: expected all or some of authorization, found \"autorization\"");
+}
+
+#[test]
+fn the_built_in_patterns_are_those_of_their_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("patterns");
+    let (from_files, problems) = Library::load(files(&folder));
+    assert_eq!(problems, []);
+    assert_eq!(Library::builtin(&["all"]).unwrap().patterns(), from_files.patterns());
 }
 
 proptest! {

@@ -38,7 +38,8 @@ fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-fn files(folder: &Path) -> Vec<(String, String)> {
+/// Reads every file below a folder.
+pub fn files(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("it can be listed").path();

@@ -110,7 +110,7 @@ fn a_verbose_query_says_why() {
 
         • [M] Measure (effectiveness high)
 
-        WHY:    keyword "webhook"; word webhook in keywords
+        WHY:    keyword "webhook"; word webhook
 
 
     "#]]

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use threats::search::Reason;
 use threats::{Library, Pattern, Query};
 
 use crate::{TMKB, file};
@@ -16,20 +17,18 @@ fn a_hit_says_why() {
     check(
         "a Celery task that resizes images",
         expect![[r#"
-        TMKB-AUTHZ-001
-        keyword "celery task"
-        "resizes images" speaks of background job
-        words celery, task in keywords
-    "#]],
+            TMKB-AUTHZ-001
+            keyword "celery task"
+            like "How do I hand the current user over to a Celery task?"
+            word a celery task
+        "#]],
     );
     check(
         "GET /orders/<int:order_id>/items/<int:item_id>",
         expect![[r#"
             TMKB-AUTHZ-010
-            "/orders/<int:order_id>/items/<int:item_id>" speaks of nested resource
-            words orders, id, items in keywords
-            word int in signals
-            word order_id in examples
+            like "def update_line_item(invoice_id, item_id, data)"
+            word /orders/<int:order_id>/items/<int:item_id>
         "#]],
     );
     check(
@@ -37,8 +36,8 @@ fn a_hit_says_why() {
         expect![[r#"
             TMKB-AUTHZ-001
             file app/tasks/mail.py matches **/tasks/**
-            word tasks in keywords
-            word mail in examples
+            like "@app.task def notify(order_id)"
+            word app/tasks/mail
         "#]],
     );
     check(
@@ -46,20 +45,17 @@ fn a_hit_says_why() {
         expect![[r#"
             TMKB-AUTHZ-003
             keyword "recycle bin"
-            words recycle, bin in keywords
-            word pages in examples
+            like "Build a recycle bin with an undo button for wiki pages"
+            word recycle bin for
         "#]],
     );
     check(
         "verify the signature of a webhok",
         expect![[r#"
-        TMKB-AUTHZ-022
-        keyword "webhook"
-        "verify the signature" speaks of webhook
-        "webhok" speaks of webhook
-        words signature, webhok in name
-        word verify in actions
-    "#]],
+            TMKB-AUTHZ-022
+            keyword "webhook"
+            words verify the signature, webhok
+        "#]],
     );
 }
 
@@ -68,20 +64,19 @@ fn a_context_that_names_a_keyword_puts_its_pattern_first() {
     for library in [&*BUILTIN, &*TMKB] {
         for pattern in library.patterns() {
             for keyword in pattern.triggers.keywords.iter() {
-                for context in [
-                    keyword.clone(),
-                    keyword.to_uppercase(),
-                    format!("please implement {keyword} for our customers"),
-                    format!("Add the {keyword}."),
-                ] {
-                    let hits = library.search(&Query { context: &context, ..Query::default() });
-                    let first = hits.first().map(|hit| hit.pattern);
-                    assert!(
-                        first.is_some_and(|first| has(first, keyword)),
-                        "{} {context:?}: {hits:?}",
-                        pattern.id
-                    );
+                for context in [keyword.clone(), keyword.to_uppercase(), format!("Add the {keyword}.")] {
+                    let first = first(library, &context);
+                    let is_right = first.is_some_and(|first| has(first, keyword));
+                    assert!(is_right, "{} {context:?}: {:?}", pattern.id, first.map(|first| &first.id));
                 }
+                // The originals have keywords such as `worker`, which everybody uses: other words must agree.
+                if std::ptr::eq(library, &*TMKB) && !keyword.contains(' ') {
+                    continue;
+                }
+                let context = format!("please implement {keyword} for our customers");
+                let first = first(library, &context);
+                let is_right = first.is_some_and(|first| has(first, keyword));
+                assert!(is_right, "{} {context:?}: {:?}", pattern.id, first.map(|first| &first.id));
             }
         }
     }
@@ -95,14 +90,16 @@ fn keywords_are_whole_words() {
     assert_eq!(found(&library, "two task queues"), "X-Y-001");
     assert_eq!(found(&library, "TaskQueue.push(task)"), "X-Y-001");
     assert_eq!(found(&library, "the task_queue module"), "X-Y-001");
-    assert_eq!(found(&library, "queue the task"), "");
+    let hits = library.search(&Query { context: "queue the task", ..Query::default() });
+    let mut reasons = hits.iter().flat_map(|hit| &hit.reasons);
+    assert!(!reasons.any(|reason| matches!(reason, Reason::Keyword(_))), "{hits:?}");
 }
 
 #[test]
 fn a_keyword_inside_a_longer_one_is_not_named() {
     let library = library(&[("X-Y-001", "keywords: [role]"), ("X-Y-002", "keywords: [role change]")]);
-    assert_eq!(found(&library, "audit every role change"), "X-Y-002");
-    assert_eq!(found(&library, "audit every role"), "X-Y-001");
+    assert!(found(&library, "audit every role change").starts_with("X-Y-002"));
+    assert!(found(&library, "audit every role").starts_with("X-Y-001"));
 }
 
 #[test]
@@ -110,6 +107,8 @@ fn what_does_not_fit_is_not_answered() {
     for context in [
         "fix off-by-one in binary search",
         "background colour of the page",
+        "center a div with css grid",
+        "sort a list in place",
         "rename a variable",
         "why does my regex backtrack",
         "!!! ??? ...",
@@ -118,6 +117,42 @@ fn what_does_not_fit_is_not_answered() {
     ] {
         assert_eq!(found(&BUILTIN, context), "", "{context}");
     }
+}
+
+#[test]
+fn what_is_asked_in_other_words_is_found() {
+    for (context, id) in [
+        ("admin can change a user's role", "TMKB-AUTHZ-021"),
+        ("users can be made admin", "TMKB-AUTHZ-021"),
+        ("fetch invoice by id", "TMKB-AUTHZ-007"),
+        ("endpoint that returns an order by id", "TMKB-AUTHZ-007"),
+        ("GET /invoices/<id>", "TMKB-AUTHZ-007"),
+        ("/orders/{id}", "TMKB-AUTHZ-007"),
+        ("bulk delete", "TMKB-AUTHZ-012"),
+        ("background job processing", "TMKB-AUTHZ-001"),
+        ("celery task", "TMKB-AUTHZ-001"),
+        ("multi-tenant API endpoint", "TMKB-AUTHZ-004"),
+    ] {
+        let found = found(&BUILTIN, context);
+        assert!(found.starts_with(id), "{context}: expected {id}, found {found}");
+    }
+}
+
+#[test]
+fn some_contexts_are_about_several_patterns() {
+    for (context, id) in
+        [("DELETE /documents/<id>", "TMKB-AUTHZ-007"), ("file upload processing", "TMKB-AUTHZ-014")]
+    {
+        let found = found(&BUILTIN, context);
+        assert!(found.split(' ').take(3).any(|other| other == id), "{context}: expected {id}, found {found}");
+    }
+}
+
+#[test]
+fn the_kind_of_value_in_a_route_makes_no_difference() {
+    let plain = found(&BUILTIN, "DELETE /documents/<id>");
+    assert_eq!(found(&BUILTIN, "DELETE /documents/<int:id>"), plain);
+    assert_eq!(found(&BUILTIN, "DELETE /documents/<uuid:id>"), plain);
 }
 
 #[test]
@@ -219,6 +254,11 @@ const WORDS: &[&str] = &[
     "get_or_404(id)",
     "binary search",
 ];
+
+fn first<'a>(library: &'a Library, context: &str) -> Option<&'a Pattern> {
+    let hits = library.search(&Query { context, ..Query::default() });
+    hits.first().map(|hit| hit.pattern)
+}
 
 fn has(pattern: &Pattern, keyword: &str) -> bool {
     // Two patterns may have the same keyword, or one may have it with another ending.
