@@ -115,7 +115,7 @@ impl Index {
             let is_all = others.into_iter().all(|word| text::is_stop_word(&word.stem));
             let named = if is_plain || is_all || text.contains(' ') {
                 Named::Phrase
-            } else if stems.all(|stem| self.profiles.is_everyday(stem)) {
+            } else if stems.all(|stem| text::is_stop_word(stem) || self.profiles.is_everyday(stem)) {
                 Named::EverydayWord
             } else {
                 Named::Word
