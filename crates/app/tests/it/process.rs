@@ -117,7 +117,9 @@ impl Drop for Serving {
 /// The program with a clean environment.
 pub fn command(environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tmkb"));
-    command.env_clear().envs(environment.iter().copied());
+    // What measures coverage tells its programs so in the environment.
+    let measuring = std::env::vars_os().filter(|(name, _)| name == "LLVM_PROFILE_FILE");
+    command.env_clear().envs(measuring).envs(environment.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -14,7 +14,8 @@ pub const CONTEXT: &str = "background job processing";
 pub fn tmkb() -> &'static Path {
     static TMKB: LazyLock<PathBuf> = LazyLock::new(|| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--package=spexus", "--bin=tmkb", "--message-format=json"]);
+        // For the whole workspace, so that features are unified as for this test and nothing is built twice.
+        cargo.args(["build", "--workspace", "--bin=tmkb", "--message-format=json"]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
