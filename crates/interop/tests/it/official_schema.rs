@@ -8,7 +8,6 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     path::Path,
-    process::{Command, Stdio},
 };
 
 use jsonschema::Validator;
@@ -75,13 +74,7 @@ fn converse(revision: &str) -> Vec<Sent> {
             input += "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
         }
     }
-    let mut child = Command::new(server::tmkb())
-        .arg("serve")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the server can be started");
+    let mut child = server::spawn();
     child.stdin.take().expect("stdin is piped").write_all(input.as_bytes()).expect("the server reads");
     let lines: Vec<String> =
         BufReader::new(child.stdout.take().expect("stdout is piped")).lines().map_while(Result::ok).collect();

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
@@ -30,16 +30,21 @@ pub fn tmkb() -> &'static Path {
     &TMKB
 }
 
+/// Starts the server with pipes to talk over.
+pub fn spawn() -> Child {
+    Command::new(tmkb())
+        .arg("serve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the server can be started")
+}
+
 /// Returns the text that the server answers to a query, taken from a bare conversation.
 pub fn answer() -> &'static str {
     static ANSWER: LazyLock<String> = LazyLock::new(|| {
-        let mut server = Command::new(tmkb())
-            .arg("serve")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server can be started");
+        let mut server = spawn();
         let query = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
             "name": "tmkb_query", "arguments": {"context": CONTEXT},
         }});
