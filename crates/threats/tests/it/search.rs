@@ -61,25 +61,43 @@ fn a_hit_says_why() {
 
 #[test]
 fn a_context_that_names_a_keyword_puts_its_pattern_first() {
+    let mut wrong = Vec::new();
     for library in [&*BUILTIN, &*TMKB] {
         for pattern in library.patterns() {
             for keyword in pattern.triggers.keywords.iter() {
-                for context in [keyword.clone(), keyword.to_uppercase(), format!("Add the {keyword}.")] {
+                for context in [
+                    keyword.clone(),
+                    keyword.to_uppercase(),
+                    format!("please implement {keyword} for our customers"),
+                    format!("Add the {keyword}."),
+                ] {
                     let first = first(library, &context);
                     let is_right = first.is_some_and(|first| has(first, keyword));
-                    assert!(is_right, "{} {context:?}: {:?}", pattern.id, first.map(|first| &first.id));
+                    if !is_right {
+                        wrong.push(format!(
+                            "{} {context:?}: {:?}\n",
+                            pattern.id,
+                            first.map(|first| &first.id)
+                        ));
+                    }
                 }
-                // The originals have keywords such as `worker`, which everybody uses: other words must agree.
-                if std::ptr::eq(library, &*TMKB) && !keyword.contains(' ') {
-                    continue;
-                }
-                let context = format!("please implement {keyword} for our customers");
-                let first = first(library, &context);
-                let is_right = first.is_some_and(|first| has(first, keyword));
-                assert!(is_right, "{} {context:?}: {:?}", pattern.id, first.map(|first| &first.id));
             }
         }
     }
+    // FIXME: a named keyword should come first in these too. They are everyday words of the originals, and the engine
+    // wants a second sign before it believes such a word, so as to stay silent on "pytorch: download MNIST".
+    expect![[r#"
+        TMKB-AUTHZ-001 "please implement worker for our customers": None
+        TMKB-AUTHZ-002 "please implement filter for our customers": Some("TMKB-AUTHZ-004")
+        TMKB-AUTHZ-005 "please implement account for our customers": None
+        TMKB-AUTHZ-005 "please implement roles for our customers": None
+        TMKB-AUTHZ-008 "please implement DELETE for our customers": Some("TMKB-AUTHZ-003")
+        TMKB-AUTHZ-010 "please implement join for our customers": None
+        TMKB-AUTHZ-012 "please implement batch for our customers": None
+        TMKB-AUTHZ-012 "please implement import for our customers": None
+        TMKB-AUTHZ-012 "please implement array for our customers": None
+    "#]]
+    .assert_eq(&wrong.concat());
 }
 
 #[test]
@@ -93,13 +111,16 @@ fn keywords_are_whole_words() {
     let hits = library.search(&Query { context: "queue the task", ..Query::default() });
     let mut reasons = hits.iter().flat_map(|hit| &hit.reasons);
     assert!(!reasons.any(|reason| matches!(reason, Reason::Keyword(_))), "{hits:?}");
+    // FIXME: it should not be answered at all; the words count although they are in another order.
+    assert_eq!(found(&library, "queue the task"), "X-Y-001");
 }
 
 #[test]
 fn a_keyword_inside_a_longer_one_is_not_named() {
     let library = library(&[("X-Y-001", "keywords: [role]"), ("X-Y-002", "keywords: [role change]")]);
-    assert!(found(&library, "audit every role change").starts_with("X-Y-002"));
-    assert!(found(&library, "audit every role").starts_with("X-Y-001"));
+    // FIXME: only the pattern that is named should be answered; the other follows for the word they share.
+    assert_eq!(found(&library, "audit every role change"), "X-Y-002 X-Y-001");
+    assert_eq!(found(&library, "audit every role"), "X-Y-001 X-Y-002");
 }
 
 #[test]
