@@ -1,0 +1,180 @@
+//! The command line of `duvet`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Requirements traceability: which code implements and tests what a specification requires
+///
+/// Comments in the code quote the specification (`//= rfc2324#section-2.1` and `//# The pot MUST …`);
+/// duvet finds the requirements, matches the quotes, and says what is done, what lacks tests and what
+/// is not even started.
+#[derive(Debug, Parser)]
+#[command(name = "duvet", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  duvet init --specification https://www.rfc-editor.org/rfc/rfc2324
+  duvet report                     what is done, and a page to look at
+  duvet check                      the same as a gate for CI; writes nothing
+  duvet mcp                        an MCP server on stdin and stdout
+
+Exit codes: 0 done, 1 something is wrong or missing, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a project: write .duvet/config.toml
+    Init(InitArguments),
+    /// Write the requirements of a specification into files
+    Extract(ExtractArguments),
+    /// Match the code with its specifications and write reports
+    Report(ReportArguments),
+}
+
+#[derive(Args, Debug)]
+pub struct InitArguments {
+    /// Include a specification, by path or URL
+    #[arg(long, value_name = "SPEC")]
+    pub specification: Vec<String>,
+    #[command(flatten)]
+    pub languages: Languages,
+}
+
+/// The languages of the source code. Without any they are guessed from the files that are there.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Languages {
+    /// Include rules for C
+    #[arg(long = "lang-c")]
+    pub c: bool,
+    /// Include rules for CryptoVerif
+    #[arg(long = "lang-cryptoverif")]
+    pub cryptoverif: bool,
+    /// Include rules for Go
+    #[arg(long = "lang-go")]
+    pub go: bool,
+    /// Include rules for Java
+    #[arg(long = "lang-java")]
+    pub java: bool,
+    /// Include rules for JavaScript
+    #[arg(long = "lang-javascript")]
+    pub javascript: bool,
+    /// Include rules for ProVerif
+    #[arg(long = "lang-proverif")]
+    pub proverif: bool,
+    /// Include rules for Python
+    #[arg(long = "lang-python")]
+    pub python: bool,
+    /// Include rules for Ruby
+    #[arg(long = "lang-ruby")]
+    pub ruby: bool,
+    /// Include rules for Rust
+    #[arg(long = "lang-rust")]
+    pub rust: bool,
+    /// Include rules for TypeScript
+    #[arg(long = "lang-typescript")]
+    pub typescript: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ExtractArguments {
+    /// How the specification is written: auto, ietf, markdown
+    #[arg(short, long, default_value = "IETF", value_parser = format)]
+    pub format: trace::Format,
+    /// What to write: toml, or rs for Rust comments
+    #[arg(short, long, default_value = "toml")]
+    pub extension: String,
+    /// The folder to write into
+    #[arg(short, long, default_value = ".")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub project: ProjectArguments,
+    /// The specification, by path or URL
+    pub target_path: String,
+}
+
+fn format(text: &str) -> Result<trace::Format, String> {
+    text.parse().map_err(|unknown: trace::annotation::Unknown| {
+        format!("expected one of {}", unknown.allowed.join(", "))
+    })
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    #[command(flatten)]
+    pub project: ProjectArguments,
+    /// Write coverage of the specifications as lcov files into a folder
+    #[arg(long, value_name = "DIR")]
+    pub lcov: Option<PathBuf>,
+    /// Write the JSON report
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the JSON report of the second form, which `merge` takes
+    #[arg(long, value_name = "FILE")]
+    pub json_v2: Option<PathBuf>,
+    /// Write the page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// With --ci: every line that a requirement touches must be cited [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub require_citations: Option<Option<bool>>,
+    /// With --ci: every cited line must be tested [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub require_tests: Option<Option<bool>>,
+    /// Fail if the snapshot is not current, or without one if anything is missing
+    #[arg(long, value_name = "BOOL")]
+    pub ci: Option<Option<bool>>,
+    /// Where the files of the project can be looked at
+    #[arg(long, value_name = "URL")]
+    pub blob_link: Option<String>,
+    /// Where issues can be looked at
+    #[arg(long, value_name = "URL")]
+    pub issue_link: Option<String>,
+}
+
+/// Which project, and what older versions took.
+#[derive(Args, Debug, Default)]
+pub struct ProjectArguments {
+    /// The configuration [default: .duvet/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config_path: Option<PathBuf>,
+    /// Source code: a glob, maybe with marks, `(META,CONTENT)GLOB`
+    #[arg(long = "source-pattern", hide = true)]
+    pub source_patterns: Vec<String>,
+    /// Requirement files: a glob
+    #[arg(long = "spec-pattern", hide = true)]
+    pub requirement_patterns: Vec<String>,
+    /// Where specifications are kept
+    #[arg(long = "spec-path", hide = true)]
+    pub specification_path: Option<PathBuf>,
+    #[command(flatten)]
+    pub ignored: IgnoredArguments,
+}
+
+/// Flags that do nothing, and that scripts still pass.
+#[derive(Args, Debug, Default)]
+pub struct IgnoredArguments {
+    #[arg(long, short = 'p', hide = true)]
+    package: Option<String>,
+    #[arg(long, hide = true)]
+    features: Vec<String>,
+    #[arg(long, hide = true)]
+    workspace: bool,
+    #[arg(long, hide = true)]
+    exclude: Vec<String>,
+    #[arg(long, hide = true)]
+    all_features: bool,
+    #[arg(long, hide = true)]
+    no_default_features: bool,
+    #[arg(long, hide = true)]
+    no_cargo: bool,
+    #[arg(long, hide = true)]
+    target: Option<String>,
+    #[arg(long, hide = true)]
+    target_dir: Option<String>,
+    #[arg(long, hide = true)]
+    manifest_path: Option<String>,
+}

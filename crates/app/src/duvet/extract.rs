@@ -1,0 +1,50 @@
+//! `duvet extract`: writes the requirements of a specification into files, one for each section.
+
+use std::fs;
+
+use trace::extract;
+use trace::project::{Documents, Project, requirement_folder};
+
+use super::arguments::ExtractArguments;
+use super::{Failure, options, progress};
+
+/// Extracts one specification.
+pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
+    if arguments.out.extension().is_some() {
+        return Err(Failure::new(format!("{} must be a folder", arguments.out.display())));
+    }
+    let is_toml = match arguments.extension.as_str() {
+        "toml" => true,
+        "rs" => false,
+        other => return Err(Failure::new(format!("cannot write `{other}`; expected toml or rs"))),
+    };
+    let project =
+        Project::open(options(&arguments.project)?, &super::environment).map_err(Failure::problems)?;
+    let mut documents = Documents::new(&project.options.root, &project.downloads, None);
+    let (target, specification) = documents
+        .open(&arguments.target_path, arguments.format)
+        .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;
+    let name = target.path.display(&project.options.root);
+    let local = target.path.local(&project.downloads).unwrap_or_default();
+    let folder = requirement_folder(&arguments.out, None, &local);
+
+    let (mut n_requirements, mut n_sections) = (0, 0);
+    for section in &specification.sections {
+        let requirements = extract::requirements(&specification, section);
+        if requirements.is_empty() {
+            continue;
+        }
+        n_requirements += requirements.len();
+        n_sections += 1;
+        let text = match is_toml {
+            true => extract::write_toml(&name, &specification, section, &requirements).text,
+            false => extract::write_rust(&name, &specification, section, &requirements),
+        };
+        let path = folder.join(format!("{}.{}", section.id, arguments.extension));
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(&path, text))
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    }
+    progress("Extracted", &format!("{n_requirements} requirements across {n_sections} sections"));
+    Ok(super::DONE)
+}

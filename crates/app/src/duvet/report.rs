@@ -1,0 +1,116 @@
+//! `duvet report`: matches the code with its specifications and writes reports.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use trace::project::{Phase, Project};
+use trace::report::gate::Gate;
+use trace::report::{Report, json, snapshot};
+
+use super::arguments::ReportArguments;
+use super::{DONE, FAILED, Failure, environment, options, progress, show};
+
+type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
+
+/// Writes the reports that the configuration and the command line ask for.
+pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
+    let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
+    let mut start = Instant::now();
+    let mut loaded = project.load(None, &mut |phase, count| {
+        let text = match phase {
+            Phase::Extracted => format!("requirements from {count} specifications"),
+            Phase::Found => format!("{count} sources"),
+            Phase::Read => format!("{count} annotations"),
+            Phase::Opened => format!("{count} specifications"),
+            Phase::Matched => format!("{count} references"),
+        };
+        let verb = match phase {
+            Phase::Extracted => "Extracted",
+            Phase::Found => "Scanned",
+            Phase::Read => "Parsed",
+            Phase::Opened => "Loaded",
+            Phase::Matched => "Matched",
+        };
+        progress(verb, &format!("{text} ({:.0?})", start.elapsed()));
+        start = Instant::now();
+    });
+    if arguments.blob_link.is_some() {
+        loaded.report.blob_link = arguments.blob_link.clone();
+    }
+    if arguments.issue_link.is_some() {
+        loaded.report.issue_link = arguments.issue_link.clone();
+    }
+    if loaded.has_errors() {
+        show(&loaded.diagnostics);
+        return Ok(FAILED);
+    }
+
+    let configured = project.config.as_ref().map(|config| &config.report);
+    let snapshot_path = configured.and_then(|report| report.snapshot.clone());
+    let is_ci = match arguments.ci {
+        Some(value) => value.unwrap_or(true),
+        None => snapshot_path.is_some() && is_ci_environment(),
+    };
+    let internal = |name: &str| environment(name).map(PathBuf::from);
+    let from_config = |path: Option<&String>| path.map(PathBuf::from);
+    let reports: [(Option<PathBuf>, Writer); 5] = [
+        (arguments.json.clone(), json::write),
+        (from_config(configured.and_then(|report| report.json.as_ref())), json::write),
+        (snapshot_path.as_ref().filter(|_| !is_ci).map(PathBuf::from), snapshot::write),
+        (internal("DUVET_INTERNAL_CI_JSON"), json::write),
+        (internal("DUVET_INTERNAL_CI_SNAPSHOT"), snapshot::write),
+    ];
+    for (path, writer) in reports {
+        if let Some(path) = path {
+            write(&path, &loaded.report, writer)?;
+        }
+    }
+    if let Some(path) = snapshot_path.filter(|_| is_ci) {
+        return compare(Path::new(&path), &loaded.report);
+    }
+    if is_ci {
+        let gate = Gate {
+            citations: arguments.require_citations.flatten().unwrap_or(true),
+            tests: arguments.require_tests.flatten().unwrap_or(true),
+        };
+        gate.check(&loaded.report).map_err(Failure::new)?;
+    }
+    Ok(DONE)
+}
+
+fn is_ci_environment() -> bool {
+    environment("CI").is_some_and(|value| value != "false" && value != "0")
+}
+
+fn write(path: &Path, report: &Report, writer: Writer) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
+    writer(report, &mut file).and_then(|()| file.flush()).map_err(failed)?;
+    progress("Wrote", &path.display().to_string());
+    Ok(())
+}
+
+/// Compares the snapshot on disk with what it should be.
+fn compare(path: &Path, report: &Report) -> Result<u8, Failure> {
+    let shown = path.display();
+    let old = fs::read_to_string(path).map_err(|error| {
+        Failure::new(format!("{shown}: {error}; run `duvet report` without --ci and commit it"))
+    })?;
+    let mut new = Vec::new();
+    snapshot::write(report, &mut new).map_err(Failure::new)?;
+    let new = String::from_utf8_lossy(&new);
+    if old == new {
+        progress("Checked", &shown.to_string());
+        return Ok(DONE);
+    }
+    let difference = similar::TextDiff::from_lines(old.as_str(), &*new);
+    let mut text = difference.unified_diff();
+    let text = text.context_radius(4).header("committed", "current").to_string();
+    let _ = anstream::stderr().write_all(text.as_bytes());
+    Err(Failure::new(format!("{shown} is not current; run `duvet report` without --ci and commit it")))
+}

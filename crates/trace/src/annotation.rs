@@ -1,0 +1,203 @@
+//! Annotations: comments and entries of requirement files that speak of a place in a specification.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::specification::Format;
+use crate::text::Span;
+
+/// One annotation, as it stands in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// The line of its first meta line, or of its table, from 1 on.
+    pub line: u32,
+    /// What it says of the text it quotes.
+    pub kind: Kind,
+    /// How binding the requirement is, where it says so.
+    pub level: Level,
+    /// The format of the specification, where it says so.
+    pub format: Format,
+    /// The specification and the section, as written: `path#section`.
+    pub target: Arc<str>,
+    /// What it quotes, its lines joined by single spaces; nothing if it only points at a section.
+    pub quote: Box<str>,
+    /// What few annotations have.
+    pub notes: Option<Box<Notes>>,
+    /// Where its target, all of it, and its quote stand in the file.
+    pub places: Places,
+}
+
+/// Where the parts of an annotation stand in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Places {
+    /// The target.
+    pub target: Span,
+    /// All of it, from the first meta value to the end of the quote.
+    pub text: Span,
+    /// The quote, or the first meta value if there is none.
+    pub quote: Span,
+}
+
+/// What few annotations have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Notes {
+    /// A reason; for a requirement its text as the specification breaks it into lines.
+    pub comment: String,
+    /// The issue that will resolve a todo.
+    pub tracking_issue: String,
+    /// The feature that a todo belongs to.
+    pub feature: String,
+    /// Free tags of a todo.
+    pub tags: BTreeSet<String>,
+}
+
+impl Annotation {
+    /// Returns the specification as written, without the section.
+    pub fn target_path(&self) -> &str {
+        self.target.split_once('#').map_or(&self.target, |(path, _)| path)
+    }
+
+    /// Returns the section as written.
+    pub fn target_section(&self) -> Option<&str> {
+        self.target.split_once('#').map(|(_, section)| section)
+    }
+
+    /// The reason, or the text of a requirement; empty if there is none.
+    pub fn comment(&self) -> &str {
+        self.notes.as_ref().map_or("", |notes| &notes.comment)
+    }
+
+    /// Orders annotations of one file. Reports number annotations in this order.
+    pub fn order(&self, other: &Annotation) -> Ordering {
+        fn late(of: &Annotation) -> (Kind, &str, &str, &str, Level, Format) {
+            (of.kind, &of.target, &of.quote, of.comment(), of.level, of.format)
+        }
+        (self.line, self.places)
+            .cmp(&(other.line, other.places))
+            .then_with(|| late(self).cmp(&late(other)))
+            .then_with(|| self.notes.cmp(&other.notes))
+    }
+}
+
+/// What an annotation says of the text it quotes. The order is that of reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// It is a requirement.
+    Spec,
+    /// Tested here.
+    Test,
+    /// Implemented here.
+    #[default]
+    Citation,
+    /// Left out for a reason.
+    Exception,
+    /// Not done yet.
+    Todo,
+    /// True without any code, or tested where it is implemented.
+    Implication,
+}
+
+impl Kind {
+    /// Every kind, in order.
+    pub const ALL: [Kind; 6] =
+        [Kind::Spec, Kind::Test, Kind::Citation, Kind::Exception, Kind::Todo, Kind::Implication];
+
+    /// The name that people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Spec => "spec",
+            Kind::Test => "test",
+            Kind::Citation => "implementation",
+            Kind::Exception => "exception",
+            Kind::Todo => "todo",
+            Kind::Implication => "implication",
+        }
+    }
+
+    /// The name in JSON reports.
+    pub fn upper_name(self) -> &'static str {
+        match self {
+            Kind::Spec => "SPEC",
+            Kind::Test => "TEST",
+            Kind::Citation => "CITATION",
+            Kind::Exception => "EXCEPTION",
+            Kind::Todo => "TODO",
+            Kind::Implication => "IMPLICATION",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is none of the allowed ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// What could stand there.
+    pub allowed: &'static [&'static str],
+}
+
+impl FromStr for Kind {
+    type Err = Unknown;
+
+    fn from_str(text: &str) -> Result<Kind, Unknown> {
+        match text {
+            "citation" | "CITATION" | "IMPLEMENTATION" => Ok(Kind::Citation),
+            _ => {
+                let same = |kind: &Kind| text == kind.name() || text == kind.upper_name();
+                let allowed = &["spec", "test", "implementation", "exception", "todo", "implication"];
+                Kind::ALL.into_iter().find(same).ok_or(Unknown { allowed })
+            }
+        }
+    }
+}
+
+/// How binding a requirement is, from least to most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Not said.
+    #[default]
+    Auto,
+    /// MAY, OPTIONAL.
+    May,
+    /// SHOULD, RECOMMENDED.
+    Should,
+    /// MUST, SHALL, REQUIRED.
+    Must,
+}
+
+impl Level {
+    /// Every level, from least to most.
+    pub const ALL: [Level; 4] = [Level::Auto, Level::May, Level::Should, Level::Must];
+
+    /// The name that people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Auto => "AUTO",
+            Level::May => "MAY",
+            Level::Should => "SHOULD",
+            Level::Must => "MUST",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = Unknown;
+
+    fn from_str(text: &str) -> Result<Level, Unknown> {
+        let allowed = &["AUTO", "MUST", "SHOULD", "MAY"];
+        Level::ALL.into_iter().find(|level| level.name() == text).ok_or(Unknown { allowed })
+    }
+}

@@ -1,0 +1,276 @@
+//! Finds annotations in the comments of source code, line by line, without knowing the language.
+//!
+//! A line counts if its first characters are the meta or the content mark. An annotation is some meta lines, then
+//! some content lines, without anything in between.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+
+use crate::annotation::{Annotation, Kind, Level, Notes, Places, Unknown};
+use crate::diagnostic::{Code, Diagnostic, Place, nearest};
+use crate::specification::Format;
+use crate::text::Span;
+
+/// The marks that make a comment an annotation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Style {
+    /// Starts a line about the annotation.
+    pub meta: Arc<str>,
+    /// Starts a line of the quote.
+    pub content: Arc<str>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { meta: "//=".into(), content: "//#".into() }
+    }
+}
+
+/// The keys that meta lines may have.
+pub const KEYS: &[&str] = &["source", "type", "level", "format", "reason", "feature", "tracking-issue"];
+
+/// Finds the annotations of a file.
+pub fn scan(
+    path: &Arc<str>,
+    text: &str,
+    style: &Style,
+    default_kind: Kind,
+) -> (Vec<Annotation>, Vec<Diagnostic>) {
+    let mut scanner = Scanner {
+        path,
+        text,
+        default_kind,
+        targets: HashMap::new(),
+        annotations: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    let finder = Finder::new(style.meta.as_bytes());
+    let mut position = 0;
+    let mut counted = 0;
+    let mut n_lines = 0;
+    while let Some(found) = finder.find(&text.as_bytes()[position..]) {
+        let at = position + found;
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
+        n_lines += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
+        counted = start;
+        let n_read = scanner.run(style, start, n_lines as u32 + 1);
+        // A line that is no meta line may hold the mark many times, and is still only one line.
+        let end = if n_read > 0 { start + n_read } else { line_end(text, at) };
+        position = end.max(position);
+        if end >= text.len() {
+            break;
+        }
+    }
+    (scanner.annotations, scanner.diagnostics)
+}
+
+fn line_end(text: &str, from: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |end| from + end + 1)
+}
+
+struct Scanner<'a> {
+    path: &'a Arc<str>,
+    text: &'a str,
+    default_kind: Kind,
+    /// Targets repeat a lot.
+    targets: HashMap<&'a str, Arc<str>>,
+    annotations: Vec<Annotation>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The meta lines of an annotation so far. Values are slices of the file.
+#[derive(Default)]
+struct Meta<'a> {
+    first: Option<(&'a str, u32)>,
+    target: Option<&'a str>,
+    kind: Option<(Kind, &'a str)>,
+    level: Option<(Level, &'a str)>,
+    format: Option<(Format, &'a str)>,
+    reasons: Vec<&'a str>,
+    feature: Option<&'a str>,
+    tracking_issue: Option<&'a str>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Reads lines from one that has the meta mark somewhere, as long as they belong to annotations, and returns how
+    /// many bytes they have.
+    fn run(&mut self, style: &Style, start: usize, mut line: u32) -> usize {
+        let mut meta = Meta::default();
+        let mut contents: Vec<&str> = Vec::new();
+        let mut position = start;
+        while position < self.text.len() {
+            let end = line_end(self.text, position);
+            let body = self.text[position..end].trim_end_matches('\n');
+            let body = body.strip_suffix('\r').unwrap_or(body).trim_start();
+            if let Some(body) = body.strip_prefix(&*style.meta) {
+                if !contents.is_empty() {
+                    self.finish(std::mem::take(&mut meta), &contents);
+                    contents.clear();
+                }
+                self.on_meta(&mut meta, body.trim_start(), line);
+            } else if meta.first.is_none() {
+                break;
+            } else if let Some(body) = body.strip_prefix(&*style.content) {
+                let body = body.trim();
+                if !body.is_empty() {
+                    contents.push(body);
+                }
+            } else {
+                break;
+            }
+            position = end;
+            line += 1;
+        }
+        self.finish(meta, &contents);
+        position - start
+    }
+
+    fn on_meta(&mut self, meta: &mut Meta<'a>, body: &'a str, line: u32) {
+        let (key, value) = match body.split_once('=') {
+            Some((key, value)) => (Some(key.trim_end()), value.trim()),
+            None => (None, body.trim_end()),
+        };
+        meta.first.get_or_insert((value, line));
+        let before = match key {
+            None | Some("source") => meta.target.replace(value),
+            Some("type") => match self.value(value, "type", value.parse()) {
+                Some(kind) => meta.kind.replace((kind, value)).map(|(_, value)| value),
+                None => None,
+            },
+            Some("level") => match self.value(value, "level", value.parse()) {
+                Some(level) => meta.level.replace((level, value)).map(|(_, value)| value),
+                None => None,
+            },
+            Some("format") => match self.value(value, "format", value.parse()) {
+                Some(format) => meta.format.replace((format, value)).map(|(_, value)| value),
+                None => None,
+            },
+            Some("reason") => {
+                meta.reasons.push(value);
+                None
+            }
+            Some("feature") => meta.feature.replace(value),
+            Some("tracking-issue") => meta.tracking_issue.replace(value),
+            Some(key) => {
+                self.unknown_key(key, value);
+                None
+            }
+        };
+        if let Some(before) = before {
+            let key = key.unwrap_or("source");
+            let mut error = Diagnostic::error(Code::DuplicateKey, format!("`{key}` is there twice"))
+                .at(self.place(value, "again here"))
+                .at(self.place(before, "first here"));
+            if key == "source" {
+                error = error.help("one annotation has one target; leave a line free to start another");
+            }
+            self.diagnostics.push(error);
+        }
+    }
+
+    fn value<T>(&mut self, value: &str, key: &str, parsed: Result<T, Unknown>) -> Option<T> {
+        let Unknown { allowed } = match parsed {
+            Ok(value) => return Some(value),
+            Err(unknown) => unknown,
+        };
+        let mut error =
+            Diagnostic::error(Code::InvalidValue, format!("there is no {key} `{}`", brief(value)))
+                .at(self.place(value, "not allowed here"))
+                .help(format!("expected one of {}", allowed.join(", ")));
+        if let Some(nearest) = nearest(value, allowed.iter().copied()) {
+            error = error.help(format!("did you mean `{nearest}`?"));
+        }
+        self.diagnostics.push(error);
+        None
+    }
+
+    fn unknown_key(&mut self, key: &str, value: &str) {
+        let mut error = Diagnostic::error(Code::UnknownKey, format!("there is no key `{}`", brief(key)))
+            .at(self.place(key, "not a key"));
+        error = if key.contains("://") || key.contains('#') {
+            error.help("a target with `=` in it is written as `source=…`")
+        } else if key.is_empty() || value.starts_with('=') {
+            error.help("if this is a line of decoration, put a blank or another character behind the mark")
+        } else {
+            error.help(format!("expected one of {}, or a target", KEYS.join(", ")))
+        };
+        if let Some(nearest) = nearest(key, KEYS.iter().copied()) {
+            error = error.help(format!("did you mean `{nearest}`?"));
+        }
+        self.diagnostics.push(error);
+    }
+
+    fn finish(&mut self, meta: Meta<'a>, contents: &[&'a str]) {
+        let Some((first, line)) = meta.first else {
+            return;
+        };
+        let Some(target) = meta.target else {
+            let error = Diagnostic::error(Code::MissingTarget, "the annotation names no specification")
+                .at(self.place(first, "starts here"))
+                .help("one of its lines is the target: a path or URL, `#`, a section");
+            self.diagnostics.push(error);
+            return;
+        };
+        let kind = meta.kind.map_or(self.default_kind, |(kind, _)| kind);
+        let is_todo = kind == Kind::Todo;
+        let takes_reason = matches!(kind, Kind::Exception | Kind::Implication | Kind::Citation | Kind::Test);
+        for (key, is_allowed, value) in [
+            ("reason", takes_reason, meta.reasons.first().copied()),
+            ("tracking-issue", is_todo, meta.tracking_issue),
+            ("feature", is_todo, meta.feature),
+        ] {
+            if let Some(value) = value.filter(|_| !is_allowed) {
+                let message = format!("`{key}` does not belong to type {kind}");
+                let error = Diagnostic::error(Code::MisplacedKey, message).at(self.place(value, "not here"));
+                self.diagnostics.push(error.help(match key {
+                    "reason" => "a reason belongs to an exception, implication, implementation or test",
+                    _ => "it belongs to type todo",
+                }));
+                return;
+            }
+        }
+
+        let first = Span::of(first, self.text);
+        let mut places = Places { target: Span::of(target, self.text), text: first, quote: first };
+        if let (Some(start), Some(end)) = (contents.first(), contents.last()) {
+            places.quote = Span { start: self.span(start).start, end: self.span(end).end };
+            places.text =
+                Span { start: first.start.min(places.quote.start), end: first.end.max(places.quote.end) };
+        }
+        let notes = Notes {
+            comment: meta.reasons.join(" "),
+            tracking_issue: meta.tracking_issue.unwrap_or_default().to_owned(),
+            feature: meta.feature.unwrap_or_default().to_owned(),
+            ..Notes::default()
+        };
+        let target = self.targets.entry(target).or_insert_with(|| target.into()).clone();
+        self.annotations.push(Annotation {
+            line,
+            kind,
+            level: meta.level.map_or(Level::Auto, |(level, _)| level),
+            format: meta.format.map_or(Format::Auto, |(format, _)| format),
+            target,
+            quote: contents.join(" ").into(),
+            notes: (notes != Notes::default()).then(|| Box::new(notes)),
+            places,
+        });
+    }
+
+    fn span(&self, part: &str) -> Span {
+        Span::of(part, self.text)
+    }
+
+    fn place(&self, part: &str, label: &str) -> Place {
+        Place::new(self.path, self.text, self.span(part), label)
+    }
+}
+
+/// Shortens what a message repeats.
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

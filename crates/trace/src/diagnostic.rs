@@ -1,0 +1,211 @@
+//! What is wrong with a project: where, why, and what would be right.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::text::Span;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which kind of thing.
+    pub code: Code,
+    /// What is wrong.
+    pub message: String,
+    /// Where, the most important place first.
+    pub places: Vec<Place>,
+    /// What to do about it, or the nearest right thing.
+    pub help: Vec<String>,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The project is wrong: reports fail.
+    Error,
+    /// Worth a look.
+    Warning,
+}
+
+/// A place in a file, with enough of it to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, relative to the project.
+    pub path: Arc<str>,
+    /// The line from 1 on; 0 if all of the file is meant.
+    pub line: u32,
+    /// The column in characters from 1 on.
+    pub column: u32,
+    /// How many characters are meant, within the line.
+    pub width: u32,
+    /// The line itself.
+    pub excerpt: String,
+    /// What is the matter there.
+    pub label: String,
+}
+
+/// A line longer than this is not shown in full.
+const EXCERPT_SIZE_MAX_BYTES: usize = 400;
+
+impl Place {
+    /// Describes a span of a file.
+    pub fn new(path: &Arc<str>, text: &str, span: Span, label: impl Into<String>) -> Place {
+        let start = (span.start as usize).min(text.len());
+        let line_start = memchr::memrchr(b'\n', &text.as_bytes()[..start]).map_or(0, |end| end + 1);
+        let line_end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |end| start + end);
+        let line = text[line_start..line_end].trim_end_matches('\r');
+        let end = (span.end as usize).clamp(start, line_start + line.len().max(start - line_start));
+        let mut shown = line.len().min(EXCERPT_SIZE_MAX_BYTES.max(start - line_start));
+        while !line.is_char_boundary(shown) {
+            shown -= 1;
+        }
+        Place {
+            path: path.clone(),
+            line: memchr::memchr_iter(b'\n', &text.as_bytes()[..line_start]).count() as u32 + 1,
+            column: text[line_start..start].chars().count() as u32 + 1,
+            width: text.get(start..end).map_or(0, |part| part.chars().count()) as u32,
+            excerpt: line[..shown].to_owned(),
+            label: label.into(),
+        }
+    }
+
+    /// Describes a file as a whole.
+    pub fn file(path: impl Into<Arc<str>>, label: impl Into<String>) -> Place {
+        Place { path: path.into(), line: 0, column: 0, width: 0, excerpt: String::new(), label: label.into() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.path),
+            line => write!(f, "{}:{line}:{}", self.path, self.column),
+        }
+    }
+}
+
+impl Diagnostic {
+    /// Makes an error.
+    pub fn error(code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            places: Vec::new(),
+            help: Vec::new(),
+        }
+    }
+
+    /// Makes a warning.
+    pub fn warning(code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+    }
+
+    /// Adds a place.
+    pub fn at(mut self, place: Place) -> Diagnostic {
+        self.places.push(place);
+        self
+    }
+
+    /// Adds advice.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help.push(help.into());
+        self
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// Where it stands in a list of them: by file, line and column.
+    pub fn order(&self) -> (Option<(&str, u32, u32)>, Code) {
+        (self.places.first().map(|place| (&*place.path, place.line, place.column)), self.code)
+    }
+}
+
+/// The kinds of things that can be wrong, and the names by which tools know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// The configuration cannot be read or understood.
+    Configuration,
+    /// A pattern is not a glob, or matches nothing.
+    Pattern,
+    /// A file cannot be read, or is not text.
+    Unreadable,
+    /// A meta line has a key that does not exist.
+    UnknownKey,
+    /// A meta line has a value that is not allowed.
+    InvalidValue,
+    /// A key is there twice.
+    DuplicateKey,
+    /// A key does not belong to this type of annotation.
+    MisplacedKey,
+    /// An annotation names no specification.
+    MissingTarget,
+    /// A requirement file is not as it should be.
+    RequirementFile,
+    /// A target is not a URL, though it looks like one.
+    InvalidUrl,
+    /// A specification is not there.
+    MissingSpecification,
+    /// A target names no section.
+    MissingSection,
+    /// A section is not in its specification.
+    UnknownSection,
+    /// A section has no text.
+    EmptySection,
+    /// A quote is not in its section.
+    UnknownQuote,
+    /// A quote differs from the specification by one edit.
+    Drift,
+    /// A quoted text belongs to no requirement.
+    NoRequirement,
+    /// A specification is not the one that was locked.
+    Changed,
+    /// There is nothing to do: no configuration, no sources, no specifications.
+    Empty,
+}
+
+impl Code {
+    /// The name by which tools know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Configuration => "configuration",
+            Code::Pattern => "pattern",
+            Code::Unreadable => "unreadable",
+            Code::UnknownKey => "unknown-key",
+            Code::InvalidValue => "invalid-value",
+            Code::DuplicateKey => "duplicate-key",
+            Code::MisplacedKey => "misplaced-key",
+            Code::MissingTarget => "missing-target",
+            Code::RequirementFile => "requirement-file",
+            Code::InvalidUrl => "invalid-url",
+            Code::MissingSpecification => "missing-specification",
+            Code::MissingSection => "missing-section",
+            Code::UnknownSection => "unknown-section",
+            Code::EmptySection => "empty-section",
+            Code::UnknownQuote => "unknown-quote",
+            Code::Drift => "drift",
+            Code::NoRequirement => "no-requirement",
+            Code::Changed => "changed-specification",
+            Code::Empty => "empty",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Finds the candidate that is most like a name, if any is like it at all.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |candidate: &str| strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
+    let scored = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
+    let best = scored.max_by(|(first, _), (second, _)| first.total_cmp(second))?;
+    (best.0 >= 0.7).then_some(best.1)
+}

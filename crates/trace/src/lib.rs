@@ -1,0 +1,27 @@
+//! Requirements traceability: specifications, the requirements in them, and the comments in source code that cite them.
+//!
+//! A pipeline without side effects; [`project`] alone touches the disk. What is wrong with the input is data
+//! ([`Diagnostic`]), never a failure: everything that could be understood is there beside it.
+
+pub mod annotation;
+pub mod comment;
+pub mod config;
+pub mod coverage;
+pub mod diagnostic;
+pub mod extract;
+pub mod link;
+pub mod project;
+pub mod quote;
+pub mod report;
+pub mod requirement_file;
+pub mod specification;
+pub mod target;
+pub mod text;
+
+pub use annotation::{Annotation, Kind, Level};
+pub use comment::Style;
+pub use config::Config;
+pub use diagnostic::{Code, Diagnostic, Severity};
+pub use specification::{Format, Section, Specification};
+pub use target::{Target, TargetPath};
+pub use text::{Lines, Span};

@@ -1,0 +1,298 @@
+//! A project on disk: what its configuration names is found, read and linked.
+//!
+//! The only part of this crate that touches the disk, and it only reads. Requirements of configured specifications
+//! are found in memory; they take the place of the files in which an earlier `extract` left them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::annotation::Annotation;
+use crate::comment;
+use crate::config::Config;
+use crate::coverage;
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::link::{Link, Reference, link_all};
+use crate::report::{Numbered, Report, SourceFile, TargetReport};
+use crate::requirement_file;
+use crate::text::Span;
+
+mod documents;
+mod files;
+mod generated;
+mod problems;
+
+pub use documents::{Documents, Fetch};
+pub use files::{Entry, Reading};
+pub use generated::{Generated, folder as requirement_folder};
+
+/// Which project.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The folder that paths are relative to.
+    pub root: PathBuf,
+    /// The configuration, if it is not the usual one.
+    pub config_path: Option<PathBuf>,
+    /// Globs of source code, maybe with marks: `(META,CONTENT)glob`.
+    pub source_patterns: Vec<String>,
+    /// Globs of requirement files.
+    pub requirement_patterns: Vec<String>,
+    /// Where specifications are kept if there is no configuration.
+    pub specification_path: Option<PathBuf>,
+}
+
+/// The usual place of a configuration.
+pub const CONFIG_PATH: &str = ".duvet/config.toml";
+
+/// A project whose configuration was read.
+#[derive(Debug)]
+pub struct Project {
+    /// What was asked for.
+    pub options: Options,
+    /// The configuration, if there is one.
+    pub config: Option<Config>,
+    /// Where specifications are kept, relative to the root.
+    pub downloads: PathBuf,
+    /// Where extracted requirements would be kept, relative to the root.
+    pub requirements: PathBuf,
+}
+
+/// A step of loading a project. Whoever watches is told when it is done, and how much it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Requirements were extracted from configured specifications.
+    Extracted,
+    /// Files were found.
+    Found,
+    /// Annotations were read.
+    Read,
+    /// Specifications were opened.
+    Opened,
+    /// Annotations were matched with the text they speak of.
+    Matched,
+}
+
+/// Is told of phases.
+pub type Watch<'a> = dyn FnMut(Phase, usize) + 'a;
+
+impl Project {
+    /// Reads the configuration.
+    pub fn open(
+        options: Options,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Project, Vec<Diagnostic>> {
+        let path = options.config_path.clone().unwrap_or_else(|| CONFIG_PATH.into());
+        let is_named = options.config_path.is_some();
+        let shown: Arc<str> = path.display().to_string().into();
+        let config = match files::read(&options.root.join(&path)) {
+            Ok(text) => Some(Config::parse(&shown, &text, environment)?),
+            Err(reading) if reading.is_missing() && !is_named => None,
+            Err(reading) => return Err(vec![reading.diagnostic(&shown, Code::Configuration)]),
+        };
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let downloads = match (&config, &options.specification_path) {
+            (Some(_), _) => folder.join("specifications"),
+            (None, Some(path)) => path.join("specs"),
+            (None, None) => "specs".into(),
+        };
+        Ok(Project { config, downloads, requirements: folder.join("requirements"), options })
+    }
+
+    /// Reads everything, and links it. Specifications that are not there are fetched.
+    pub fn load(&self, fetch: Option<&Fetch<'_>>, watch: &mut Watch<'_>) -> Loaded {
+        let root = &self.options.root;
+        let mut documents = Documents::new(root, &self.downloads, fetch);
+        let mut diagnostics = Vec::new();
+        let generated = generated::extract(self, &mut documents, &mut diagnostics);
+        if let Some(config) = &self.config {
+            watch(Phase::Extracted, config.specifications.len());
+        }
+
+        let entries = files::entries(self, &generated, &mut diagnostics);
+        watch(Phase::Found, entries.len());
+        let scanned: Vec<(Vec<Annotation>, Vec<Diagnostic>)> =
+            entries.par_iter().map(|entry| annotations(root, entry, &generated)).collect();
+        let mut annotated: Vec<(Entry, Vec<Annotation>)> = Vec::with_capacity(entries.len());
+        for (entry, (annotations, problems)) in entries.into_iter().zip(scanned) {
+            diagnostics.extend(problems);
+            if !annotations.is_empty() {
+                annotated.push((entry, annotations));
+            }
+        }
+        let mut report = number(annotated);
+        report.root = root.clone();
+        if let Some(config) = &self.config {
+            report.blob_link = config.report.blob_link.clone();
+            report.issue_link = config.report.issue_link.clone();
+        }
+        watch(Phase::Read, report.annotations.len());
+
+        let mut missing = problems::Missing::default();
+        let mut found: Vec<Option<u32>> = Vec::with_capacity(report.annotations.len());
+        for (number, numbered) in report.annotations.iter_mut().enumerate() {
+            let file = &report.files[numbered.file as usize];
+            found.push(match documents.find(&numbered.annotation, file) {
+                Ok((index, shown)) => {
+                    numbered.target_path = shown;
+                    Some(index)
+                }
+                Err(problem) => {
+                    missing.add(number, problem);
+                    None
+                }
+            });
+        }
+        diagnostics.extend(missing.describe(&report, root, &generated));
+        watch(Phase::Opened, documents.found().len());
+
+        let n_references = self.link(&mut report, &found, &documents, &generated, &mut diagnostics);
+        watch(Phase::Matched, n_references);
+        diagnostics.sort_by(|first, second| first.order().cmp(&second.order()));
+        Loaded { report, diagnostics, generated }
+    }
+
+    fn link(
+        &self,
+        report: &mut Report,
+        found: &[Option<u32>],
+        documents: &Documents<'_>,
+        generated: &Generated,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> usize {
+        let specification = |found: &Option<u32>| Some(&*documents.found()[(*found)? as usize].specification);
+        let annotations = report.annotations.iter().map(|numbered| &numbered.annotation);
+        let pairs: Vec<_> = annotations.zip(found.iter().map(specification)).collect();
+        let links = link_all(&pairs);
+
+        let mut references: Vec<Vec<Reference>> = vec![Vec::new(); documents.found().len()];
+        let mut broken = problems::Broken::default();
+        for (number, (link, found)) in links.into_iter().zip(found).enumerate() {
+            let (Some(link), Some(found)) = (link, found) else {
+                continue;
+            };
+            let annotation = &report.annotations[number].annotation;
+            match link {
+                Link::Found(section, spans, _) => {
+                    references[*found as usize].extend(spans.into_iter().map(|span| Reference {
+                        annotation: number as u32,
+                        kind: annotation.kind,
+                        level: annotation.level,
+                        section,
+                        span,
+                    }));
+                }
+                Link::Broken(reason) => {
+                    broken.add(number, reason, &documents.found()[*found as usize].specification);
+                }
+            }
+        }
+        diagnostics.extend(broken.describe(report, &self.options.root, generated));
+
+        let n_references = references.iter().map(Vec::len).sum();
+        let targets =
+            documents.found().iter().zip(references).filter(|(_, references)| !references.is_empty());
+        let mut targets: Vec<TargetReport> = targets
+            .map(|(found, references)| TargetReport {
+                target: found.target.clone(),
+                name: found.target.path.display(&self.options.root),
+                specification: found.specification.clone(),
+                references,
+                coverage: BTreeMap::new(),
+            })
+            .collect();
+        targets.sort_by(|first, second| first.target.cmp(&second.target));
+        targets.par_iter_mut().for_each(|target| target.coverage = coverage::measure(&target.references));
+        report.targets = targets;
+        n_references
+    }
+}
+
+/// A project with everything in it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What reports are made of.
+    pub report: Report,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The requirements of configured specifications.
+    pub generated: Generated,
+}
+
+impl Loaded {
+    /// Whether anything is wrong that makes a report fail.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+fn annotations(root: &Path, entry: &Entry, generated: &Generated) -> (Vec<Annotation>, Vec<Diagnostic>) {
+    if entry.is_requirements()
+        && let Some(file) = generated.file(&entry.path)
+    {
+        return (file.annotations.clone(), Vec::new());
+    }
+    let text = match files::read(&root.join(&*entry.path)) {
+        Ok(text) => text,
+        Err(reading) => return (Vec::new(), vec![reading.diagnostic(&entry.path, Code::Unreadable)]),
+    };
+    match &entry.kind {
+        files::Kind::Source { style, default_kind, .. } => {
+            comment::scan(&entry.path, &text, style, *default_kind)
+        }
+        files::Kind::Requirements => requirement_file::read(&entry.path, &text),
+    }
+}
+
+/// Numbers annotations by file and place. The same one found twice is one.
+fn number(mut annotated: Vec<(Entry, Vec<Annotation>)>) -> Report {
+    annotated.sort_by(|(first, _), (second, _)| {
+        (Path::new(&*first.path), &first.kind).cmp(&(Path::new(&*second.path), &second.kind))
+    });
+    let mut report = Report::default();
+    for group in annotated.chunk_by_mut(|(first, _), (second, _)| first.path == second.path) {
+        let mut numbered: Vec<Numbered> = Vec::new();
+        let is_single = group.len() == 1;
+        for (entry, annotations) in group {
+            let file = report.files.len() as u32;
+            report.files.push(SourceFile {
+                path: entry.path.clone(),
+                blob_link: entry.blob_link(),
+                is_requirements: entry.is_requirements(),
+            });
+            numbered.extend(std::mem::take(annotations).into_iter().map(|annotation| Numbered {
+                annotation,
+                file,
+                target_path: "".into(),
+            }));
+        }
+        let link = |of: &Numbered| report.files[of.file as usize].blob_link.clone();
+        numbered.sort_by(|first, second| {
+            let order = first.annotation.order(&second.annotation);
+            order.then_with(|| link(first).cmp(&link(second)))
+        });
+        if !is_single {
+            numbered.dedup_by(|second, first| {
+                first.annotation == second.annotation && link(first) == link(second)
+            });
+        }
+        report.annotations.append(&mut numbered);
+    }
+    report
+}
+
+/// Describes a place in a file that was read before.
+fn place(root: &Path, generated: &Generated, path: &Arc<str>, line: u32, span: Span, label: &str) -> Place {
+    let text = match generated.file(path) {
+        Some(file) => Ok(file.text.clone()),
+        None => files::read(&root.join(&**path)),
+    };
+    match text {
+        Ok(text) if (span.end as usize) <= text.len() && text.is_char_boundary(span.start as usize) => {
+            Place::new(path, &text, span, label)
+        }
+        // It changed meanwhile.
+        _ => Place { line, column: 1, ..Place::file(path.clone(), label) },
+    }
+}

@@ -1,0 +1,185 @@
+//! Finds and reads specifications, each once however it is named.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::annotation::Annotation;
+use crate::report::SourceFile;
+use crate::specification::{Format, Specification};
+use crate::target::{Target, TargetPath};
+
+use super::files;
+
+/// Fetches the document at an address and returns it, or says why not.
+pub type Fetch<'a> = dyn Fn(&str) -> Result<String, String> + Sync + 'a;
+
+/// Why a specification could not be had.
+#[derive(Clone, Debug)]
+pub enum Problem {
+    /// The URL cannot be understood.
+    Url(String),
+    /// There is no such file.
+    Missing {
+        /// As it was named.
+        name: String,
+        /// Where a copy would be looked for, and what fetching it said.
+        copy: Option<(String, Option<String>)>,
+    },
+    /// The file cannot be read.
+    Unreadable(String),
+}
+
+/// The index of a specification, and the path that was found, or the URL as it was named.
+pub type Named = (u32, Arc<str>);
+
+/// A specification that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it is.
+    pub target: Target,
+    /// The specification.
+    pub specification: Arc<Specification>,
+}
+
+/// The specifications that were asked for so far.
+pub struct Documents<'a> {
+    root: &'a Path,
+    downloads: &'a Path,
+    fetch: Option<&'a Fetch<'a>>,
+    texts: HashMap<PathBuf, Result<Arc<str>, Problem>>,
+    parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
+    found: Vec<Found>,
+    by_target: HashMap<Target, u32>,
+    /// By the target of an annotation, its format, and the requirement file that it is relative to.
+    by_name: HashMap<(Arc<str>, Format, Option<Arc<str>>), Result<Named, Problem>>,
+}
+
+impl std::fmt::Debug for Documents<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Documents").field("parsed", &self.parsed.keys()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Documents<'a> {
+    /// Starts without any.
+    pub fn new(root: &'a Path, downloads: &'a Path, fetch: Option<&'a Fetch<'a>>) -> Documents<'a> {
+        Documents {
+            root,
+            downloads,
+            fetch,
+            texts: HashMap::new(),
+            parsed: HashMap::new(),
+            found: Vec::new(),
+            by_target: HashMap::new(),
+            by_name: HashMap::new(),
+        }
+    }
+
+    /// Those that annotations name.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// Opens a specification that the configuration names.
+    pub fn open(&mut self, name: &str, format: Format) -> Result<(Target, Arc<Specification>), Problem> {
+        let path = TargetPath::parse(name).map_err(|error| Problem::Url(error.to_string()))?;
+        let specification = self.parse(&path, format, name)?;
+        Ok((Target { path, format }, specification))
+    }
+
+    /// Finds the specification that an annotation in a file names.
+    pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<Named, Problem> {
+        let base = file.is_requirements.then(|| file.path.clone());
+        let key = (annotation.target.clone(), annotation.format, base);
+        if let Some(found) = self.by_name.get(&key) {
+            return found.clone();
+        }
+        let found = self.look(annotation, key.2.as_deref());
+        self.by_name.insert(key, found.clone());
+        found
+    }
+
+    fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<Named, Problem> {
+        let name = annotation.target_path();
+        let path = if name.starts_with('/') {
+            TargetPath::Path(name.into())
+        } else if name.contains("://") {
+            TargetPath::parse(name).map_err(|error| Problem::Url(error.to_string()))?
+        } else {
+            let missing = Problem::Missing { name: name.to_owned(), copy: None };
+            TargetPath::Path(self.nearby(Path::new(name), file).ok_or(missing)?)
+        };
+        let shown = match &path {
+            TargetPath::Url(_) => name.into(),
+            TargetPath::Path(path) => path.to_string_lossy().into(),
+        };
+        let target = Target { path, format: annotation.format };
+        if let Some(known) = self.by_target.get(&target) {
+            return Ok((*known, shown));
+        }
+        let specification = self.parse(&target.path, target.format, name)?;
+        let index = self.found.len() as u32;
+        self.by_target.insert(target.clone(), index);
+        self.found.push(Found { target, specification });
+        Ok((index, shown))
+    }
+
+    /// Looks for a file in the root, then around the file that names it, then in the folders above.
+    fn nearby(&self, name: &Path, file: Option<&str>) -> Option<PathBuf> {
+        if files::is_file(self.root, name) {
+            return Some(name.to_owned());
+        }
+        let start = file.map_or(self.root, Path::new);
+        let around = start.ancestors().map(|folder| folder.join(name));
+        around.into_iter().find(|path| files::is_file(self.root, path))
+    }
+
+    fn parse(
+        &mut self,
+        path: &TargetPath,
+        format: Format,
+        name: &str,
+    ) -> Result<Arc<Specification>, Problem> {
+        let missing = |copy| Problem::Missing { name: name.to_owned(), copy };
+        let local = path.local(self.downloads).ok_or_else(|| missing(None))?;
+        let key = (local, format);
+        if let Some(specification) = self.parsed.get(&key) {
+            return Ok(specification.clone());
+        }
+        let text = match self.texts.get(&key.0) {
+            Some(text) => text.clone()?,
+            None => {
+                let text = self.read(path, &key.0, name);
+                self.texts.insert(key.0.clone(), text.clone());
+                text?
+            }
+        };
+        let specification = Arc::new(Specification::parse(text, &key.0.to_string_lossy(), format));
+        self.parsed.insert(key, specification.clone());
+        Ok(specification)
+    }
+
+    fn read(&self, path: &TargetPath, local: &Path, name: &str) -> Result<Arc<str>, Problem> {
+        match files::read(&self.root.join(local)) {
+            Ok(text) => Ok(text.into()),
+            Err(reading) if reading.is_missing() => {
+                let shown = files::show(self.root, local).to_string();
+                let copy = match (path.address(), self.fetch) {
+                    (None, _) => None,
+                    (Some(_), None) => Some((shown, None)),
+                    (Some(address), Some(fetch)) => match fetch(&address) {
+                        Ok(text) => return Ok(text.into()),
+                        Err(reason) => Some((shown, Some(reason))),
+                    },
+                };
+                Err(Problem::Missing { name: name.to_owned(), copy })
+            }
+            Err(reading) => {
+                let shown = files::show(self.root, local);
+                let diagnostic = reading.diagnostic(&shown, crate::Code::Unreadable);
+                Err(Problem::Unreadable(diagnostic.message))
+            }
+        }
+    }
+}

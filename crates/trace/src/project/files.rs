@@ -1,0 +1,238 @@
+//! Finds and reads files.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::annotation;
+use crate::comment::Style;
+use crate::diagnostic::{Code, Diagnostic, Place};
+
+use super::{Generated, Project};
+
+/// A file, and how to read it. One file may be read in several ways.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Relative to the project, if it is in it.
+    pub path: Arc<str>,
+    /// How to read it.
+    pub kind: Kind,
+}
+
+/// How to read a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// As source code.
+    Source {
+        /// The marks of annotations.
+        style: Style,
+        /// What annotations are that do not say so.
+        default_kind: annotation::Kind,
+        /// Where the file can be looked at.
+        blob_link: Option<Arc<str>>,
+    },
+    /// As a requirement file.
+    Requirements,
+}
+
+impl Entry {
+    /// Whether it is a requirement file.
+    pub fn is_requirements(&self) -> bool {
+        self.kind == Kind::Requirements
+    }
+
+    /// Where the file can be looked at.
+    pub fn blob_link(&self) -> Option<Arc<str>> {
+        match &self.kind {
+            Kind::Source { blob_link, .. } => blob_link.clone(),
+            Kind::Requirements => None,
+        }
+    }
+}
+
+/// Lists the files of a project, in no order that matters.
+pub fn entries(project: &Project, generated: &Generated, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+    let mut entries = BTreeSet::new();
+    let root = &project.options.root;
+    let mut add = |pattern: &str, kind: Kind, extra: &mut dyn Iterator<Item = Arc<str>>| {
+        let found = expand(root, pattern, diagnostics);
+        let found = found.into_iter().chain(extra);
+        entries.extend(found.map(|path| Entry { path, kind: kind.clone() }));
+    };
+    for pattern in &project.options.source_patterns {
+        let (style, pattern) = marks(pattern);
+        let kind = Kind::Source { style, default_kind: annotation::Kind::default(), blob_link: None };
+        add(pattern, kind, &mut std::iter::empty());
+    }
+    let config = project.config.as_ref();
+    for source in config.iter().flat_map(|config| &config.sources) {
+        let kind = Kind::Source {
+            style: source.style.clone(),
+            default_kind: source.default_kind,
+            blob_link: source.blob_link.clone(),
+        };
+        add(&source.pattern, kind, &mut std::iter::empty());
+    }
+    let patterns = config.iter().flat_map(|config| &config.requirements);
+    for pattern in patterns.chain(&project.options.requirement_patterns) {
+        add(pattern, Kind::Requirements, &mut generated.matching(pattern));
+    }
+    entries.into_iter().collect()
+}
+
+/// Cuts `(META,CONTENT)glob` into its marks and the glob.
+fn marks(pattern: &str) -> (Style, &str) {
+    let cut = pattern.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let Some((marks, glob)) = cut else {
+        return (Style::default(), pattern);
+    };
+    let mut marks = marks.split(',').filter(|mark| !mark.is_empty()).map(Arc::from);
+    let default = Style::default();
+    let style = Style {
+        meta: marks.next().unwrap_or(default.meta),
+        content: marks.next().unwrap_or(default.content),
+    };
+    (style, glob)
+}
+
+/// Lists what a glob matches.
+fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+    let absolute = if Path::new(pattern).is_absolute() {
+        pattern.to_owned()
+    } else {
+        format!("{}/{pattern}", glob::Pattern::escape(&root.to_string_lossy()))
+    };
+    let paths = match glob::glob(&absolute) {
+        Ok(paths) => paths,
+        Err(error) => {
+            let message = format!("`{pattern}` is not a glob: {}", error.msg);
+            diagnostics.push(Diagnostic::error(Code::Pattern, message));
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for path in paths {
+        match path {
+            Ok(path) => found.push(show(root, &path)),
+            Err(error) => {
+                let path = show(root, error.path());
+                diagnostics.push(Reading::Failed(error.into()).diagnostic(&path, Code::Unreadable));
+            }
+        }
+    }
+    found
+}
+
+/// Shows a path relative to the project.
+pub fn show(root: &Path, path: &Path) -> Arc<str> {
+    let relative = path.strip_prefix(root).unwrap_or(path);
+    relative.to_string_lossy().into()
+}
+
+/// Why a file could not be read.
+#[derive(Debug)]
+pub enum Reading {
+    /// The system says so.
+    Failed(io::Error),
+    /// It is a folder.
+    Folder,
+    /// It is not a file at all, but a pipe or a device.
+    Special,
+    /// It is too large.
+    Large(u64),
+    /// It is not UTF-8 from some line on.
+    NotText {
+        /// The line, from 1 on.
+        line: u32,
+        /// Whether it looks like no text at all.
+        is_binary: bool,
+    },
+}
+
+/// Larger files are no source code.
+const FILE_SIZE_MAX_BYTES: u64 = 100 << 20;
+
+/// Reads a file as text.
+pub fn read(path: &Path) -> Result<String, Reading> {
+    let mut file = open(path).map_err(Reading::Failed)?;
+    let metadata = file.metadata().map_err(Reading::Failed)?;
+    if metadata.is_dir() {
+        return Err(Reading::Folder);
+    }
+    if !metadata.is_file() {
+        return Err(Reading::Special);
+    }
+    if metadata.len() > FILE_SIZE_MAX_BYTES {
+        return Err(Reading::Large(metadata.len()));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    // It may grow while it is read.
+    (&mut file).take(FILE_SIZE_MAX_BYTES).read_to_end(&mut bytes).map_err(Reading::Failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        Reading::NotText {
+            line: memchr::memchr_iter(b'\n', valid).count() as u32 + 1,
+            is_binary: memchr::memchr(0, error.as_bytes()).is_some(),
+        }
+    })
+}
+
+/// Opens a file without waiting for the other end of a pipe.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    const O_NONBLOCK: i32 = 0o4000;
+    match File::options().read(true).custom_flags(O_NONBLOCK).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => File::open(path),
+        opened => opened,
+    }
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+impl Reading {
+    /// Whether there is no such file.
+    pub fn is_missing(&self) -> bool {
+        let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        matches!(self, Reading::Failed(error) if missing.contains(&error.kind()))
+    }
+
+    /// Describes it.
+    pub fn diagnostic(&self, path: &Arc<str>, code: Code) -> Diagnostic {
+        let place = Place::file(path.clone(), "");
+        let (message, place, help) = match self {
+            Reading::Failed(error) => (format!("cannot be read: {error}"), place, None),
+            Reading::Folder => (
+                "is a folder".to_owned(),
+                place,
+                Some("a pattern such as `src/**/*.rs` matches the files in it alone"),
+            ),
+            Reading::Special => ("is not a file".to_owned(), place, None),
+            Reading::Large(size) => (
+                format!("is {} MiB large; the most is {} MiB", size >> 20, FILE_SIZE_MAX_BYTES >> 20),
+                place,
+                Some("leave it out of the pattern"),
+            ),
+            Reading::NotText { line, is_binary } => (
+                "is not UTF-8 text".to_owned(),
+                Place { line: *line, column: 1, ..place },
+                Some(if *is_binary { "leave it out of the pattern" } else { "save it as UTF-8" }),
+            ),
+        };
+        let diagnostic = Diagnostic::error(code, format!("{path} {message}")).at(place);
+        match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
+    }
+}
+
+/// Whether there is a file at a path.
+pub fn is_file(root: &Path, path: &Path) -> bool {
+    root.join(path).is_file()
+}

@@ -1,0 +1,132 @@
+//! Says what is wrong with annotations that speak of nothing, and what would be right.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::SpecificationSource;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::link;
+use crate::report::Report;
+use crate::specification::Specification;
+
+use super::documents::Problem;
+use super::{Generated, place};
+
+/// Annotations whose specification could not be had.
+#[derive(Default)]
+pub struct Missing {
+    found: Vec<(usize, Problem)>,
+}
+
+impl Missing {
+    /// Remembers one.
+    pub fn add(&mut self, number: usize, problem: Problem) {
+        self.found.push((number, problem));
+    }
+
+    /// Describes them all.
+    pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
+        let describe = |(number, problem): &(usize, Problem)| {
+            let numbered = &report.annotations[*number];
+            let annotation = &numbered.annotation;
+            let path = &report.files[numbered.file as usize].path;
+            let target = annotation.places.target;
+            problem.diagnostic().at(place(root, generated, path, annotation.line, target, "named here"))
+        };
+        self.found.iter().map(describe).collect()
+    }
+}
+
+/// Describes why a configured specification could not be had.
+pub fn configured(problem: &Problem, source: &SpecificationSource) -> Diagnostic {
+    problem.diagnostic().at(source.place.clone())
+}
+
+impl Problem {
+    /// Says what is wrong.
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Problem::Url(reason) => Diagnostic::error(Code::InvalidUrl, format!("invalid URL: {reason}")),
+            Problem::Unreadable(message) => Diagnostic::error(Code::MissingSpecification, message.clone()),
+            Problem::Missing { name, copy: None } => {
+                let name = if name.is_empty() { "the target" } else { name };
+                Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"))
+                    .help("paths are relative to the root of the project")
+            }
+            Problem::Missing { name, copy: Some((path, reason)) } => {
+                let error = Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"));
+                let error = match reason {
+                    Some(reason) => error.help(format!("it could not be fetched: {reason}")),
+                    None => error,
+                };
+                error.help(format!("put its text into {path}"))
+            }
+        }
+    }
+}
+
+/// Annotations that speak of nothing in their specification.
+#[derive(Default)]
+pub struct Broken {
+    found: Vec<(usize, link::Broken, Arc<Specification>)>,
+}
+
+impl Broken {
+    /// Remembers one.
+    pub fn add(&mut self, number: usize, reason: link::Broken, specification: &Arc<Specification>) {
+        self.found.push((number, reason, specification.clone()));
+    }
+
+    /// Describes them all.
+    pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
+        let describe = |(number, reason, specification): &(usize, link::Broken, Arc<Specification>)| {
+            let numbered = &report.annotations[*number];
+            let annotation = &numbered.annotation;
+            let path = &report.files[numbered.file as usize].path;
+            let at = |span, label| place(root, generated, path, annotation.line, span, label);
+            let (target, quote) = (annotation.places.target, annotation.places.quote);
+            let name = annotation.target_path();
+            match reason {
+                link::Broken::NoSection => {
+                    Diagnostic::error(Code::MissingSection, format!("the target {name} names no section"))
+                        .at(at(target, "no `#section`"))
+                        .help(sections(specification))
+                }
+                link::Broken::UnknownSection => {
+                    let id = annotation.target_section().unwrap_or_default();
+                    let error =
+                        Diagnostic::error(Code::UnknownSection, format!("{name} has no section `{id}`"))
+                            .at(at(target, "no such section"));
+                    match nearest(id, specification.sections.iter().map(|section| &*section.id)) {
+                        Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
+                        None => error.help(sections(specification)),
+                    }
+                }
+                link::Broken::EmptySection(section) => {
+                    let id = &specification.sections[*section as usize].id;
+                    Diagnostic::error(Code::EmptySection, format!("section `{id}` of {name} has no text"))
+                        .at(at(quote, "nothing to quote there"))
+                }
+                link::Broken::UnknownQuote(section) => {
+                    let id = &specification.sections[*section as usize].id;
+                    Diagnostic::error(
+                        Code::UnknownQuote,
+                        format!("section `{id}` of {name} does not have this text"),
+                    )
+                    .at(at(quote, "not there"))
+                }
+            }
+        };
+        self.found.iter().map(describe).collect()
+    }
+}
+
+/// Names some sections that there are.
+fn sections(specification: &Specification) -> String {
+    let ids: Vec<&str> = specification.sections.iter().map(|section| &*section.id).take(8).collect();
+    match specification.sections.len() {
+        0 => "the specification has no sections; is its format right?".to_owned(),
+        n if n > ids.len() => format!("its sections are {}, … ({n} in all)", ids.join(", ")),
+        _ => format!("its sections are {}", ids.join(", ")),
+    }
+}

@@ -1,0 +1,119 @@
+//! Finds a quote in the text of a section: as it is, with blanks and punctuation made alike, or with one edit.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::text::Span;
+
+pub mod normalize;
+
+use normalize::Normalized;
+
+/// The text of a section as quotes see it: its lines without the blanks around them, joined by one each.
+#[derive(Debug)]
+pub struct View {
+    /// The joined text.
+    pub text: String,
+    lines: Vec<Part>,
+    normalized: OnceLock<Normalized>,
+}
+
+/// A line in a view.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Where it starts in the view.
+    view: u32,
+    /// Where it stands in the document.
+    source: Span,
+}
+
+/// How alike a quote and the text are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// The same, but for blanks and punctuation.
+    Same,
+    /// The same but for one byte that was added, removed or replaced.
+    OneEdit,
+}
+
+impl View {
+    /// Joins lines of a document.
+    pub fn new(document: &str, lines: impl Iterator<Item = Span>) -> View {
+        let mut text = String::new();
+        let mut parts = Vec::new();
+        for line in lines {
+            let line = line.of_text(document).trim();
+            if line.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            parts.push(Part { view: text.len() as u32, source: Span::of(line, document) });
+            text.push_str(line);
+        }
+        View { text, lines: parts, normalized: OnceLock::new() }
+    }
+
+    /// Whether there is no text at all.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Finds a quote.
+    pub fn find(&self, quote: &str) -> Option<(Range<usize>, Likeness)> {
+        if quote.is_empty() {
+            return None;
+        }
+        if let Some(start) = memchr::memmem::find(self.text.as_bytes(), quote.as_bytes()) {
+            return Some((start..start + quote.len(), Likeness::Same));
+        }
+        let haystack = self.normalized.get_or_init(|| Normalized::new(&self.text));
+        let needle = normalize::normalize(quote);
+        if let Some(start) = memchr::memmem::find(haystack.text.as_bytes(), needle.as_bytes()) {
+            return Some((self.original(haystack, start..start + needle.len()), Likeness::Same));
+        }
+        let range = one_edit(needle.as_bytes(), haystack.text.as_bytes())?;
+        Some((self.original(haystack, range), Likeness::OneEdit))
+    }
+
+    fn original(&self, normalized: &Normalized, range: Range<usize>) -> Range<usize> {
+        let start = normalized.offsets[range.start] as usize;
+        let end = normalized.offsets[range.end] as usize;
+        start..start + self.text[start..end].trim_end().len()
+    }
+
+    /// Tells where a range of the view stands in the document: one span for each line that it touches.
+    pub fn spans(&self, range: Range<usize>) -> impl Iterator<Item = Span> {
+        let first = self.lines.partition_point(|part| part.view as usize + part.source.len() <= range.start);
+        self.lines[first..].iter().take_while(move |part| (part.view as usize) < range.end).map(move |part| {
+            let view = part.view as usize;
+            let start = range.start.max(view) - view;
+            let end = (range.end - view).min(part.source.len());
+            let offset = part.source.start as usize;
+            // Reports were always made with a single byte counted as none.
+            let end = if end - start == 1 { start } else { end };
+            Span::new(offset + start, offset + end)
+        })
+    }
+}
+
+/// Finds where a text is but for one byte added, removed or replaced.
+fn one_edit(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
+    // One edit leaves one half of the needle as it is.
+    let (first, second) = needle.split_at(needle.len() / 2);
+    let has = |half: &[u8]| memchr::memmem::find(haystack, half).is_some();
+    if !has(first) && !has(second) {
+        return None;
+    }
+    triple_accel::levenshtein::levenshtein_search_simd_with_opts(
+        needle,
+        haystack,
+        1,
+        triple_accel::SearchType::Best,
+        triple_accel::levenshtein::LEVENSHTEIN_COSTS,
+        false,
+    )
+    .next()
+    .map(|found| found.start..found.end)
+}

@@ -1,0 +1,97 @@
+//! The snapshot: what is covered, as text that can be compared line by line.
+
+use std::io::{self, Write};
+
+use super::{Report, Status, TargetReport, of_line, pieces};
+use crate::annotation::{Kind, Level};
+use crate::link::Reference;
+use crate::text::Span;
+
+/// Writes the snapshot.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for (index, target) in report.targets.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        specification(target, out)?;
+    }
+    Ok(())
+}
+
+fn specification(target: &TargetReport, out: &mut dyn Write) -> io::Result<()> {
+    let specification = &target.specification;
+    let by_line = target.by_line();
+    let mut n_sections = 0;
+    for section in &specification.sections {
+        let mut is_started = false;
+        for span in section.spans() {
+            let (number, _) = specification.lines.lines(span);
+            let references = of_line(target, &by_line, number);
+            if references.clone().next().is_none() {
+                continue;
+            }
+            if !is_started {
+                match &specification.title {
+                    _ if n_sections > 0 => writeln!(out)?,
+                    Some(title) => writeln!(out, "SPECIFICATION: [{title}]({})", target.name)?,
+                    None => writeln!(out, "SPECIFICATION: {}", target.name)?,
+                }
+                writeln!(out, "  SECTION: [{}](#{})", section.title, section.id)?;
+                is_started = true;
+                n_sections += 1;
+            }
+            line(span, &specification.text, references, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the parts of a line that something is said of; neighbours of which the same is said are one part.
+fn line<'a>(
+    line: Span,
+    text: &str,
+    references: impl Iterator<Item = &'a Reference> + Clone,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut part = Part { status: Status::default(), span: Span { start: line.start, end: line.start } };
+    for (piece, references) in pieces(line, references) {
+        let status = Status::of(&references);
+        if part.label() == (Part { status, span: piece }).label() {
+            part.span.end = piece.end;
+            continue;
+        }
+        let is_indent = part.span.start == line.start && part.span.of_text(text).trim_end().is_empty();
+        part.write(text, out)?;
+        // Blanks at the start of a line belong to what follows them.
+        let start = if is_indent && !part.span.is_empty() { part.span.start } else { piece.start };
+        part = Part { status, span: Span { start, end: piece.end } };
+    }
+    part.write(text, out)
+}
+
+struct Part {
+    status: Status,
+    span: Span,
+}
+
+impl Part {
+    fn label(&self) -> String {
+        let mut parts = Vec::new();
+        if self.status.level != Level::Auto {
+            parts.push(format!("!{}", self.status.level));
+        }
+        let kinds = [Kind::Citation, Kind::Implication, Kind::Test, Kind::Exception, Kind::Todo];
+        let kinds = kinds.into_iter().filter(|kind| self.status.has(*kind));
+        parts.extend(kinds.map(|kind| kind.name().to_owned()));
+        parts.join(",")
+    }
+
+    fn write(&self, text: &str, out: &mut dyn Write) -> io::Result<()> {
+        let text = self.span.of_text(text).trim_end();
+        let label = self.label();
+        if text.is_empty() || label.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "    TEXT[{label}]: {text}")
+    }
+}

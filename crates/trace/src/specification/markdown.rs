@@ -1,0 +1,157 @@
+//! Cuts Markdown into sections at its headings.
+//!
+//! The ids and the lines of sections are what existing annotations and reports were made with, down to where the
+//! items of lists begin and end; `pulldown-cmark` says where that is.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+
+use super::{Format, Line, Section, Specification};
+use crate::text::Span;
+
+/// Reads a document.
+pub fn parse(text: Arc<str>) -> Specification {
+    let mut reader =
+        Reader { text: &text, title: None, ids: HashSet::new(), sections: Vec::new(), open: None };
+    tokens(&text, |token| reader.on_token(token));
+    reader.close();
+    let (title, sections) = (reader.title, reader.sections);
+    Specification::new(text, Format::Markdown, title, sections)
+}
+
+struct Heading {
+    depth: u8,
+    id: Option<String>,
+    title: Span,
+}
+
+enum Token {
+    Heading(Heading),
+    Line(Span),
+    Break,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    title: Option<String>,
+    ids: HashSet<String>,
+    sections: Vec<Section>,
+    open: Option<(Heading, Vec<Line>)>,
+}
+
+impl Reader<'_> {
+    fn on_token(&mut self, token: Token) {
+        let line = match token {
+            Token::Heading(heading) => {
+                self.close();
+                self.open = Some((heading, Vec::new()));
+                return;
+            }
+            Token::Line(span) => Line::Text(span),
+            Token::Break => Line::Break,
+        };
+        if let Some((_, lines)) = &mut self.open {
+            let is_repeated_break = line == Line::Break && lines.last() == Some(&Line::Break);
+            let is_blank_start = lines.is_empty() && is_blank(self.text, &line);
+            if !is_repeated_break && !is_blank_start {
+                lines.push(line);
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some((heading, mut lines)) = self.open.take() else {
+            return;
+        };
+        while lines.last().is_some_and(|line| is_blank(self.text, line)) {
+            lines.pop();
+        }
+        let title = heading.title.of_text(self.text).replace('\n', " ");
+        if self.title.is_none() && heading.depth == 1 {
+            self.title = Some(title.clone());
+        }
+        let base = heading.id.unwrap_or_else(|| slug::slugify(heading.title.of_text(self.text)));
+        let numbered = (1..).map(|number| format!("{base}-{number}"));
+        let mut candidates = std::iter::once(base.clone()).chain(numbered);
+        let id = candidates.find(|id| !self.ids.contains(id)).unwrap_or(base);
+        self.ids.insert(id.clone());
+        self.sections.push(Section::new(id, title, heading.title, heading.depth, lines));
+    }
+}
+
+fn is_blank(text: &str, line: &Line) -> bool {
+    match line {
+        Line::Text(span) => span.of_text(text).trim().is_empty(),
+        Line::Break => true,
+    }
+}
+
+/// The heading that is being read.
+struct Buffered {
+    span: Range<usize>,
+    id: Option<String>,
+    title: Option<Range<usize>>,
+}
+
+/// Goes through the lines, and beside them through the events of the Markdown parser that start in them.
+fn tokens(text: &str, mut emit: impl FnMut(Token)) {
+    let mut events = Parser::new_ext(text, Options::ENABLE_HEADING_ATTRIBUTES).into_offset_iter().peekable();
+    let mut lines = lines(text).peekable();
+    let mut heading: Option<Buffered> = None;
+
+    'lines: while let Some(line) = lines.next() {
+        let mut ends_item = false;
+        while let Some((event, range)) = events.next_if(|(_, range)| range.start < line.end) {
+            match event {
+                Event::Start(Tag::Heading { id, .. }) => {
+                    let id = match id {
+                        Some(CowStr::Borrowed(id)) => Some(id.to_owned()),
+                        _ => None,
+                    };
+                    heading = Some(Buffered { span: line.clone(), id, title: None });
+                }
+                Event::End(TagEnd::Heading(level)) => {
+                    while lines.next_if(|line| line.start < range.end).is_some() {}
+                    let Some(Buffered { span, id, title }) = heading.take() else {
+                        continue;
+                    };
+                    let whole = line.start.min(span.start)..line.end.max(span.end);
+                    let title = Span::from(title.unwrap_or(whole));
+                    emit(Token::Heading(Heading { depth: level as u8, id, title }));
+                    continue 'lines;
+                }
+                Event::Start(Tag::Item) => {
+                    emit(Token::Break);
+                    ends_item = false;
+                }
+                Event::End(TagEnd::Item) => ends_item = true,
+                Event::Text(CowStr::Borrowed(part)) if heading.is_some() => {
+                    let part = Span::of(part, text).range();
+                    if let Some(heading) = &mut heading {
+                        let title = heading.title.get_or_insert(part.clone());
+                        *title = title.start.min(part.start)..title.end.max(part.end);
+                    }
+                }
+                Event::Text(_) if heading.is_some() => {}
+                _ => {
+                    if let Some(title) = heading.as_mut().and_then(|heading| heading.title.as_mut()) {
+                        title.end = range.end;
+                    }
+                }
+            }
+        }
+        if heading.is_none() {
+            emit(Token::Line(Span::from(line)));
+            if ends_item {
+                emit(Token::Break);
+            }
+        }
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.lines().map(|line| Span::of(line, text).range())
+}
