@@ -2,9 +2,10 @@
 
 use std::{fs, io::BufRead, process::Stdio, thread, time::Duration};
 
+use interop::Conversation;
 use serde_json::json;
 
-use crate::process::{Serving, command, compatibility_data, run};
+use crate::process::{Serving, check, command, compatibility_data, run};
 
 #[test]
 fn invalid_utf8_is_a_parse_error_and_the_next_line_is_served() {
@@ -111,7 +112,11 @@ fn a_host_that_closes_stderr_or_does_not_read_it_gets_every_answer() {
         let stderr = child.stderr.take().filter(|_| !is_closed);
         let mut input = child.stdin.take().expect("stdin is piped");
         let output = child.stdout.take().expect("stdout is piped");
-        let reading = thread::spawn(move || std::io::BufReader::new(output).lines().count());
+        let reading = thread::spawn(move || {
+            let mut conversation = Conversation::default();
+            let lines = std::io::BufReader::new(output).lines().map_while(Result::ok);
+            lines.inspect(|line| check(&mut conversation, line)).count()
+        });
         for id in 0..3000 {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"no/such/method\"}}\n");
             std::io::Write::write_all(&mut input, line.as_bytes()).expect("the server reads");
