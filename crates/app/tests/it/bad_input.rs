@@ -146,6 +146,20 @@ fn a_context_of_megabytes_is_answered() {
 
 #[cfg(unix)]
 #[test]
+fn a_pipe_among_the_patterns_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let mut serving = Serving::start_with(&["-p", folder.path().to_str().expect("UTF-8")], &[]);
+    serving.handshake("2025-11-25");
+    assert_eq!(serving.query(json!({"context": "celery"}))["result"]["isError"], true);
+    let (_, _, log) = serving.end();
+    assert!(log.contains("pipe.yaml: not a file"), "{log}");
+}
+
+#[cfg(unix)]
+#[test]
 fn links_that_lead_in_circles_end() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["a", "b", "c", "d"] {
