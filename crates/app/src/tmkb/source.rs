@@ -155,13 +155,14 @@ impl Found {
 
 /// Reads a file, but not one that could not be a pattern: a device, or gigabytes.
 fn read_text(path: &Path) -> Result<String, String> {
-    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    let file = open(path).map_err(|error| error.to_string())?;
+    // Asked of what is open: a path may lead elsewhere a moment later.
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
         return Err("not a file".into());
     }
     let mut bytes = Vec::new();
     let limit = FILE_SIZE_MAX_BYTES as u64 + 1;
-    let file = File::open(path).map_err(|error| error.to_string())?;
     file.take(limit).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > FILE_SIZE_MAX_BYTES {
         return Err(format!("expected at most {FILE_SIZE_MAX_BYTES} bytes, found {}", metadata.len()));
@@ -169,6 +170,14 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         format!("expected UTF-8, found another byte at offset {}", error.utf8_error().valid_up_to())
     })
+}
+
+/// Opens a file without waiting, which a pipe would make us do until somebody writes into it.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.read(true).open(path)
 }
 
 fn problem(file: String, message: String) -> Problem {

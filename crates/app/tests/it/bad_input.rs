@@ -2,9 +2,10 @@
 
 use std::{fs, io::BufRead, process::Stdio, thread, time::Duration};
 
+use interop::Conversation;
 use serde_json::json;
 
-use crate::process::{Serving, command, compatibility_data, run};
+use crate::process::{Serving, check, command, compatibility_data, run};
 
 #[test]
 fn invalid_utf8_is_a_parse_error_and_the_next_line_is_served() {
@@ -111,7 +112,11 @@ fn a_host_that_closes_stderr_or_does_not_read_it_gets_every_answer() {
         let stderr = child.stderr.take().filter(|_| !is_closed);
         let mut input = child.stdin.take().expect("stdin is piped");
         let output = child.stdout.take().expect("stdout is piped");
-        let reading = thread::spawn(move || std::io::BufReader::new(output).lines().count());
+        let reading = thread::spawn(move || {
+            let mut conversation = Conversation::default();
+            let lines = std::io::BufReader::new(output).lines().map_while(Result::ok);
+            lines.inspect(|line| check(&mut conversation, line)).count()
+        });
         for id in 0..3000 {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"no/such/method\"}}\n");
             std::io::Write::write_all(&mut input, line.as_bytes()).expect("the server reads");
@@ -137,6 +142,20 @@ fn a_context_of_megabytes_is_answered() {
     let mut serving = Serving::ready("2025-11-25");
     let answer = serving.query(json!({"context": "word ".repeat(1_000_000)}));
     assert_eq!(answer["result"]["isError"], false);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_among_the_patterns_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let mut serving = Serving::start_with(&["-p", folder.path().to_str().expect("UTF-8")], &[]);
+    serving.handshake("2025-11-25");
+    assert_eq!(serving.query(json!({"context": "celery"}))["result"]["isError"], true);
+    let (_, _, log) = serving.end();
+    assert!(log.contains("pipe.yaml: not a file"), "{log}");
 }
 
 #[cfg(unix)]

@@ -11,11 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interop::Conversation;
 use serde_json::{Value, json};
 
 use crate::{
     bad_input::peak_memory_kib,
-    process::{PATIENCE, Serving, command},
+    process::{PATIENCE, Serving, check, command},
 };
 
 /// A server that answers queries holds its patterns and a tokenizer; the rest is room for messages.
@@ -25,19 +26,20 @@ const MEMORY_KIB_MAX: u64 = 200 * 1024;
 fn ten_thousand_requests_in_one_go_are_each_answered_once() {
     const N_REQUESTS: u64 = 10_000;
     let mut serving = Serving::ready("2025-11-25");
+    let mut all = Vec::new();
+    for id in 0..N_REQUESTS {
+        let request = match id % 4 {
+            0 => json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
+            1 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}),
+            2 => json!({"jsonrpc": "2.0", "id": id.to_string(), "method": "nonsense"}),
+            _ => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+                "name": "tmkb_query", "arguments": {"context": format!("celery task {id}")}}}),
+        };
+        writeln!(all, "{request}").expect("memory can be written");
+    }
+    serving.announce(&all);
     let mut input = serving.input.take().expect("stdin is open");
     let writing = thread::spawn(move || {
-        let mut all = Vec::new();
-        for id in 0..N_REQUESTS {
-            let request = match id % 4 {
-                0 => json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
-                1 => json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}),
-                2 => json!({"jsonrpc": "2.0", "id": id.to_string(), "method": "nonsense"}),
-                _ => json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
-                    "name": "tmkb_query", "arguments": {"context": format!("celery task {id}")}}}),
-            };
-            writeln!(all, "{request}").expect("memory can be written");
-        }
         input.write_all(&all).expect("the server reads");
         input
     });
@@ -84,22 +86,26 @@ fn requests_that_were_read_are_answered_after_the_end_of_input() {
 fn a_client_that_reads_late_gets_every_answer() {
     let mut child = command(&[("LOG_LEVEL", "off")]).arg("serve").spawn().expect("tmkb starts");
     let mut input = child.stdin.take().expect("stdin is piped");
+    let mut conversation = Conversation::default();
+    let mut send = |message: Value| {
+        conversation.sent(message.to_string().as_bytes());
+        writeln!(input, "{message}").expect("the server reads");
+    };
     let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": handshake}))
-        .expect("the server reads");
-    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-        .expect("the server reads");
+    send(json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": handshake}));
+    send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     for id in 0..150 {
         let params =
             json!({"name": "tmkb_query", "arguments": {"context": "background job", "verbosity": "human"}});
-        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
-            .expect("the server reads");
+        send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
     drop(input);
     thread::sleep(Duration::from_secs(2));
     let output = child.wait_with_output().expect("the server ends");
     assert!(output.status.success());
-    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 151);
+    let lines = String::from_utf8(output.stdout).expect("messages are UTF-8");
+    lines.lines().for_each(|line| check(&mut conversation, line));
+    assert_eq!(lines.lines().count(), 151);
 }
 
 #[test]

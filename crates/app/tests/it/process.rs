@@ -1,4 +1,6 @@
 //! Starts `tmkb serve` and talks to it as an AI host does.
+//!
+//! Each message that it sends is held against the official schema of its revision.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interop::Conversation;
 use serde_json::{Value, json};
 
 /// Nothing in these tests takes longer than this unless it hangs.
@@ -19,6 +22,7 @@ pub struct Serving {
     pub child: Child,
     pub input: Option<ChildStdin>,
     lines: Receiver<String>,
+    conversation: Conversation,
     log: Option<thread::JoinHandle<String>>,
 }
 
@@ -37,7 +41,8 @@ impl Serving {
             let _ = stderr.read_to_string(&mut log);
             log
         });
-        Self { input: child.stdin.take(), child, lines, log: Some(log) }
+        let conversation = Conversation::default();
+        Self { input: child.stdin.take(), child, lines, conversation, log: Some(log) }
     }
 
     /// Starts the server and goes through the handshake.
@@ -60,13 +65,20 @@ impl Serving {
     }
 
     pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.announce(bytes);
         self.input.as_mut().expect("stdin is open").write_all(bytes).expect("the server reads");
+    }
+
+    /// Says what will be sent, for a test that takes the input and writes by itself.
+    pub fn announce(&mut self, bytes: &[u8]) {
+        bytes.split(|byte| *byte == b'\n').for_each(|line| self.conversation.sent(line));
     }
 
     /// Returns the next line.
     #[track_caller]
-    pub fn receive(&self) -> Value {
+    pub fn receive(&mut self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("the server answers");
+        check(&mut self.conversation, &line);
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
@@ -102,7 +114,8 @@ impl Serving {
                 None => thread::sleep(Duration::from_millis(5)),
             }
         };
-        let lines = self.lines.iter().collect();
+        let lines: Vec<String> = self.lines.iter().collect();
+        lines.iter().for_each(|line| check(&mut self.conversation, line));
         (status, lines, self.log.take().expect("waited for once").join().expect("the log can be read"))
     }
 }
@@ -111,6 +124,14 @@ impl Drop for Serving {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Fails where a message from the server does not fit the official schema.
+#[track_caller]
+pub fn check(conversation: &mut Conversation, line: &str) {
+    if let Err(problem) = conversation.received(line.as_bytes()) {
+        panic!("{problem}");
     }
 }
 

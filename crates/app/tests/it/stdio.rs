@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interop::Conversation;
 use mcp::{
     Capabilities, Change, Changed, Context, Failure, ListCapability, Page, Profile, Resource,
     ResourceCapability, Server, Tool, ToolOutput,
@@ -17,7 +18,7 @@ use mcp::{
 use serde_json::{Value, json};
 use spexus::stdio::{Options, serve_on};
 
-use crate::process::{PATIENCE, Serving};
+use crate::process::{PATIENCE, Serving, check};
 
 #[test]
 fn shutdown_is_answered_and_ends_the_server() {
@@ -194,6 +195,7 @@ fn call(id: impl Into<Value>, tool: &str) -> Value {
 struct Client {
     input: Option<PipeWriter>,
     lines: Receiver<String>,
+    conversation: Conversation,
     events: Arc<Mutex<Vec<String>>>,
     serving: Option<thread::JoinHandle<u8>>,
 }
@@ -218,7 +220,8 @@ impl Client {
         thread::spawn(move || {
             BufReader::new(output).lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
         });
-        let mut client = Self { input: Some(input), lines, events, serving: Some(serving) };
+        let conversation = Conversation::default();
+        let mut client = Self { input: Some(input), lines, conversation, events, serving: Some(serving) };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         client.send(json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}));
         client.receive();
@@ -227,13 +230,14 @@ impl Client {
     }
 
     fn send(&mut self, message: Value) {
+        self.conversation.sent(message.to_string().as_bytes());
         writeln!(self.input.as_mut().expect("open"), "{message}").expect("the server reads");
     }
 
     #[track_caller]
     fn receive(&mut self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("the server answers");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+        self.read(&line)
     }
 
     #[track_caller]
@@ -249,7 +253,14 @@ impl Client {
     fn end(mut self) -> (u8, Vec<Value>) {
         drop(self.input.take());
         let code = self.serving.take().expect("serving").join().expect("serving does not panic");
-        (code, self.lines.iter().map(|line| serde_json::from_str(&line).expect("JSON")).collect())
+        let lines: Vec<String> = self.lines.iter().collect();
+        (code, lines.iter().map(|line| self.read(line)).collect())
+    }
+
+    #[track_caller]
+    fn read(&mut self, line: &str) -> Value {
+        check(&mut self.conversation, line);
+        serde_json::from_str(line).expect("what fits is JSON")
     }
 }
 

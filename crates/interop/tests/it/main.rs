@@ -2,10 +2,6 @@
 
 mod client;
 mod clients;
-#[path = "../../../mcp/tests/it/conversation.rs"]
-mod conversation;
-#[path = "../../../mcp/tests/it/demo.rs"]
-mod demo;
 mod exploits;
 mod official_schema;
 mod rmcp_client;

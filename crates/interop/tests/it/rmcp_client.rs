@@ -13,7 +13,7 @@ use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 
 use crate::clients::{compare, no_ping, unknown_tool};
-use crate::server::{CONTEXT, tmkb};
+use crate::server::{self, CONTEXT};
 
 const TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -47,15 +47,17 @@ fn check(revision: ProtocolVersion, lifecycle: ClientLifecycleMode, ping: Value)
 }
 
 async fn converse(revision: ProtocolVersion, lifecycle: ClientLifecycleMode) -> Value {
-    let mut command = tokio::process::Command::new(tmkb());
-    command.arg("serve");
-    let builder = TokioChildProcess::builder(command).stderr(Stdio::null());
+    let [program, arguments @ ..] = server::command();
+    let mut command = tokio::process::Command::new(program);
+    // Without a log only what does not fit is written to stderr.
+    command.args(arguments).env("LOG_LEVEL", "off");
+    let builder = TokioChildProcess::builder(command).stderr(Stdio::inherit());
     let (transport, _) = builder.spawn().expect("the server can be started");
     let config = ClientConfig::new(ClientCapabilities::default(), Implementation::new("interop", "1.0.0"))
         .with_protocol_version(revision);
     let client = config.serve_with_lifecycle(transport, lifecycle).await.expect("client and server agree");
 
-    let server = client.peer_info().expect("the server has said who it is");
+    let peer = client.peer_info().expect("the server has said who it is");
     let tools = client.list_all_tools().await.expect("the server lists its tools");
     let good = call(&client, "tmkb_query", json!({"context": CONTEXT})).await.expect("a good call succeeds");
     let bad = call(&client, "tmkb_query", json!({"context": CONTEXT, "language": "java"}))
@@ -64,8 +66,8 @@ async fn converse(revision: ProtocolVersion, lifecycle: ClientLifecycleMode) -> 
     let unknown = call(&client, "no_such_tool", json!({})).await;
     let ping = client.send_request(ClientRequest::PingRequest(PingRequest::default())).await;
     let seen = json!({
-        "protocolVersion": server.protocol_version,
-        "serverInfo": server.server_info,
+        "protocolVersion": peer.protocol_version,
+        "serverInfo": peer.server_info,
         "tools": tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>(),
         "call": first_text(&good, false),
         "error": first_text(&bad, true),

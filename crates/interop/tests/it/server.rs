@@ -1,5 +1,8 @@
 //! The server under test: built when needed, and once asked without any client in between.
+//!
+//! Every client reaches it through `checked`, so that each message it sends is held against the official schema.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,8 +13,16 @@ use serde_json::{Value, json};
 /// What every client asks.
 pub const CONTEXT: &str = "background job processing";
 
+/// Passes on what fits, and ends where something does not.
+pub const CHECKED: &str = env!("CARGO_BIN_EXE_checked");
+
+/// What starts the server.
+pub fn command() -> [&'static OsStr; 3] {
+    [CHECKED.as_ref(), tmkb().as_os_str(), "serve".as_ref()]
+}
+
 /// Returns the freshly built `tmkb`. Cargo builds no binary of another package for a test, so we ask it to.
-pub fn tmkb() -> &'static Path {
+fn tmkb() -> &'static Path {
     static TMKB: LazyLock<PathBuf> = LazyLock::new(|| {
         let mut cargo = Command::new(env!("CARGO"));
         // For the whole workspace, so that features are unified as for this test and nothing is built twice.
@@ -32,11 +43,12 @@ pub fn tmkb() -> &'static Path {
 
 /// Starts the server with pipes to talk over.
 pub fn spawn() -> Child {
-    Command::new(tmkb())
-        .arg("serve")
+    let [program, arguments @ ..] = command();
+    Command::new(program)
+        .args(arguments)
+        .env("LOG_LEVEL", "off")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .expect("the server can be started")
 }

@@ -14,24 +14,14 @@
 //! In messages `{{meta}}` stands for the `_meta` member of a 2026-07-28 request.
 
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use interop::Conversation;
 use mcp::{Call, Change, Server, Session, Step};
-use serde_json::{Value, value::RawValue};
 
 use crate::demo;
-
-/// One message from the server, and what its form depends on.
-pub struct Sent {
-    pub message: Value,
-    /// The revision whose schema it must fit.
-    pub revision: String,
-    /// The method of the request it answers, if it answers one.
-    pub method: Option<String>,
-}
 
 /// Splits a file into conversations: a title and its lines each.
 pub fn split(file: &str) -> Vec<(&str, Vec<&str>)> {
@@ -46,13 +36,14 @@ pub fn split(file: &str) -> Vec<(&str, Vec<&str>)> {
     conversations
 }
 
-/// Plays one conversation. Returns it as it should have been written, and everything the server sent.
-pub fn play(lines: &[&str]) -> (String, Vec<Sent>) {
+/// Plays one conversation and returns it as it should have been written. Each message that the server sends is held
+/// against the official schema.
+pub fn play(lines: &[&str]) -> String {
     let mut player = Player::new("full");
     for line in lines.iter().filter(|line| !line.starts_with("< ") && **line != "stop") {
         player.line(line);
     }
-    (player.transcript, player.sent)
+    player.transcript
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -62,11 +53,8 @@ struct Player {
     server: Arc<dyn Server>,
     now: Instant,
     held: Option<Vec<Call>>,
-    revision: String,
-    /// Method and revision of each request, by its id.
-    requests: HashMap<String, (String, String)>,
+    conversation: Conversation,
     transcript: String,
-    sent: Vec<Sent>,
 }
 
 impl Player {
@@ -77,10 +65,8 @@ impl Player {
             server,
             now: Instant::now(),
             held: None,
-            revision: "2025-11-25".into(),
-            requests: HashMap::new(),
+            conversation: Conversation::default(),
             transcript: String::new(),
-            sent: Vec::new(),
         }
     }
 
@@ -129,17 +115,16 @@ impl Player {
     }
 
     fn handshake(&mut self, revision: &str) {
-        let (transcript, n_sent) = (self.transcript.clone(), self.sent.len());
+        let transcript = self.transcript.clone();
         self.message(&format!(
             r#"{{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}"#
         ));
         self.message(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         self.transcript = transcript;
-        self.sent.truncate(n_sent);
     }
 
     fn message(&mut self, text: &str) {
-        self.remember(&serde_json::from_str(text).unwrap_or_default());
+        self.conversation.sent(text.as_bytes());
         for step in self.session.handle(text.as_bytes(), self.now) {
             match step {
                 Step::Send(message) => self.received(message),
@@ -162,43 +147,8 @@ impl Player {
         }
     }
 
-    /// Notes what answers to these requests will be measured by.
-    fn remember(&mut self, request: &Value) {
-        let params = &request["params"];
-        if let Some(revision) = params["protocolVersion"].as_str()
-            && mcp::Revision::HANDSHAKE.iter().any(|known| known.as_str() == revision)
-        {
-            self.revision = revision.into();
-        }
-        let meta = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
-        let revision = if meta == "2026-07-28" { "2026-07-28".into() } else { self.revision.clone() };
-        if let (Some(id), Some(method)) = (request.get("id"), request["method"].as_str()) {
-            // A second request with an id in flight does not take the first one's place.
-            self.requests.entry(id.to_string()).or_insert((method.into(), revision));
-        }
-        request.as_array().into_iter().flatten().for_each(|request| self.remember(request));
-    }
-
     fn received(&mut self, message: Vec<u8>) {
-        let text = String::from_utf8(message).expect("messages are UTF-8");
-        assert!(!text.contains('\n'), "a message is one line: {text}");
-        self.transcript += &format!("< {text}\n");
-        serde_json::from_str::<&RawValue>(&text).expect("a message is JSON");
-        // An echoed id may be a number that no value holds; then there is nothing to measure.
-        let Ok(message) = serde_json::from_str::<Value>(&text) else { return };
-        let parts = message.as_array().cloned().unwrap_or_else(|| vec![message]);
-        for message in parts {
-            let id = message["id"].to_string();
-            let request = match message.to_string().contains("is still in flight") {
-                true => self.requests.get(&id).cloned(),
-                false => self.requests.remove(&id),
-            };
-            let (method, revision) = match request {
-                Some((method, revision)) => (Some(method), revision),
-                None if message.to_string().contains("subscriptionId") => (None, "2026-07-28".into()),
-                None => (None, self.revision.clone()),
-            };
-            self.sent.push(Sent { message, revision, method });
-        }
+        self.conversation.received(&message).unwrap_or_else(|problem| panic!("{problem}"));
+        self.transcript += &format!("< {}\n", String::from_utf8(message).expect("messages are UTF-8"));
     }
 }

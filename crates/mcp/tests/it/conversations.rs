@@ -15,12 +15,8 @@ fn conversations_go_as_they_are_written() {
         let file = fs::read_to_string(&path).expect("a readable file");
         let mut played = file.split_once("## ").map_or("", |(head, _)| head).to_owned();
         for (title, lines) in split(&file) {
-            let (transcript, sent) = play(&lines);
-            for sent in sent {
-                assert_eq!(sent.message["jsonrpc"], "2.0", "{} {:?}", sent.revision, sent.method);
-            }
             n_played += 1;
-            played += &format!("## {title}\n{transcript}");
+            played += &format!("## {title}\n{}", play(&lines));
         }
         if is_updating {
             fs::write(&path, &played).expect("a writable file");

@@ -183,8 +183,7 @@ pub fn read(path: &Path) -> Result<String, Reading> {
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    const O_NONBLOCK: i32 = 0o4000;
-    match File::options().read(true).custom_flags(O_NONBLOCK).open(path) {
+    match File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => File::open(path),
         opened => opened,
     }
