@@ -9,6 +9,7 @@ pub mod config;
 pub mod coverage;
 pub mod diagnostic;
 pub mod extract;
+pub mod index;
 pub mod link;
 pub mod project;
 pub mod quote;

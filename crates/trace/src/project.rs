@@ -19,10 +19,10 @@ use crate::report::{Numbered, Report, SourceFile, TargetReport};
 use crate::requirement_file;
 use crate::text::Span;
 
-mod documents;
-mod files;
-mod generated;
-mod problems;
+pub(crate) mod documents;
+pub(crate) mod files;
+pub(crate) mod generated;
+pub(crate) mod problems;
 
 pub use documents::{Documents, Fetch};
 pub use files::{Entry, Reading};
@@ -41,6 +41,8 @@ pub struct Options {
     pub requirement_patterns: Vec<String>,
     /// Where specifications are kept if there is no configuration.
     pub specification_path: Option<PathBuf>,
+    /// Whether nothing outside of the root may be read.
+    pub is_confined: bool,
 }
 
 /// The usual place of a configuration.
@@ -101,9 +103,9 @@ impl Project {
     }
 
     /// Reads everything, and links it. Specifications that are not there are fetched.
-    pub fn load(&self, fetch: Option<&Fetch<'_>>, watch: &mut Watch<'_>) -> Loaded {
+    pub fn load(&self, fetch: Option<Arc<Fetch>>, watch: &mut Watch<'_>) -> Loaded {
         let root = &self.options.root;
-        let mut documents = Documents::new(root, &self.downloads, fetch);
+        let mut documents = Documents::new(self, fetch);
         let mut diagnostics = Vec::new();
         let generated = generated::extract(self, &mut documents, &mut diagnostics);
         if let Some(config) = &self.config {
@@ -157,7 +159,7 @@ impl Project {
         &self,
         report: &mut Report,
         found: &[Option<u32>],
-        documents: &Documents<'_>,
+        documents: &Documents,
         generated: &Generated,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> usize {
@@ -227,7 +229,12 @@ impl Loaded {
     }
 }
 
-fn annotations(root: &Path, entry: &Entry, generated: &Generated) -> (Vec<Annotation>, Vec<Diagnostic>) {
+/// Reads the annotations of a file.
+pub(crate) fn annotations(
+    root: &Path,
+    entry: &Entry,
+    generated: &Generated,
+) -> (Vec<Annotation>, Vec<Diagnostic>) {
     if entry.is_requirements()
         && let Some(file) = generated.file(&entry.path)
     {

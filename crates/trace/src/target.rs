@@ -88,6 +88,18 @@ impl TargetPath {
     }
 }
 
+impl TargetPath {
+    /// Tells the address that people open: for an RFC its page, whatever the address in an annotation was.
+    pub fn page(&self) -> Option<String> {
+        let url = match self {
+            TargetPath::Url(url) => url,
+            TargetPath::Path(_) => return None,
+        };
+        let canonical = canonical_url(url.as_str());
+        Some(canonical.map_or_else(|| url.to_string(), |url| url.trim_end_matches(".txt").to_owned()))
+    }
+}
+
 /// Rewrites the addresses of RFCs into the one of their plain text.
 fn canonical_url(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;

@@ -20,7 +20,7 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
     };
     let project =
         Project::open(options(&arguments.project)?, &super::environment).map_err(Failure::problems)?;
-    let mut documents = Documents::new(&project.options.root, &project.downloads, None);
+    let mut documents = Documents::new(&project, None);
     let (target, specification) = documents
         .open(&arguments.target_path, arguments.format)
         .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;

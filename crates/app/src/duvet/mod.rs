@@ -61,6 +61,7 @@ fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
         source_patterns: arguments.source_patterns.clone(),
         requirement_patterns: arguments.requirement_patterns.clone(),
         specification_path: arguments.specification_path.clone(),
+        is_confined: false,
     })
 }
 

@@ -9,10 +9,10 @@ use crate::report::SourceFile;
 use crate::specification::{Format, Specification};
 use crate::target::{Target, TargetPath};
 
-use super::files;
+use super::{Project, files};
 
 /// Fetches the document at an address and returns it, or says why not.
-pub type Fetch<'a> = dyn Fn(&str) -> Result<String, String> + Sync + 'a;
+pub type Fetch = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
 /// Why a specification could not be had.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub type Named = (u32, Arc<str>);
 /// A specification that was found.
 #[derive(Clone, Debug)]
 pub struct Found {
+    /// The file that it is read from, relative to the project.
+    pub local: PathBuf,
     /// What it is.
     pub target: Target,
     /// The specification.
@@ -43,10 +45,11 @@ pub struct Found {
 }
 
 /// The specifications that were asked for so far.
-pub struct Documents<'a> {
-    root: &'a Path,
-    downloads: &'a Path,
-    fetch: Option<&'a Fetch<'a>>,
+pub struct Documents {
+    root: PathBuf,
+    downloads: PathBuf,
+    fetch: Option<Arc<Fetch>>,
+    is_confined: bool,
     texts: HashMap<PathBuf, Result<Arc<str>, Problem>>,
     parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
     found: Vec<Found>,
@@ -55,18 +58,19 @@ pub struct Documents<'a> {
     by_name: HashMap<(Arc<str>, Format, Option<Arc<str>>), Result<Named, Problem>>,
 }
 
-impl std::fmt::Debug for Documents<'_> {
+impl std::fmt::Debug for Documents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Documents").field("parsed", &self.parsed.keys()).finish_non_exhaustive()
     }
 }
 
-impl<'a> Documents<'a> {
-    /// Starts without any.
-    pub fn new(root: &'a Path, downloads: &'a Path, fetch: Option<&'a Fetch<'a>>) -> Documents<'a> {
+impl Documents {
+    /// Starts without any of a project's specifications.
+    pub fn new(project: &Project, fetch: Option<Arc<Fetch>>) -> Documents {
         Documents {
-            root,
-            downloads,
+            root: project.options.root.clone(),
+            downloads: project.downloads.clone(),
+            is_confined: project.options.is_confined,
             fetch,
             texts: HashMap::new(),
             parsed: HashMap::new(),
@@ -100,6 +104,17 @@ impl<'a> Documents<'a> {
         found
     }
 
+    /// Finds a specification that was found for the same target before.
+    pub fn find_known(&self, annotation: &Annotation) -> Option<u32> {
+        let known = self.by_name.get(&(annotation.target.clone(), annotation.format, None))?;
+        known.as_ref().ok().map(|(index, _)| *index)
+    }
+
+    /// Lists the files that specifications are read from, or would be.
+    pub fn locals(&self) -> impl Iterator<Item = &Path> {
+        self.texts.keys().map(PathBuf::as_path)
+    }
+
     fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<Named, Problem> {
         let name = annotation.target_path();
         let path = if name.starts_with('/') {
@@ -115,24 +130,30 @@ impl<'a> Documents<'a> {
             TargetPath::Path(path) => path.to_string_lossy().into(),
         };
         let target = Target { path, format: annotation.format };
+        self.add(target, name).map(|index| (index, shown))
+    }
+
+    /// Counts a specification among those that were found. Returns its index.
+    pub fn add(&mut self, target: Target, name: &str) -> Result<u32, Problem> {
         if let Some(known) = self.by_target.get(&target) {
-            return Ok((*known, shown));
+            return Ok(*known);
         }
         let specification = self.parse(&target.path, target.format, name)?;
         let index = self.found.len() as u32;
         self.by_target.insert(target.clone(), index);
-        self.found.push(Found { target, specification });
-        Ok((index, shown))
+        let local = target.path.local(&self.downloads).unwrap_or_default();
+        self.found.push(Found { local, target, specification });
+        Ok(index)
     }
 
     /// Looks for a file in the root, then around the file that names it, then in the folders above.
     fn nearby(&self, name: &Path, file: Option<&str>) -> Option<PathBuf> {
-        if files::is_file(self.root, name) {
+        if files::is_file(&self.root, name) {
             return Some(name.to_owned());
         }
-        let start = file.map_or(self.root, Path::new);
+        let start = file.map_or(&*self.root, Path::new);
         let around = start.ancestors().map(|folder| folder.join(name));
-        around.into_iter().find(|path| files::is_file(self.root, path))
+        around.into_iter().find(|path| files::is_file(&self.root, path))
     }
 
     fn parse(
@@ -142,30 +163,35 @@ impl<'a> Documents<'a> {
         name: &str,
     ) -> Result<Arc<Specification>, Problem> {
         let missing = |copy| Problem::Missing { name: name.to_owned(), copy };
-        let local = path.local(self.downloads).ok_or_else(|| missing(None))?;
-        let key = (local, format);
-        if let Some(specification) = self.parsed.get(&key) {
-            return Ok(specification.clone());
-        }
-        let text = match self.texts.get(&key.0) {
+        let local = path.local(&self.downloads).ok_or_else(|| missing(None))?;
+        let text = match self.texts.get(&local) {
             Some(text) => text.clone()?,
             None => {
-                let text = self.read(path, &key.0, name);
-                self.texts.insert(key.0.clone(), text.clone());
+                let text = self.read(path, &local, name);
+                self.texts.insert(local.clone(), text.clone());
                 text?
             }
         };
-        let specification = Arc::new(Specification::parse(text, &key.0.to_string_lossy(), format));
+        let shown = local.to_string_lossy().into_owned();
+        let key = (local, format.detect(&text, &shown));
+        if let Some(specification) = self.parsed.get(&key) {
+            return Ok(specification.clone());
+        }
+        let specification = Arc::new(Specification::parse(text, &shown, key.1));
         self.parsed.insert(key, specification.clone());
         Ok(specification)
     }
 
     fn read(&self, path: &TargetPath, local: &Path, name: &str) -> Result<Arc<str>, Problem> {
+        if self.is_confined && !files::is_inside(&self.root, local) {
+            let shown = files::show(&self.root, local);
+            return Err(Problem::Unreadable(format!("{shown} is outside of the project")));
+        }
         match files::read(&self.root.join(local)) {
             Ok(text) => Ok(text.into()),
             Err(reading) if reading.is_missing() => {
-                let shown = files::show(self.root, local).to_string();
-                let copy = match (path.address(), self.fetch) {
+                let shown = files::show(&self.root, local).to_string();
+                let copy = match (path.address(), &self.fetch) {
                     (None, _) => None,
                     (Some(_), None) => Some((shown, None)),
                     (Some(address), Some(fetch)) => match fetch(&address) {
@@ -176,7 +202,7 @@ impl<'a> Documents<'a> {
                 Err(Problem::Missing { name: name.to_owned(), copy })
             }
             Err(reading) => {
-                let shown = files::show(self.root, local);
+                let shown = files::show(&self.root, local);
                 let diagnostic = reading.diagnostic(&shown, crate::Code::Unreadable);
                 Err(Problem::Unreadable(diagnostic.message))
             }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::annotation;
 use crate::comment::Style;
@@ -13,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use super::{Generated, Project};
 
 /// A file, and how to read it. One file may be read in several ways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     /// Relative to the project, if it is in it.
     pub path: Arc<str>,
@@ -22,7 +23,7 @@ pub struct Entry {
 }
 
 /// How to read a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// As source code.
     Source {
@@ -229,6 +230,30 @@ impl Reading {
             None => diagnostic,
         }
     }
+}
+
+/// What tells quickly whether a file changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    /// Looks at a file.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Stamp { size: metadata.len(), modified: metadata.modified().ok() })
+    }
+}
+
+/// Whether a path, however it gets there, ends inside of the root. What does not exist yet is judged by its folder.
+pub fn is_inside(root: &Path, path: &Path) -> bool {
+    let Ok(root) = root.canonicalize() else {
+        return false;
+    };
+    let path = root.join(path);
+    path.ancestors().find_map(|path| path.canonicalize().ok()).is_some_and(|path| path.starts_with(&root))
 }
 
 /// Whether there is a file at a path.

@@ -48,11 +48,7 @@ impl Generated {
 }
 
 /// Finds the requirements of the specifications that the configuration names.
-pub fn extract(
-    project: &Project,
-    documents: &mut Documents<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Generated {
+pub fn extract(project: &Project, documents: &mut Documents, diagnostics: &mut Vec<Diagnostic>) -> Generated {
     let mut generated = Generated::default();
     let specifications = project.config.iter().flat_map(|config| &config.specifications);
     for source in specifications {

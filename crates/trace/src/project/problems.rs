@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::annotation::Annotation;
 use crate::config::SpecificationSource;
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 use crate::link;
-use crate::report::Report;
+use crate::quote::near;
+use crate::report::{Report, SourceFile};
 use crate::specification::Specification;
+use crate::text::Span;
 
 use super::documents::Problem;
-use super::{Generated, place};
+use super::{Generated, files, place};
 
 /// Annotations whose specification could not be had.
 #[derive(Default)]
@@ -81,43 +84,66 @@ impl Broken {
     pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
         let describe = |(number, reason, specification): &(usize, link::Broken, Arc<Specification>)| {
             let numbered = &report.annotations[*number];
-            let annotation = &numbered.annotation;
-            let path = &report.files[numbered.file as usize].path;
-            let at = |span, label| place(root, generated, path, annotation.line, span, label);
-            let (target, quote) = (annotation.places.target, annotation.places.quote);
-            let name = annotation.target_path();
-            match reason {
-                link::Broken::NoSection => {
-                    Diagnostic::error(Code::MissingSection, format!("the target {name} names no section"))
-                        .at(at(target, "no `#section`"))
-                        .help(sections(specification))
-                }
-                link::Broken::UnknownSection => {
-                    let id = annotation.target_section().unwrap_or_default();
-                    let error =
-                        Diagnostic::error(Code::UnknownSection, format!("{name} has no section `{id}`"))
-                            .at(at(target, "no such section"));
-                    match nearest(id, specification.sections.iter().map(|section| &*section.id)) {
-                        Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
-                        None => error.help(sections(specification)),
-                    }
-                }
-                link::Broken::EmptySection(section) => {
-                    let id = &specification.sections[*section as usize].id;
-                    Diagnostic::error(Code::EmptySection, format!("section `{id}` of {name} has no text"))
-                        .at(at(quote, "nothing to quote there"))
-                }
-                link::Broken::UnknownQuote(section) => {
-                    let id = &specification.sections[*section as usize].id;
-                    Diagnostic::error(
-                        Code::UnknownQuote,
-                        format!("section `{id}` of {name} does not have this text"),
-                    )
-                    .at(at(quote, "not there"))
-                }
-            }
+            let file = &report.files[numbered.file as usize];
+            let text = match generated.file(&file.path) {
+                Some(file) => file.text.clone(),
+                None => files::read(&root.join(&*file.path)).unwrap_or_default(),
+            };
+            reason.diagnostic(&numbered.annotation, file, &text, specification)
         };
         self.found.iter().map(describe).collect()
+    }
+}
+
+impl link::Broken {
+    /// Says what is wrong with an annotation, and what would be right.
+    pub fn diagnostic(
+        self,
+        annotation: &Annotation,
+        file: &SourceFile,
+        text: &str,
+        specification: &Specification,
+    ) -> Diagnostic {
+        let at = |span: Span, label: &str| {
+            let is_there = text.get(span.range()).is_some();
+            // The file may have changed since it was read.
+            if is_there {
+                Place::new(&file.path, text, span, label)
+            } else {
+                Place { line: annotation.line, column: 1, ..Place::file(file.path.clone(), label) }
+            }
+        };
+        let (target, quote) = (annotation.places.target, annotation.places.quote);
+        let name = annotation.target_path();
+        let section = |index: u32| &specification.sections[index as usize].id;
+        match self {
+            link::Broken::NoSection => {
+                Diagnostic::error(Code::MissingSection, format!("the target {name} names no section"))
+                    .at(at(target, "no `#section`"))
+                    .help(sections(specification))
+            }
+            link::Broken::UnknownSection => {
+                let id = annotation.target_section().unwrap_or_default();
+                let error = Diagnostic::error(Code::UnknownSection, format!("{name} has no section `{id}`"))
+                    .at(at(target, "no such section"));
+                match nearest(id, specification.sections.iter().map(|section| &*section.id)) {
+                    Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
+                    None => error.help(sections(specification)),
+                }
+            }
+            link::Broken::EmptySection(index) => {
+                let message = format!("section `{}` of {name} has no text", section(index));
+                Diagnostic::error(Code::EmptySection, message).at(at(quote, "nothing to quote there"))
+            }
+            link::Broken::UnknownQuote(index) => {
+                let message = format!("section `{}` of {name} does not have this text", section(index));
+                let error = Diagnostic::error(Code::UnknownQuote, message).at(at(quote, "not there"));
+                match near::advice(&annotation.quote, specification, index as usize) {
+                    Some(advice) => error.help(advice),
+                    None => error,
+                }
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use crate::text::Span;
 
+pub mod near;
 pub mod normalize;
 
 use normalize::Normalized;
@@ -75,6 +76,15 @@ impl View {
         }
         let range = one_edit(needle.as_bytes(), haystack.text.as_bytes())?;
         Some((self.original(haystack, range), Likeness::OneEdit))
+    }
+
+    /// Whether a quote is there, but for blanks and punctuation.
+    pub fn has(&self, quote: &str) -> bool {
+        if memchr::memmem::find(self.text.as_bytes(), quote.as_bytes()).is_some() {
+            return true;
+        }
+        let haystack = self.normalized.get_or_init(|| Normalized::new(&self.text));
+        haystack.text.contains(&normalize::normalize(quote))
     }
 
     fn original(&self, normalized: &Normalized, range: Range<usize>) -> Range<usize> {

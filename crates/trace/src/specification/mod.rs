@@ -118,7 +118,8 @@ pub enum Format {
 }
 
 impl Format {
-    fn detect(self, text: &str, path: &str) -> Format {
+    /// Finds out how a document is written.
+    pub fn detect(self, text: &str, path: &str) -> Format {
         if self != Format::Auto {
             return self;
         }

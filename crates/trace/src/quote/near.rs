@@ -1,0 +1,82 @@
+//! Finds what somebody may have meant by a quote that is not there.
+
+use std::collections::HashSet;
+
+use crate::specification::Specification;
+
+/// How many words a quote and a sentence must have in common, of those that either has.
+const LIKENESS_MIN: f32 = 0.5;
+/// A sentence longer than this is not shown in full.
+const SENTENCE_CHARACTERS_MAX: usize = 300;
+
+/// Says where a quote stands if it stands in another section, or which sentence is nearest and how it differs.
+pub fn advice(quote: &str, specification: &Specification, section: usize) -> Option<String> {
+    let elsewhere = (0..specification.sections.len())
+        .filter(|other| *other != section)
+        .find(|other| specification.view(*other).has(quote));
+    if let Some(other) = elsewhere {
+        return Some(format!("it stands in section `{}`", specification.sections[other].id));
+    }
+    let (likeness, nearest) = nearest_sentence(quote, &specification.view(section).text)?;
+    (likeness >= LIKENESS_MIN).then(|| format!("the nearest text is: {}", difference(quote, nearest)))
+}
+
+/// Finds the sentence of a text that has most words in common with a quote.
+pub fn nearest_sentence<'a>(quote: &str, text: &'a str) -> Option<(f32, &'a str)> {
+    let wanted: HashSet<&str> = words(quote).collect();
+    let likeness = |sentence: &str| {
+        let found: HashSet<&str> = words(sentence).collect();
+        let n_common = wanted.intersection(&found).count();
+        n_common as f32 / (wanted.len() + found.len() - n_common).max(1) as f32
+    };
+    let scored = sentences(text).map(|sentence| (likeness(sentence), sentence));
+    scored.max_by(|(first, _), (second, _)| first.total_cmp(second))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(". ").map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+/// Shows a sentence with the words marked that a quote does not have, or has otherwise: `[-15-]{+16+} bits`.
+pub fn difference(quote: &str, sentence: &str) -> String {
+    let cut = sentence.char_indices().nth(SENTENCE_CHARACTERS_MAX).map_or(sentence.len(), |(end, _)| end);
+    let old: Vec<&str> = quote.split_whitespace().collect();
+    let new: Vec<&str> = sentence[..cut].split_whitespace().collect();
+    let n_same_start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let n_same_end = old[n_same_start..]
+        .iter()
+        .rev()
+        .zip(new[n_same_start..].iter().rev())
+        .take_while(|(old, new)| old == new)
+        .count();
+    let old_part = old[n_same_start..old.len() - n_same_end].join(" ");
+    let new_part = new[n_same_start..new.len() - n_same_end].join(" ");
+    let mut parts: Vec<String> = Vec::new();
+    parts.push(new[..n_same_start].join(" "));
+    let removed = if old_part.is_empty() { String::new() } else { format!("[-{old_part}-]") };
+    let added = if new_part.is_empty() { String::new() } else { format!("{{+{new_part}+}}") };
+    parts.push(format!("{removed}{added}"));
+    parts.push(new[new.len() - n_same_end..].join(" "));
+    parts.retain(|part| !part.is_empty());
+    let ellipsis = if cut < sentence.len() { " …" } else { "" };
+    parts.join(" ") + ellipsis
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_difference_is_marked() {
+        assert_eq!(
+            difference("It MUST have 16 wide bits.", "It MUST have 15 bits."),
+            "It MUST have [-16 wide-]{+15+} bits."
+        );
+        assert_eq!(difference("a c", "a b c"), "a {+b+} c");
+        assert_eq!(difference("", "a"), "{+a+}");
+    }
+}
