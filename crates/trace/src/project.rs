@@ -289,6 +289,15 @@ fn number(mut annotated: Vec<(Entry, Vec<Annotation>)>) -> Report {
     report
 }
 
+/// Reads a file of a project as text, if it is inside of the root wherever links lead.
+pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
+    if !files::is_inside(root, path) {
+        return Err("it is outside of the project".to_owned());
+    }
+    let shown = path.to_string_lossy().into();
+    files::read(&root.join(path)).map_err(|reading| reading.diagnostic(&shown, Code::Unreadable).message)
+}
+
 /// Describes a place in a file that was read before.
 fn place(root: &Path, generated: &Generated, path: &Arc<str>, line: u32, span: Span, label: &str) -> Place {
     let text = match generated.file(path) {

@@ -33,6 +33,12 @@ pub enum Command {
     Extract(ExtractArguments),
     /// Match the code with its specifications and write reports
     Report(ReportArguments),
+    /// Serve the project to an AI agent over MCP, on stdin and stdout
+    ///
+    /// Settings come from the environment: LOG_LEVEL (off, error, warn, info, debug, trace), LOG_FORMAT
+    /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
+    /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
+    Mcp(ProjectArguments),
 }
 
 #[derive(Args, Debug)]

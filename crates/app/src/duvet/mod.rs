@@ -5,14 +5,17 @@ mod diagnostics;
 mod extract;
 mod init;
 mod report;
+pub mod server;
 
-use std::io::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use trace::Diagnostic;
 use trace::project::Options;
 
+use crate::settings::Settings;
+use crate::{logging, stdio};
 use arguments::{Arguments, Command, ProjectArguments};
 
 const DONE: u8 = 0;
@@ -25,6 +28,7 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Mcp(arguments) => serve(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
@@ -33,6 +37,26 @@ pub fn main() -> ExitCode {
         }
         FAILED
     }))
+}
+
+fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
+    let mut settings = Settings::default();
+    logging::start(&mut settings);
+    let mut profile = server::profile();
+    crate::override_profile(&mut profile, &mut settings);
+    let default = stdio::Options::default();
+    let stdio_options =
+        stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
+    settings.check().map_err(Failure::new)?;
+    if io::stdin().is_terminal() {
+        let _ = writeln!(
+            io::stderr(),
+            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
+        );
+    }
+    let code = stdio::serve(profile, server::TraceServer::start(options(arguments)?), stdio_options);
+    logging::finish();
+    Ok(code)
 }
 
 /// Why the program stops.

@@ -118,6 +118,28 @@ impl Index {
         self.reload()
     }
 
+    /// The folders whose changes matter, relative to the root: those of files, specifications and the configuration,
+    /// those above them, and those where globs begin.
+    pub fn folders(&self) -> BTreeSet<PathBuf> {
+        let config = self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH));
+        let files = self.files.keys().map(|entry| Path::new(&*entry.path));
+        let documents = self.documents.iter().flat_map(|documents| documents.locals());
+        let mut folders = BTreeSet::from([PathBuf::new()]);
+        for path in files.chain(documents).chain([config]).filter(|path| path.is_relative()) {
+            for folder in path.ancestors().skip(1) {
+                if !folders.insert(folder.to_path_buf()) {
+                    break;
+                }
+            }
+        }
+        for pattern in &self.patterns {
+            let plain = pattern.as_str().split('/').take_while(|part| !part.contains(['*', '?', '[']));
+            let folder: PathBuf = plain.collect();
+            folders.extend(folder.ancestors().map(Path::to_path_buf));
+        }
+        folders
+    }
+
     fn matters(&self, path: &Path) -> bool {
         let config = self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH));
         let is_document =

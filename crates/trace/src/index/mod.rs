@@ -16,6 +16,7 @@ mod validate;
 pub use catalogue::{Catalogue, Requirement, SectionEntry, SpecificationEntry};
 pub use citation::Citation;
 pub use follow::{Changes, Index};
-pub use model::{Found, Model};
+pub use identity::{percent_decode, percent_encode};
+pub use model::Model;
 pub use state::{Label, Progress, State, Status};
 pub use validate::Verdict;

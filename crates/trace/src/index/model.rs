@@ -32,13 +32,6 @@ pub struct Model {
     pub(super) priorities: OnceLock<Vec<u32>>,
 }
 
-/// Requirements that were asked for by an identifier or path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Their numbers.
-    pub numbers: Vec<u32>,
-}
-
 impl Model {
     /// The same project after some sections and one file changed.
     pub(super) fn with(
