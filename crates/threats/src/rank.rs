@@ -19,7 +19,7 @@ const SATURATION: f32 = 2.5;
 /// How much a long field is held against its terms: BM25's b.
 const LENGTH_PENALTY: f32 = 0.65;
 /// What a word counts that nobody ever asked with. It makes a context less like any other.
-const UNKNOWN_FACTOR: f32 = 1.5;
+const UNKNOWN_FACTOR: f32 = 2.5;
 /// A word is an everyday one if what no pattern is about says it this much as the pattern does.
 const EVERYDAY_PART_MIN: f32 = 0.4;
 /// Words that examples of so many subjects have say nothing about which.
@@ -183,16 +183,19 @@ impl Ranking {
     pub fn compare(&self, terms: &[Term], counts: impl Fn(&Term) -> bool) -> Comparison {
         let mut parts: Vec<Part> = Vec::with_capacity(terms.len());
         let mut by_term = vec![0.0; examples::TERMS.len()];
+        let mut unknown: Vec<&str> = Vec::new();
         let (mut rarity, mut rarity_counted) = (0.0_f32, 0.0_f32);
+        // Said again is not said more: a long context repeats whatever words it needs.
         for term in terms {
-            let Some(number) = self.terms.get(term.key.as_str()).copied() else {
-                if Kind::of(&term.key) != Kind::Pair {
+            let key = term.key.as_str();
+            let Some(number) = self.terms.get(key).copied() else {
+                if Kind::of(key) != Kind::Pair && !unknown.contains(&key) {
+                    unknown.push(key);
                     rarity += self.rarity_unknown;
                     rarity_counted += self.rarity_unknown;
                 }
                 continue;
             };
-            // Said again is not said more: a long context repeats whatever words it needs.
             if parts.iter().any(|part| part.term == number) {
                 continue;
             }

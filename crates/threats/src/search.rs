@@ -67,7 +67,7 @@ impl fmt::Display for Reason {
 }
 
 /// By how much a pattern must beat what no pattern is about.
-const MARGIN_MIN: f32 = 0.74;
+const MARGIN_MIN: f32 = 0.72;
 /// The same for one that is named by a word of its own.
 const MARGIN_MIN_NAMED: f32 = -0.5;
 /// How near the best a pattern must be to be first for a single word.
