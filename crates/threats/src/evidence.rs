@@ -51,7 +51,7 @@ pub enum Named {
     EverydayWord,
     /// By a word, or an identifier.
     Word,
-    /// By a keyword of several words.
+    /// By a keyword of several words, or one that is spelled like no word: `_method`.
     Phrase,
 }
 
@@ -118,8 +118,10 @@ impl Index {
             if again || evidence.clues.contains(&(pattern, Clue::Keyword(keyword))) {
                 continue;
             }
+            let text = &patterns[pattern].triggers.keywords[keyword];
             let mut stems = words.words[first..end].iter().map(|word| word.stem.as_str());
-            let named = if patterns[pattern].triggers.keywords[keyword].contains(' ') {
+            let is_sign = !text.chars().all(char::is_alphanumeric) && stems.clone().all(text::is_stop_word);
+            let named = if text.contains(' ') || is_sign {
                 Named::Phrase
             } else if stems.all(|stem| text::is_stop_word(stem) || self.ranking.is_everyday(stem, pattern)) {
                 Named::EverydayWord

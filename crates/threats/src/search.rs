@@ -1,8 +1,8 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
 //! Patterns come by their BM25F score (see [`crate::rank`]), and first if the context names one of their keywords as
-//! whole words. An everyday word (`import`, `search`) names nothing where other words say that something else is meant.
-//! What no pattern is about has a score too, and an answer must beat it. Ties go by severity, likelihood and id.
+//! whole words. An everyday word (`import`, `search`) does so only if no other word says anything, or if the scores
+//! agree. What no pattern is about has a score too, and an answer must beat it. Ties go by severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -70,8 +70,8 @@ impl fmt::Display for Reason {
 const MARGIN_MIN: f32 = 0.72;
 /// The same for one that is named by a word of its own.
 const MARGIN_MIN_NAMED: f32 = -0.5;
-/// How near the best a pattern must be to be first for a single word.
-const NAMED_PART_MIN: f32 = 0.75;
+/// How near the best a pattern must be to be first for an everyday word among others that say something.
+const EVERYDAY_PART_MIN: f32 = 0.75;
 /// How far above the usual score the others must be, as a part of how far the best is.
 const OTHERS_PART_MIN: f32 = 0.2;
 /// So many of the best scores are not usual ones, however few patterns there are.
@@ -98,11 +98,11 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
     let mut found: Vec<(usize, Weight)> = wanted.collect();
     let best_score = found.iter().map(|(_, weight)| weight.score).fold(0.0, f32::max);
     let margin = |weight: &Weight| weight.score - evidence.unrelated;
-    let is_near = |weight: &Weight| weight.score >= best_score * NAMED_PART_MIN;
+    let is_near = |weight: &Weight| weight.score >= best_score * EVERYDAY_PART_MIN;
     let is_named = |weight: &Weight| match (weight.named, evidence.rest) {
         (Named::No, _) => false,
         (Named::Phrase, _) | (_, Tone::Neutral) => true,
-        (Named::Word, _) => is_near(weight) && margin(weight) >= MARGIN_MIN_NAMED,
+        (Named::Word, _) => margin(weight) >= MARGIN_MIN_NAMED,
         (Named::EverydayWord, Tone::Telling) => is_near(weight),
         (Named::EverydayWord, Tone::Foreign) => is_near(weight) && margin(weight) >= MARGIN_MIN,
     };

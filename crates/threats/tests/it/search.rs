@@ -184,6 +184,7 @@ fn a_name_counts_next_to_something_unrelated_unless_it_is_an_everyday_word() {
         "why does my regex join lines in sed",
         "worker bees in a beehive simulation",
         "sort an array with quicksort in Haskell",
+        "print all primes below 1000 in Fortran",
     ] {
         assert_eq!(found(&TMKB, context), "", "{context}");
     }
