@@ -74,8 +74,10 @@ const MARGIN_MIN_NAMED: f32 = -0.5;
 const EVERYDAY_PART_MIN: f32 = 0.75;
 /// How far above the usual score the others must be, as a part of how far the best is.
 const OTHERS_PART_MIN: f32 = 0.2;
-/// So many of the best scores are not usual ones, however few patterns there are.
-const UNUSUAL_MIN: usize = 3;
+/// What they must have of the best score from the fourth on: most people are shown three.
+const LATER_PART_MIN: f32 = 0.6;
+/// So many answers are first ones, and their scores not usual ones, however few patterns there are.
+const N_FIRST: usize = 3;
 /// A context longer than this is read up to here.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
@@ -119,6 +121,11 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
     let score_min = usual_score + (best_score - usual_score) * OTHERS_PART_MIN;
     found.retain(|(_, weight)| weight.named > Named::No || weight.score > 0.0 && weight.score >= score_min);
     found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
+    let mut n_before = 0;
+    found.retain(|(_, weight)| {
+        n_before += 1;
+        n_before <= N_FIRST || weight.named > Named::No || weight.score >= best_score * LATER_PART_MIN
+    });
 
     let hit = |(index, weight): (usize, Weight)| Hit {
         pattern: &patterns[index],
@@ -131,7 +138,7 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
 /// Returns what a pattern scores that has nothing to do with a context: words that everybody uses add up.
 fn usual(mut scores: Vec<f32>) -> f32 {
     scores.sort_by(|first, second| second.total_cmp(first));
-    scores.get(UNUSUAL_MIN.max(scores.len() / 2)).copied().unwrap_or_default()
+    scores.get(N_FIRST.max(scores.len() / 2)).copied().unwrap_or_default()
 }
 
 fn order<'a>(pattern: &'a Pattern, weight: &Weight) -> (bool, Reverse<i64>, (usize, usize, &'a str)) {
