@@ -391,3 +391,67 @@ fn length(counts: &[(u32, u8)]) -> f32 {
 fn rarity(n_texts: f32, n_texts_with: f32) -> f32 {
     (1.0 + (n_texts - n_texts_with + 0.5) / (n_texts_with + 0.5)).ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Made-up words, so that no example has them.
+    const LONG: &str = "zorblat and krumvik and plontar and vexibor and drumqua";
+
+    #[test]
+    fn a_short_field_says_more_than_a_long_one() {
+        let [short, long] = scores([pattern("zorblat", ""), pattern(LONG, "")], "zorblat");
+        assert!(short > long && long > 0.0, "{short} {long}");
+    }
+
+    #[test]
+    fn a_weighty_field_says_more_than_another() {
+        let [name, description] =
+            scores([pattern("zorblat", "krumvik"), pattern("krumvik", "zorblat")], "zorblat");
+        assert!(name > description && description > 0.0, "{name} {description}");
+    }
+
+    #[test]
+    fn another_word_says_more_than_the_same_again() {
+        let patterns = [pattern("zorblat zorblat zorblat", ""), pattern("zorblat krumvik plontar", "")];
+        let [again, another] = scores(patterns, "zorblat krumvik");
+        assert!(another > again && again > 0.0, "{another} {again}");
+    }
+
+    #[test]
+    fn a_rare_word_says_more_than_one_that_everybody_uses() {
+        let [rare, common] = scores([pattern("zorblat", ""), pattern("customer", "")], "zorblat customer");
+        assert!(rare > common && common > 0.0, "{rare} {common}");
+    }
+
+    #[test]
+    fn what_no_pattern_is_about_has_a_score() {
+        let ranking = Ranking::new(&[pattern("zorblat", "")]);
+        let unrelated = |context: &str| compare(&ranking, context).unrelated;
+        assert!(unrelated("center a div with flexbox") > 1.0);
+        assert_eq!(unrelated("zorblat"), 0.0);
+    }
+
+    #[test]
+    fn words_have_a_tone() {
+        let ranking = Ranking::new(&[pattern("zorblat", "")]);
+        let tone = |word: &str| ranking.tone(&text::words(word).words[0].stem);
+        assert_eq!(["please", "customers"].map(tone), [Tone::Neutral; 2]);
+        assert_eq!(["zorblat", "subresource"].map(tone), [Tone::Telling; 2]);
+        assert_eq!(["pytorch", "krumvik"].map(tone), [Tone::Foreign; 2]);
+    }
+
+    fn scores(patterns: [Pattern; 2], context: &str) -> [f32; 2] {
+        let scores = compare(&Ranking::new(&patterns), context).scores;
+        scores.try_into().expect("one score for each pattern")
+    }
+
+    fn compare(ranking: &Ranking, context: &str) -> Comparison {
+        ranking.compare(&terms::terms(context, &text::words(context).words), |_| true)
+    }
+
+    fn pattern(name: &str, description: &str) -> Pattern {
+        Pattern { name: name.to_owned(), description: description.to_owned(), ..Pattern::default() }
+    }
+}
