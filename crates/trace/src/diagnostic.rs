@@ -18,6 +18,8 @@ pub struct Diagnostic {
     pub places: Vec<Place>,
     /// What to do about it, or the nearest right thing.
     pub help: Vec<String>,
+    /// The first line of the annotation that is wrong, if it is one: its number and its text.
+    pub annotation: Option<(u32, String)>,
 }
 
 /// How bad something is.
@@ -95,6 +97,7 @@ impl Diagnostic {
             message: message.into(),
             places: Vec::new(),
             help: Vec::new(),
+            annotation: None,
         }
     }
 
@@ -112,6 +115,13 @@ impl Diagnostic {
     /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help.push(help.into());
+        self
+    }
+
+    /// Says which annotation is wrong.
+    pub fn of_annotation(mut self, line: u32, text: &str) -> Diagnostic {
+        let first = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default();
+        self.annotation = Some((line, first.trim().to_owned()));
         self
     }
 

@@ -54,7 +54,11 @@ fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
             "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
         );
     }
-    let code = stdio::serve(profile, server::TraceServer::start(options(arguments)?), stdio_options);
+    let code = stdio::serve(
+        profile,
+        server::TraceServer::start(Options { is_confined: true, ..options(arguments)? }),
+        stdio_options,
+    );
     logging::finish();
     Ok(code)
 }

@@ -66,7 +66,7 @@ impl Index {
     /// Reads a project. Whatever is wrong with it is in the model.
     pub fn open(options: Options, environment: Box<Environment>) -> Index {
         let mut index = Index {
-            options: Options { is_confined: true, ..options },
+            options,
             environment,
             files: HashMap::new(),
             documents: None,
@@ -242,8 +242,13 @@ impl Index {
         let mut documents = Documents::new(&project, None);
         let generated = generated::extract(&project, &mut documents, &mut general);
         let entries = files::entries(&project, &generated, &mut general);
-        let (entries, outside) = inside(&self.options.root, entries);
-        general.extend(outside);
+        let entries = if self.options.is_confined {
+            let (entries, outside) = inside(&self.options.root, entries);
+            general.extend(outside);
+            entries
+        } else {
+            entries
+        };
         if let Some(problem) = emptiness(&project, &entries) {
             general.push(problem);
         }
@@ -294,7 +299,9 @@ impl Index {
                             },
                             |text| Place::new(&entry.path, &text, annotation.places.target, "named here"),
                         );
-                        problems.entry(entry.path.clone()).or_default().push(problem.diagnostic().at(place));
+                        let text = text_of(&self.options.root, generated, &entry.path).unwrap_or_default();
+                        let problem = problem.diagnostic().at(place).of_annotation(annotation.line, &text);
+                        problems.entry(entry.path.clone()).or_default().push(problem);
                     }
                 }
             }

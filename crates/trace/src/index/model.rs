@@ -196,7 +196,8 @@ pub(super) fn states(catalogue: &Catalogue, section: u32, citations: &[Arc<Citat
     spans.sort_unstable();
     let longest = spans.iter().map(|(span, _)| span.len() as u32).max().unwrap_or(0);
     let state = |requirement: &Requirement| {
-        State::of(&requirement.spans, &specification.document.text, citations, &spans, longest)
+        let kind_of = |index: u32| citations[index as usize].kind();
+        State::of(&requirement.spans, &specification.document.text, &kind_of, &spans, longest)
     };
     catalogue.requirements[range].iter().map(state).collect()
 }

@@ -232,12 +232,17 @@ fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Fai
     let item = |index: usize| {
         let problem = problems[index];
         let place = problem.places.first();
+        let own = place.map_or((0, ""), |place| (place.line, place.excerpt.trim()));
+        let (line, text) = problem.annotation.as_ref().map_or(own, |(line, text)| (*line, text.as_str()));
         let mut item = json!({
             "file_path": place.map_or("", |place| &place.path),
-            "line_number": place.map_or(0, |place| place.line),
-            "comment_text": place.map_or("", |place| place.excerpt.trim()),
+            "line_number": line,
+            "comment_text": text,
             "error": error_text(problem),
         });
+        if error_text(problem) != problem.message {
+            item["detail"] = json!(problem.message);
+        }
         if let Some(help) = problem.help.first() {
             item["suggestion"] = json!(help);
         }
@@ -246,18 +251,17 @@ fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Fai
     Ok(Window::read(arguments)?.cut(problems.len(), item))
 }
 
-/// The words that clients know, and what is the matter.
-fn error_text(problem: &trace::Diagnostic) -> String {
-    let known = match problem.code {
+/// What is wrong, in the words that clients know where there are any.
+fn error_text(problem: &trace::Diagnostic) -> &str {
+    match problem.code {
         trace::Code::MissingSpecification => "URL not found",
         trace::Code::InvalidUrl => "Invalid URL",
         trace::Code::MissingSection | trace::Code::UnknownSection | trace::Code::EmptySection => {
             "Section not found"
         }
         trace::Code::UnknownQuote => "Requirement not found",
-        _ => return problem.message.clone(),
-    };
-    format!("{known}: {}", problem.message)
+        _ => &problem.message,
+    }
 }
 
 fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
