@@ -22,16 +22,19 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
 
 use crate::project::Project;
-use crate::report::{Facts, Row};
+use crate::report::{Facts, Measured, Row};
 use crate::run::Usage;
 
 const PEER_VERSION: &str = "0.4.3";
 const RUNS_MAX: usize = 100;
+/// No round starts later than that: the whole takes minutes even on a busy machine.
+const TIME_PER_PROJECT: Duration = Duration::from_secs(45);
 /// The project that the MCP server is measured on.
 const SERVED: &str = "cited";
 
@@ -64,20 +67,20 @@ fn trace(options: &Options, folder: &Path) -> anyhow::Result<()> {
     let peer = options.peer()?;
     let mut values = Vec::new();
     if !options.json {
-        print(&report::heading(options.runs, &peer))?;
+        print(&report::heading(&peer))?;
     }
     for name in &options.projects {
         let project = project::generate(name);
         let folders = Folders::write(&project, folder)?;
-        let (facts, rows) = measure(options, &peer, &project, &folders)?;
+        let measured = measure(options, &peer, &project, &folders)?;
         match options.json {
-            true => values.push(report::json(&project, &facts, &rows)),
-            false => print(&report::table(&project, &facts, &rows))?,
+            true => values.push(report::json(&project, &measured)),
+            false => print(&report::table(&project, &measured))?,
         }
     }
     if options.json {
         let optimized = !cfg!(debug_assertions);
-        let report = json!({"peer": peer, "runs": options.runs, "optimized": optimized, "projects": values});
+        let report = json!({"peer": peer, "optimized": optimized, "projects": values});
         print(&format!("{report:#}\n"))?;
     }
     Ok(())
@@ -131,21 +134,18 @@ struct Contestant {
     report: Option<PathBuf>,
 }
 
-fn measure(
-    options: &Options,
-    peer: &Path,
-    project: &Project,
-    folders: &Folders,
-) -> anyhow::Result<(Facts, Vec<Row>)> {
+fn measure(options: &Options, peer: &Path, project: &Project, folders: &Folders) -> anyhow::Result<Measured> {
     let contestants = contestants(options, peer, folders)?;
     let mut outcomes: Vec<Option<Result<Usage, String>>> = contestants.iter().map(|_| None).collect();
-    for round in 1..=options.runs {
+    let (start, mut n_runs) = (Instant::now(), 0);
+    while n_runs < options.runs && (n_runs == 0 || start.elapsed() < TIME_PER_PROJECT) {
+        n_runs += 1;
         for (contestant, outcome) in contestants.iter().zip(&mut outcomes) {
             if matches!(outcome, Some(Err(_))) {
                 continue;
             }
             // Progress goes to stderr, so that the table or the JSON can be redirected.
-            eprintln!("{}, run {round} of {}: {}", project.name, options.runs, contestant.name);
+            eprintln!("{}, run {n_runs} of {}: {}", project.name, options.runs, contestant.name);
             let usage = run::run(&contestant.program, &contestant.arguments, &contestant.folder)
                 .map_err(|error| format!("{error:#}"));
             *outcome = Some(match (outcome.take(), usage) {
@@ -166,7 +166,7 @@ fn measure(
         let sameness = ours.map(|ours| report::compare(peer_report, ours));
         rows.push(Row { name: contestant.name.clone(), outcome, sameness });
     }
-    Ok((Facts::of(peer_report)?, rows))
+    Ok(Measured { n_runs, facts: Facts::of(peer_report)?, rows })
 }
 
 /// Returns what is run, the peer first.

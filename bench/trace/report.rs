@@ -26,6 +26,13 @@ pub enum Sameness {
     Json,
 }
 
+/// What was measured on a project. The first row is the peer's.
+pub struct Measured {
+    pub n_runs: usize,
+    pub facts: Facts,
+    pub rows: Vec<Row>,
+}
+
 /// What the peer sees in a project, so that nobody has to believe the generator.
 pub struct Facts {
     n_requirements: usize,
@@ -110,9 +117,9 @@ const METRICS: &[Metric] = &[
     Metric { title: "peak memory, MiB", value: |usage| usage.peak_memory_mib },
 ];
 
-pub fn heading(runs: usize, peer: &Path) -> String {
+pub fn heading(peer: &Path) -> String {
     let mut text = format!(
-        "best of {runs} runs; in parentheses: how many times less than the peer (above 1 is better)\n\
+        "in parentheses: how many times less than the peer (above 1 is better)\n\
          the peer: {}\n",
         peer.display()
     );
@@ -122,8 +129,8 @@ pub fn heading(runs: usize, peer: &Path) -> String {
     text
 }
 
-/// Writes the table of a project. The first row is the peer's.
-pub fn table(project: &Project, facts: &Facts, rows: &[Row]) -> String {
+pub fn table(project: &Project, measured: &Measured) -> String {
+    let Measured { n_runs, facts, rows } = measured;
     let mut text = format!(
         "\n{}: {} specifications, {} sources, {:.1} MB\n\
          the peer finds {} requirements ({} of them cited) and {} annotations ({:.0} % cover no requirement)\n\n{:36}",
@@ -135,7 +142,7 @@ pub fn table(project: &Project, facts: &Facts, rows: &[Row]) -> String {
         facts.n_cited,
         facts.n_annotations,
         facts.n_idle as f64 * 100.0 / facts.n_annotations as f64,
-        "",
+        format!("best of {n_runs} runs"),
     );
     for Metric { title, .. } in METRICS {
         let _ = write!(text, "{title:>20}");
@@ -164,7 +171,8 @@ pub fn table(project: &Project, facts: &Facts, rows: &[Row]) -> String {
     text
 }
 
-pub fn json(project: &Project, facts: &Facts, rows: &[Row]) -> Value {
+pub fn json(project: &Project, measured: &Measured) -> Value {
+    let Measured { n_runs, facts, rows } = measured;
     let rows: Vec<Value> = rows
         .iter()
         .map(|row| match &row.outcome {
@@ -182,6 +190,7 @@ pub fn json(project: &Project, facts: &Facts, rows: &[Row]) -> Value {
         .collect();
     json!({
         "project": project.name,
+        "runs": n_runs,
         "specifications": project.n_specifications,
         "sources": project.n_sources,
         "megabytes": project.megabytes(),
