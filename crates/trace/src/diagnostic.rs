@@ -175,6 +175,10 @@ pub enum Code {
     NoRequirement,
     /// A specification is not the one that was locked.
     Changed,
+    /// The snapshot is not current.
+    Snapshot,
+    /// A requirement is not implemented or not tested, and shall be.
+    Incomplete,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
 }
@@ -201,6 +205,8 @@ impl Code {
             Code::Drift => "drift",
             Code::NoRequirement => "no-requirement",
             Code::Changed => "changed-specification",
+            Code::Snapshot => "snapshot",
+            Code::Incomplete => "incomplete",
             Code::Empty => "empty",
         }
     }

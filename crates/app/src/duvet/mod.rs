@@ -1,18 +1,23 @@
 //! The `duvet` program: traces requirements on the command line, or serves the traces over MCP.
 
 mod arguments;
+mod check;
 mod diagnostics;
 mod extract;
 mod init;
+mod junit;
+mod lock;
 mod report;
+mod sarif;
 pub mod server;
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use trace::Diagnostic;
-use trace::project::Options;
+use trace::project::{CONFIG_PATH, Options};
 
 use crate::settings::Settings;
 use crate::{logging, stdio};
@@ -28,6 +33,8 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Lock(arguments) => lock::run(arguments),
         Command::Mcp(arguments) => serve(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
@@ -56,7 +63,7 @@ fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
     }
     let code = stdio::serve(
         profile,
-        server::TraceServer::start(Options { is_confined: true, ..options(arguments)? }),
+        server::TraceServer::start(Options { is_confined: true, ..nearest_options(arguments)? }),
         stdio_options,
     );
     logging::finish();
@@ -91,6 +98,28 @@ fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
         specification_path: arguments.specification_path.clone(),
         is_confined: false,
     })
+}
+
+/// The same, but the configuration may be in a folder above.
+fn nearest_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
+    let mut options = options(arguments)?;
+    if options.config_path.is_none() {
+        let above = options.root.ancestors().find(|folder| folder.join(CONFIG_PATH).is_file());
+        if let Some(folder) = above.map(Path::to_path_buf) {
+            options.root = folder;
+        }
+    }
+    Ok(options)
+}
+
+/// Prints to stdout. Who closes the pipe early has seen enough.
+fn print(text: &str) -> Result<(), Failure> {
+    match anstream::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("writing to stdout failed: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn environment(name: &str) -> Option<String> {

@@ -10,6 +10,8 @@ mod resources;
 mod tools;
 mod watch;
 
+pub use instructions::line;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
