@@ -167,6 +167,10 @@ pub enum Code {
     Changed,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
+    /// A report that was given is not as it should be.
+    Report,
+    /// Two reports disagree.
+    Conflict,
 }
 
 impl Code {
@@ -192,6 +196,8 @@ impl Code {
             Code::NoRequirement => "no-requirement",
             Code::Changed => "changed-specification",
             Code::Empty => "empty",
+            Code::Report => "report",
+            Code::Conflict => "conflict",
         }
     }
 }

@@ -33,6 +33,8 @@ pub enum Command {
     Extract(ExtractArguments),
     /// Match the code with its specifications and write reports
     Report(ReportArguments),
+    /// Make one report of several
+    Merge(MergeArguments),
 }
 
 #[derive(Args, Debug)]
@@ -133,6 +135,16 @@ pub struct ReportArguments {
     /// Where issues can be looked at
     #[arg(long, value_name = "URL")]
     pub issue_link: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct MergeArguments {
+    /// A report of `duvet report --json-v2` or of `duvet merge`; once for each
+    #[arg(long, value_name = "FILE", required = true)]
+    pub input: Vec<PathBuf>,
+    /// Where to write the merged report
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// Which project, and what older versions took.
