@@ -13,7 +13,7 @@ mod referring;
 use document::{ById, Document, Inline, Linked, Repository, Section, Sources, Specification};
 use place::Part;
 
-pub use read::{locate, read};
+pub use read::{locate, point_at, read};
 pub use referring::in_order;
 
 /// Writes the report.

@@ -17,7 +17,7 @@ pub type ById<T> = BTreeMap<String, T>;
 
 /// A report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Document<'a> {
     /// Always [`VERSION`].
     pub version: String,
@@ -35,7 +35,7 @@ pub struct Document<'a> {
 
 /// A place where files can be looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Repository {
     /// Its address.
     pub blob_link: String,
@@ -43,6 +43,7 @@ pub struct Repository {
 
 /// Files. Later versions and other tools may have more kinds of them, which are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Sources<'a> {
     /// Specifications, with their text.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/sources.json#inline", default)]
@@ -57,7 +58,7 @@ pub struct Sources<'a> {
 
 /// A file with its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Inline<'a> {
     /// Relative to the project.
     pub file_name: String,
@@ -67,7 +68,7 @@ pub struct Inline<'a> {
 
 /// A file without its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Linked {
     /// Relative to the project.
     pub file_name: String,
@@ -78,6 +79,7 @@ pub struct Linked {
 
 /// What there is in files. Kinds that are not known are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Annotations {
     /// Specifications.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#specification", default)]
@@ -98,7 +100,7 @@ pub struct Annotations {
 
 /// A specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Specification {
     /// All of its text.
     pub source: Part,
@@ -114,7 +116,7 @@ pub struct Specification {
 
 /// A section of a specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Section {
     /// Its title and its own text.
     pub source: Part,
@@ -127,7 +129,7 @@ pub struct Section {
 
 /// A requirement, with what covers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Requirement {
     /// Where it is said to be one.
     pub source: Location,
@@ -142,7 +144,7 @@ pub struct Requirement {
 
 /// Any other annotation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Cite {
     /// Where it stands.
     pub source: Location,

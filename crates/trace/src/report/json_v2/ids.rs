@@ -55,3 +55,17 @@ fn id(prefix: &str, parts: &[&str]) -> String {
     }
     format!("{prefix}-{hash:016x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_hashes_that_others_compute_too() {
+        // The published test vectors of 64-bit FNV-1a.
+        assert_eq!(inline(""), "src-cbf29ce484222325");
+        assert_eq!(repository("a"), "repo-af63dc4c8601ec8c");
+        assert_eq!(repository("foobar"), "repo-85944171f73967e8");
+        assert_ne!(linked("foo", "bar"), linked("foob", "ar"));
+    }
+}

@@ -6,7 +6,7 @@ use crate::text::Span;
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Part {
     /// The id of the text.
     pub src: String,
@@ -18,7 +18,7 @@ pub struct Part {
 
 /// Pieces of a text, each within a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Pieces {
     /// The id of the text.
     pub src: String,
@@ -28,7 +28,7 @@ pub struct Pieces {
 
 /// A piece of a text, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Piece {
     /// Its first byte.
     pub start: u64,
@@ -44,7 +44,7 @@ impl From<Span> for Piece {
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Location {
     /// The id of the file.
     pub src: String,

@@ -25,16 +25,15 @@ pub fn read(path: &Arc<str>, text: &str) -> Result<Document<'static>, Diagnostic
         Some(error) if found == expected || !found.starts_with('"') => {
             let shown = error.to_string();
             let suffix = format!(" at line {} column {}", error.line(), error.column());
-            let label = shown.strip_suffix(&suffix).unwrap_or(&shown);
-            Diagnostic::error(Code::Report, format!("{path} is not a report of the second form"))
-                .at(Place::new(path, text, position(text, error.line(), error.column()), label))
+            let reason = shown.strip_suffix(&suffix).unwrap_or(&shown);
+            let message = format!("{path} is not a report of the second form: {reason}");
+            let span = position(text, error.line(), error.column());
+            Diagnostic::error(Code::Report, message).at(point_at(path, text, span, "here"))
         }
-        _ => Diagnostic::error(Code::Report, format!("{path} is of version {found}")).at(Place::new(
-            path,
-            text,
-            version,
-            format!("expected {expected}"),
-        )),
+        _ => {
+            let message = format!("{path} is of version {found}, expected {expected}");
+            Diagnostic::error(Code::Report, message).at(point_at(path, text, version, "here"))
+        }
     };
     Err(diagnostic.help("such reports come from `duvet report --json-v2 FILE` and `duvet merge`"))
 }
@@ -52,7 +51,17 @@ pub fn locate(text: &str, keys: &[&str]) -> Option<(usize, Span)> {
     Some((keys.len(), Span::of(value.get(), text)))
 }
 
-/// Finds the character at a line and a column of bytes, both from 1 on.
+/// Describes a place in a report.
+pub fn point_at(path: &Arc<str>, text: &str, span: Span, label: &str) -> Place {
+    let place = Place::new(path, text, span, label);
+    // All of a report may be one line, which nobody wants to see.
+    let is_shown = place.column <= COLUMN_SHOWN_MAX;
+    Place { excerpt: if is_shown { place.excerpt } else { String::new() }, ..place }
+}
+
+const COLUMN_SHOWN_MAX: u32 = 200;
+
+/// Finds the character at a line and a column of bytes, both from 1 on, or the next that is not blank.
 fn position(text: &str, line: usize, column: usize) -> Span {
     let start = match line.checked_sub(2) {
         None => 0,
@@ -62,6 +71,8 @@ fn position(text: &str, line: usize, column: usize) -> Span {
     while !text.is_char_boundary(start) {
         start -= 1;
     }
+    // The parser may have stopped before what it did not like.
+    start += text[start..].bytes().take_while(|byte| *byte == b' ').count();
     let width = text[start..].chars().next().map_or(0, char::len_utf8);
     Span::new(start, start + width)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Input;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::report::json_v2::document::Document;
-use crate::report::json_v2::locate;
+use crate::report::json_v2::{locate, point_at};
 use crate::text::Span;
 
 /// The keys that lead to things of a kind.
@@ -149,7 +149,7 @@ impl<'a> Said<'a> {
     }
 
     fn place(&self, label: &str) -> Place {
-        Place::new(&self.input.path, &self.input.text, self.span, label)
+        point_at(&self.input.path, &self.input.text, self.span, label)
     }
 }
 
