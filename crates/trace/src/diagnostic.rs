@@ -181,6 +181,10 @@ pub enum Code {
     Incomplete,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
+    /// A report that was given is not as it should be.
+    Report,
+    /// Two reports disagree.
+    Conflict,
 }
 
 impl Code {
@@ -208,6 +212,8 @@ impl Code {
             Code::Snapshot => "snapshot",
             Code::Incomplete => "incomplete",
             Code::Empty => "empty",
+            Code::Report => "report",
+            Code::Conflict => "conflict",
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::link::{Link, Reference, link_all};
 use crate::report::{Numbered, Report, SourceFile, TargetReport};
 use crate::requirement_file;
+use crate::target::TargetPath;
 use crate::text::Span;
 
 pub(crate) mod documents;
@@ -199,6 +200,7 @@ impl Project {
             .map(|(found, references)| TargetReport {
                 target: found.target.clone(),
                 name: found.target.path.display(&self.options.root),
+                file_name: self.file_name(&found.target.path),
                 specification: found.specification.clone(),
                 references,
                 coverage: BTreeMap::new(),
@@ -208,6 +210,11 @@ impl Project {
         targets.par_iter_mut().for_each(|target| target.coverage = coverage::measure(&target.references));
         report.targets = targets;
         n_references
+    }
+
+    fn file_name(&self, path: &TargetPath) -> String {
+        let local = path.local(&self.downloads).unwrap_or_default();
+        files::show(&self.options.root, &local).to_string()
     }
 }
 

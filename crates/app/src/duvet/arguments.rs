@@ -33,6 +33,8 @@ pub enum Command {
     Extract(ExtractArguments),
     /// Match the code with its specifications and write reports
     Report(ReportArguments),
+    /// Make one report of several
+    Merge(MergeArguments),
     /// Check citations, specifications and coverage; a gate for CI that writes nothing
     #[command(after_help = "\
 Examples:
@@ -181,6 +183,16 @@ pub enum CheckFormat {
     Sarif,
     /// For CI systems
     Junit,
+}
+
+#[derive(Args, Debug)]
+pub struct MergeArguments {
+    /// A report of `duvet report --json-v2` or of `duvet merge`; once for each
+    #[arg(long, value_name = "FILE", required = true)]
+    pub input: Vec<PathBuf>,
+    /// Where to write the merged report
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// Which project, and what older versions took.

@@ -7,6 +7,7 @@ mod extract;
 mod init;
 mod junit;
 mod lock;
+mod merge;
 mod report;
 mod sarif;
 pub mod server;
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::run(arguments),
         Command::Lock(arguments) => lock::run(arguments),
         Command::Mcp(arguments) => serve(arguments),
+        Command::Merge(arguments) => merge::run(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);

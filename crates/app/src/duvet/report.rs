@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use trace::project::{CONFIG_PATH, Loaded, Phase, Project};
 use trace::report::gate::Gate;
-use trace::report::{Report, json, snapshot};
+use trace::report::{Report, json, json_v2, snapshot};
 use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
@@ -60,11 +60,13 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     };
     let internal = |name: &str| environment(name).map(PathBuf::from);
     let from_config = |path: Option<&String>| path.map(PathBuf::from);
-    let reports: [(Option<PathBuf>, Writer); 5] = [
+    let reports: [(Option<PathBuf>, Writer); 7] = [
         (arguments.json.clone(), json::write),
+        (arguments.json_v2.clone(), json_v2::write),
         (from_config(configured.and_then(|report| report.json.as_ref())), json::write),
         (snapshot_path.as_ref().filter(|_| !is_ci).map(PathBuf::from), snapshot::write),
         (internal("DUVET_INTERNAL_CI_JSON"), json::write),
+        (internal("DUVET_INTERNAL_CI_JSON_V2"), json_v2::write),
         (internal("DUVET_INTERNAL_CI_SNAPSHOT"), snapshot::write),
     ];
     for (path, writer) in reports {

@@ -4,6 +4,7 @@
 //! which never changes, so that an answer is never half of one state and half of another. All spellings of one
 //! document are one specification here.
 
+mod build;
 mod catalogue;
 mod citation;
 mod follow;

@@ -100,7 +100,8 @@ fn marks(pattern: &str) -> (Style, &str) {
 
 /// Lists what a glob matches.
 fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
-    let absolute = if Path::new(pattern).is_absolute() {
+    let is_absolute = Path::new(pattern).is_absolute();
+    let absolute = if is_absolute {
         pattern.to_owned()
     } else {
         format!("{}/{pattern}", glob::Pattern::escape(&root.to_string_lossy()))
@@ -116,6 +117,8 @@ fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<
     let mut found = Vec::new();
     for path in paths {
         match path {
+            // Files are shown as the pattern names them.
+            Ok(path) if is_absolute => found.push(path.to_string_lossy().into()),
             Ok(path) => found.push(show(root, &path)),
             Err(error) => {
                 let path = show(root, error.path());

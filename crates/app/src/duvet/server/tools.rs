@@ -12,8 +12,10 @@ use trace::index::{Model, SpecificationEntry};
 use super::list::{Window, invalid, tokens_max};
 use super::paths;
 
+type MakeSchema = fn() -> Value;
+
 /// What lists take beside their own arguments.
-const LIST_ARGUMENTS: [(&str, fn() -> Value); 4] = [
+const LIST_ARGUMENTS: [(&str, MakeSchema); 4] = [
     ("spec_id", || json!({"type": "string"})),
     ("limit", || json!({"type": "integer", "minimum": 1})),
     ("cursor", || json!({"type": "string"})),
