@@ -4,8 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::annotation::{Annotation, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::link::{self, Link};
