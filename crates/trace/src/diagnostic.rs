@@ -165,6 +165,8 @@ pub enum Code {
     NoRequirement,
     /// A specification is not the one that was locked.
     Changed,
+    /// A coverage report cannot be used, or source code with it.
+    Coverage,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
 }
@@ -191,6 +193,7 @@ impl Code {
             Code::Drift => "drift",
             Code::NoRequirement => "no-requirement",
             Code::Changed => "changed-specification",
+            Code::Coverage => "coverage-report",
             Code::Empty => "empty",
         }
     }

@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod extract;
 pub mod link;
 pub mod project;
+pub mod query;
 pub mod quote;
 pub mod report;
 pub mod requirement_file;

@@ -4,6 +4,7 @@ mod arguments;
 mod diagnostics;
 mod extract;
 mod init;
+mod query;
 mod report;
 
 use std::io::Write as _;
@@ -25,6 +26,7 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Query(arguments) => query::run(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
