@@ -61,8 +61,13 @@ fn help() -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// A filter that picks nothing makes every check pass, which is seldom what was meant.
+/// Where there is nothing every check passes, which is seldom what was meant.
 fn idle(loaded: &Loaded, filter: &Filter) -> Vec<Diagnostic> {
+    if loaded.report.annotations.is_empty() {
+        let warning =
+            Diagnostic::warning(Code::Empty, "there are no annotations here, so every check passes");
+        return vec![warning.help("run it in the folder that has `.duvet/config.toml`")];
+    }
     let annotations = || loaded.report.annotations.iter().map(|numbered| &numbered.annotation);
     let describe = |part: String| {
         let warning = Diagnostic::warning(Code::Empty, format!("no annotation is about `{part}`"));

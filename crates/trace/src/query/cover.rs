@@ -2,6 +2,7 @@
 //!
 //! Unlike reports, queries take quotes word for word: one with an edit is found nowhere.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -18,6 +19,8 @@ pub struct Texts<'a> {
     places: Vec<Option<(u32, u32)>>,
     sections: HashMap<(u32, u32), String>,
     quotes: Vec<String>,
+    /// For each annotation where its quote starts in its section, every time.
+    starts: Vec<Vec<usize>>,
     /// By target as written: only annotations that write it alike can cover each other.
     by_target: HashMap<&'a str, Vec<u32>>,
 }
@@ -52,14 +55,21 @@ impl<'a> Texts<'a> {
             let specification = &report.targets[target as usize].specification;
             normalize(&specification.view(section as usize).text)
         };
-        let sections = distinct.into_par_iter().map(|place| (place, text(place))).collect();
+        let sections: HashMap<(u32, u32), String> =
+            distinct.into_par_iter().map(|place| (place, text(place))).collect();
         let annotations = report.annotations.par_iter().with_min_len(64);
-        let quotes = annotations.map(|numbered| normalize(&numbered.annotation.quote)).collect();
+        let quotes: Vec<String> = annotations.map(|numbered| normalize(&numbered.annotation.quote)).collect();
+        let pairs = quotes.par_iter().zip(&places).with_min_len(64);
+        let starts = pairs.map(|(quote, place)| {
+            let section = place.and_then(|place| sections.get(&place));
+            section.map(|section| find_all(section, quote)).unwrap_or_default()
+        });
+        let starts = starts.collect();
         let mut by_target: HashMap<&str, Vec<u32>> = HashMap::new();
         for (number, numbered) in report.annotations.iter().enumerate() {
             by_target.entry(&numbered.annotation.target).or_default().push(number as u32);
         }
-        Texts { report, places, sections, quotes, by_target }
+        Texts { report, places, sections, quotes, starts, by_target }
     }
 
     /// Finds out who covers an annotation. None if its own quote is not in the section word for word.
@@ -69,18 +79,16 @@ impl<'a> Texts<'a> {
             // It quotes nothing, and nothing is missing.
             return Some(Cover::default());
         }
-        let section = self.sections.get(&self.places[number as usize]?)?;
-        let quote = &self.quotes[number as usize];
-        let start = memchr::memmem::find(section.as_bytes(), quote.as_bytes())?;
-        let own = start..start + quote.len();
+        let start = *self.starts[number as usize].first()?;
+        let own = start..start + self.quotes[number as usize].len();
         let mut cover = Cover::default();
         let mut shared = Vec::new();
         for other in &self.by_target[&*annotation.target] {
-            let is_empty = self.report.annotations[*other as usize].annotation.quote.is_empty();
+            let is_empty = self.quotes[*other as usize].is_empty();
             if *other == number || is_empty || !is_candidate(*other) {
                 continue;
             }
-            match best(section, &self.quotes[*other as usize], &own) {
+            match best(&self.starts(*other, number), self.quotes[*other as usize].len(), &own) {
                 None => cover.unmatched.push(*other),
                 Some(overlap) if overlap.is_empty() => {}
                 Some(overlap) => {
@@ -91,6 +99,19 @@ impl<'a> Texts<'a> {
         }
         cover.gaps = gaps(shared, own.len());
         Some(cover)
+    }
+
+    /// Tells where a quote starts in the section of another annotation.
+    fn starts(&self, number: u32, of: u32) -> Cow<'_, [usize]> {
+        let place = self.places[of as usize];
+        if self.places[number as usize] == place {
+            return Cow::Borrowed(&self.starts[number as usize]);
+        }
+        // The same document, read in another format.
+        let section = place.and_then(|place| self.sections.get(&place));
+        Cow::Owned(
+            section.map(|section| find_all(section, &self.quotes[number as usize])).unwrap_or_default(),
+        )
     }
 
     /// Returns the words of an annotation that nobody shares.
@@ -106,14 +127,19 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Finds the occurrence of a quote that shares most with a range, else the nearest, and returns what they share.
-fn best(section: &str, quote: &str, own: &Range<usize>) -> Option<Range<usize>> {
+fn find_all(section: &str, quote: &str) -> Vec<usize> {
     if quote.is_empty() {
-        return Some(own.start..own.start);
+        return vec![0];
     }
+    memchr::memmem::find_iter(section.as_bytes(), quote.as_bytes()).collect()
+}
+
+/// Of all occurrences of a quote takes the one that shares most with a range, else the nearest, and returns what they
+/// share.
+fn best(starts: &[usize], length: usize, own: &Range<usize>) -> Option<Range<usize>> {
     let mut best: Option<(usize, Range<usize>)> = None;
-    for start in memchr::memmem::find_iter(section.as_bytes(), quote.as_bytes()) {
-        let shared = start.max(own.start)..(start + quote.len()).min(own.end);
+    for start in starts {
+        let shared = own.start.max(*start)..own.end.min(start + length);
         let distance = start.abs_diff(own.start);
         let is_better = best.as_ref().is_none_or(|(best_distance, best)| {
             shared.len() > best.len() || (shared.len() == best.len() && distance < *best_distance)

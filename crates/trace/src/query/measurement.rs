@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::execution::{Code, Execution};
+use super::execution::{Code, Execution, LineRuns};
 use super::jacoco::Coverage;
 use crate::diagnostic::{self, Diagnostic, Place};
 use crate::report::Report;
@@ -41,9 +41,16 @@ pub fn measure(
 ) -> Result<(Vec<Measurement>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut matched = Vec::with_capacity(coverages.len());
     let mut problems = Vec::new();
+    let mut warnings = Vec::new();
     for (path, coverage) in coverages {
         match pairs(path, &report.root, sources.paths, coverage) {
-            Ok(pairs) => matched.push(pairs),
+            Ok(pairs) => {
+                if pairs.is_empty() {
+                    let message = format!("{path} knows none of the source files");
+                    warnings.push(Diagnostic::warning(diagnostic::Code::Coverage, message));
+                }
+                matched.push(pairs);
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -54,7 +61,6 @@ pub fn measure(
     let read: Vec<_> =
         used.into_par_iter().map(|path| (path, read(report, sources, path, &annotations))).collect();
     let mut files = HashMap::new();
-    let mut warnings = Vec::new();
     for (path, file) in read {
         match file {
             Ok(file) => {
@@ -67,7 +73,7 @@ pub fn measure(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let measurement = |pairs: Vec<(&Arc<str>, &super::execution::LineRuns)>| {
+    let measurement = |pairs: Vec<(&Arc<str>, &LineRuns)>| {
         let mut measurement = Measurement::default();
         for (source, runs) in pairs {
             let file = &files[source];
@@ -130,7 +136,7 @@ fn pairs<'a>(
     root: &Path,
     sources: &'a [Arc<str>],
     coverage: &'a Coverage,
-) -> Result<Vec<(&'a Arc<str>, &'a super::execution::LineRuns)>, Diagnostic> {
+) -> Result<Vec<(&'a Arc<str>, &'a LineRuns)>, Diagnostic> {
     let wrong = |message: String| {
         Diagnostic::error(diagnostic::Code::Coverage, message).at(Place::file(report_path.clone(), ""))
     };

@@ -56,9 +56,19 @@ impl Page<'_> {
         let annotation = &self.report.annotations[finding.annotation as usize].annotation;
         let mark = if finding.outcome.is_passed() { '+' } else { '-' };
         let what = label(check, finding);
-        writeln!(out, "  {mark} {}: {what} ({})", self.show(finding.annotation), annotation.target)?;
+        let place = match check {
+            Check::Implementation => self.requirement(finding.annotation),
+            _ => self.place(finding.annotation),
+        };
+        writeln!(out, "  {mark} {place}: {what} ({})", annotation.target)?;
+        if finding.outcome == Outcome::Missing {
+            return self.proposal(check, finding, out);
+        }
         if !annotation.quote.is_empty() {
             writeln!(out, "      {}", annotation.quote)?;
+        }
+        if finding.outcome == Outcome::Unmatched {
+            writeln!(out, "      the section has: {}", self.original(finding.annotation))?;
         }
         for words in &finding.missing {
             writeln!(out, "      not covered: {words}")?;
@@ -66,41 +76,58 @@ impl Page<'_> {
         for related in &finding.related {
             self.related(related, out)?;
         }
-        let kind = match (finding.outcome, check) {
-            (Outcome::Missing, Check::Implementation) => Kind::Citation,
-            (Outcome::Missing, _) => Kind::Test,
-            _ => return Ok(()),
-        };
+        Ok(())
+    }
+
+    /// Writes the annotation that is missing.
+    fn proposal(&self, check: Check, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+        let annotation = &self.report.annotations[finding.annotation as usize].annotation;
         let Style { meta, content } = Style::default();
-        writeln!(out, "      to be written where it is done:")?;
-        writeln!(out, "        {meta} {}", annotation.target)?;
-        if kind != Kind::default() {
-            writeln!(out, "        {meta} type={kind}")?;
+        writeln!(out, "      {meta} {}", annotation.target)?;
+        if check == Check::Test {
+            writeln!(out, "      {meta} type={}", Kind::Test)?;
         }
-        writeln!(out, "        {content} {}", annotation.quote)
+        writeln!(out, "      {content} {}", annotation.quote)
     }
 
     fn related(&self, related: &Related, out: &mut dyn Write) -> io::Result<()> {
         let kind = self.report.annotations[related.annotation as usize].annotation.kind;
-        write!(out, "      {}: {kind}", self.show(related.annotation))?;
+        write!(out, "      {}: {kind}", self.place(related.annotation))?;
         match related.execution {
             Some(execution) => writeln!(out, ", {}", describe(execution)),
             None => writeln!(out),
         }
     }
 
-    /// Says where an annotation stands; a requirement stands in its specification.
-    fn show(&self, number: u32) -> String {
+    /// Says where an annotation stands.
+    fn place(&self, number: u32) -> String {
         let numbered = &self.report.annotations[number as usize];
-        let place = self.places[number as usize].filter(|_| numbered.annotation.kind == Kind::Spec);
-        if let Some(place) = place {
-            let target = &self.report.targets[place.target as usize];
-            return match target.target.path {
-                TargetPath::Path(_) => format!("{}:{}", target.name, place.line),
-                TargetPath::Url(_) => format!("{} line {}", target.name, place.line),
-            };
-        }
         format!("{}:{}", self.report.files[numbered.file as usize].path, numbered.annotation.line)
+    }
+
+    /// Says where a requirement stands: in its specification, for the file of requirements may be in memory alone.
+    fn requirement(&self, number: u32) -> String {
+        let is_requirement = self.report.annotations[number as usize].annotation.kind == Kind::Spec;
+        let Some(place) = self.places[number as usize].filter(|_| is_requirement) else {
+            return self.place(number);
+        };
+        let target = &self.report.targets[place.target as usize];
+        match target.target.path {
+            TargetPath::Path(_) => format!("{}:{}", target.name, place.line),
+            TargetPath::Url(_) => format!("{} line {}", target.name, place.line),
+        }
+    }
+
+    /// Returns the words of the specification that an annotation quotes, exactly or nearly.
+    fn original(&self, number: u32) -> String {
+        let Some(place) = self.places[number as usize] else {
+            return String::new();
+        };
+        let target = &self.report.targets[place.target as usize];
+        let own = target.references.iter().filter(|reference| reference.annotation == number);
+        let words: Vec<&str> =
+            own.map(|reference| reference.span.of_text(&target.specification.text)).collect();
+        words.join(" ")
     }
 }
 
@@ -115,10 +142,10 @@ fn count(answer: &Answer) -> String {
         Check::Implementation => ("requirements", "implemented"),
         Check::Test => ("implementations", "tested"),
         Check::Coverage | Check::ExecutedCoverage => ("tests", "shown to run what they test"),
-        Check::Duplicates => ("annotations", "needed"),
+        Check::Duplicates => ("annotations", "no duplicates"),
     };
     let text = format!("{n_passed} of {n_all} {of_what} are {is_done}");
-    if n_skipped > 0 { format!("{text}, {n_skipped} that did not run are skipped,") } else { text }
+    if n_skipped > 0 { format!("{text} ({n_skipped} skipped that did not run)") } else { text }
 }
 
 fn label(check: Check, finding: &Finding) -> String {
@@ -126,7 +153,7 @@ fn label(check: Check, finding: &Finding) -> String {
     match finding.outcome {
         Outcome::Complete => done.to_owned(),
         Outcome::Partial => format!("{done} in part"),
-        Outcome::Missing => format!("not {done}"),
+        Outcome::Missing => format!("not {done}; the annotation would be"),
         Outcome::Mixed if finding.missing.is_empty() => "implemented, but a todo is left".to_owned(),
         Outcome::Mixed => "implemented in part, and a todo is left".to_owned(),
         Outcome::Todo => "only a todo".to_owned(),
@@ -139,9 +166,7 @@ fn label(check: Check, finding: &Finding) -> String {
         Outcome::Overlap => "shares words with others".to_owned(),
         Outcome::Duplicate if finding.related.is_empty() => "quotes nothing".to_owned(),
         Outcome::Duplicate => "says what others say".to_owned(),
-        Outcome::Unmatched => {
-            "differs from its section by an edit, and checks take quotes word for word".to_owned()
-        }
+        Outcome::Unmatched => "differs from its section, and checks take quotes word for word".to_owned(),
     }
 }
 
@@ -153,6 +178,6 @@ fn describe(execution: Execution) -> String {
             "stands above nothing that can run; `type=implication` needs no run".to_owned()
         }
         Execution::Unknown(0) => "stands above no code".to_owned(),
-        Execution::Unknown(line) => format!("cannot be told, for line {line} is not known to be code"),
+        Execution::Unknown(line) => format!("may have run or not: line {line} is not known to be code"),
     }
 }

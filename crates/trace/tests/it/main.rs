@@ -1,0 +1,4 @@
+//! Projects as users have them: real files, read as a whole.
+
+mod query;
+mod query_coverage;
