@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod diagnostics;
 mod extract;
+mod fetch;
 mod init;
 mod junit;
 mod lock;
