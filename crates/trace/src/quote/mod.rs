@@ -7,6 +7,7 @@ use crate::text::Span;
 
 pub mod near;
 pub mod normalize;
+mod one_edit;
 
 use normalize::Normalized;
 
@@ -74,7 +75,7 @@ impl View {
         if let Some(start) = memchr::memmem::find(haystack.text.as_bytes(), needle.as_bytes()) {
             return Some((self.original(haystack, start..start + needle.len()), Likeness::Same));
         }
-        let range = one_edit(needle.as_bytes(), haystack.text.as_bytes())?;
+        let range = one_edit::find(needle.as_bytes(), haystack.text.as_bytes())?;
         Some((self.original(haystack, range), Likeness::OneEdit))
     }
 
@@ -106,24 +107,4 @@ impl View {
             Span::new(offset + start, offset + end)
         })
     }
-}
-
-/// Finds where a text is but for one byte added, removed or replaced.
-fn one_edit(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
-    // One edit leaves one half of the needle as it is.
-    let (first, second) = needle.split_at(needle.len() / 2);
-    let has = |half: &[u8]| memchr::memmem::find(haystack, half).is_some();
-    if !has(first) && !has(second) {
-        return None;
-    }
-    triple_accel::levenshtein::levenshtein_search_simd_with_opts(
-        needle,
-        haystack,
-        1,
-        triple_accel::SearchType::Best,
-        triple_accel::levenshtein::LEVENSHTEIN_COSTS,
-        false,
-    )
-    .next()
-    .map(|found| found.start..found.end)
 }

@@ -1,0 +1,152 @@
+//! Finds where a text is but for one byte added, removed or replaced.
+//!
+//! Real projects lean on this (one quote in ten), and a general search for near matches takes most of a report's time,
+//! so it is done by hand: one edit leaves one half of the needle as it is, and halves are found fast. Of several matches
+//! the one is chosen that existing reports were made with; a test compares with the crate they were made with.
+
+use std::ops::Range;
+
+/// Shorter needles have no halves worth looking for.
+const NEEDLE_SIZE_MIN_BYTES: usize = 4;
+
+/// Finds a needle that is not in the haystack as it is.
+pub fn find(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
+    if needle.len() < NEEDLE_SIZE_MIN_BYTES {
+        return find_slowly(needle, haystack);
+    }
+    let mut matches = Vec::new();
+    let (first, second) = needle.split_at(needle.len() / 2);
+    for start in occurrences(first, haystack) {
+        ends(second, &haystack[start + first.len()..], |length| {
+            matches.push((start + first.len() + length, start));
+        });
+    }
+    for end in occurrences(second, haystack) {
+        starts(first, &haystack[..end], |start| matches.push((end + second.len(), start)));
+    }
+    choose(matches)
+}
+
+/// Finds every place where a part is, also where it overlaps itself.
+fn occurrences<'a>(part: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let finder = memchr::memmem::Finder::new(part);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + finder.find(&text[from..])?;
+        from = at + 1;
+        Some(at)
+    })
+}
+
+/// The first match; one that ends later takes its place if it starts no later.
+fn choose(mut matches: Vec<(usize, usize)>) -> Option<Range<usize>> {
+    matches.sort_unstable();
+    // Of those with one end the longest counts.
+    matches.dedup_by_key(|(end, _)| *end);
+    let mut matches = matches.into_iter();
+    let (mut end, mut start) = matches.next()?;
+    for (next_end, next_start) in matches {
+        if next_start > start {
+            break;
+        }
+        (end, start) = (next_end, next_start);
+    }
+    Some(start..end)
+}
+
+/// Tells how long the starts of a text are that are a part but for one edit.
+fn ends(part: &[u8], text: &[u8], mut found: impl FnMut(usize)) {
+    let n_same = part.iter().zip(text).take_while(|(part, text)| part == text).count();
+    if n_same == part.len() {
+        // It is there as it is: an edit could only be one too many.
+        return;
+    }
+    let rest = &part[n_same..];
+    let text = &text[n_same..];
+    if text.starts_with(&rest[1..]) {
+        found(n_same + rest.len() - 1);
+    }
+    if text.get(1..).is_some_and(|text| text.starts_with(&rest[1..])) {
+        found(n_same + rest.len());
+    }
+    if text.get(1..).is_some_and(|text| text.starts_with(rest)) {
+        found(n_same + rest.len() + 1);
+    }
+}
+
+/// Tells where the ends of a text start that are a part but for one edit.
+fn starts(part: &[u8], text: &[u8], mut found: impl FnMut(usize)) {
+    let n_same = part.iter().rev().zip(text.iter().rev()).take_while(|(part, text)| part == text).count();
+    if n_same == part.len() {
+        return;
+    }
+    let rest = &part[..part.len() - n_same];
+    let text = &text[..text.len() - n_same];
+    let (_, but_last) = rest.split_last().map_or((&0, rest), |(last, rest)| (last, rest));
+    if text.ends_with(but_last) {
+        found(text.len() - but_last.len());
+    }
+    if let Some((_, text)) = text.split_last() {
+        if text.ends_with(but_last) {
+            found(text.len() - but_last.len());
+        }
+        if text.ends_with(rest) {
+            found(text.len() - rest.len());
+        }
+    }
+}
+
+fn find_slowly(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
+    triple_accel::levenshtein::levenshtein_search_simd_with_opts(
+        needle,
+        haystack,
+        1,
+        triple_accel::SearchType::Best,
+        triple_accel::levenshtein::LEVENSHTEIN_COSTS,
+        false,
+    )
+    .next()
+    .map(|found| found.start..found.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn finds_what_the_general_search_finds(needle in "[ab]{4,9}", haystack in "[ab]{0,24}") {
+            let (needle, haystack) = (needle.as_bytes(), haystack.as_bytes());
+            if memchr::memmem::find(haystack, needle).is_none() {
+                prop_assert_eq!(find(needle, haystack), find_slowly(needle, haystack));
+            }
+        }
+
+        #[test]
+        fn and_in_longer_texts(
+            needle in "[a-e ]{4,60}",
+            before in "[a-e ]{0,60}",
+            after in "[a-e ]{0,60}",
+            at in 0usize..60,
+            edit in 0u8..3,
+            byte in prop::sample::select(b"abcde ".to_vec()),
+        ) {
+            let mut edited = needle.clone().into_bytes();
+            let at = at % edited.len();
+            match edit {
+                0 => edited.insert(at, byte),
+                1 => edited[at] = byte,
+                _ => drop(edited.remove(at)),
+            }
+            let haystack = [before.as_bytes(), &edited, after.as_bytes()].concat();
+            let needle = needle.as_bytes();
+            if memchr::memmem::find(&haystack, needle).is_none() {
+                prop_assert_eq!(find(needle, &haystack), find_slowly(needle, &haystack));
+            }
+        }
+    }
+}
