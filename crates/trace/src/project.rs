@@ -23,6 +23,7 @@ mod documents;
 mod files;
 mod generated;
 mod problems;
+mod styles;
 
 pub use documents::{Documents, Fetch};
 pub use files::{Entry, Reading};

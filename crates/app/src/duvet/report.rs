@@ -5,9 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use trace::project::{Phase, Project};
+use trace::project::{Loaded, Phase, Project};
 use trace::report::gate::Gate;
-use trace::report::{Report, json, snapshot};
+use trace::report::html::Page;
+use trace::report::{Report, json, lcov, snapshot};
 
 use super::arguments::ReportArguments;
 use super::{DONE, FAILED, Failure, environment, options, progress, show};
@@ -42,6 +43,8 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     if arguments.issue_link.is_some() {
         loaded.report.issue_link = arguments.issue_link.clone();
     }
+    // The page shows what is wrong beside all the rest; the other reports would be wrong.
+    write_pages(arguments, &project, &loaded)?;
     if loaded.has_errors() {
         show(&loaded.diagnostics);
         return Ok(FAILED);
@@ -64,17 +67,23 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     ];
     for (path, writer) in reports {
         if let Some(path) = path {
-            write(&path, &loaded.report, writer)?;
+            write(&path, |out| writer(&loaded.report, out))?;
+        }
+    }
+    let gate = Gate {
+        citations: arguments.require_citations.flatten().unwrap_or(true),
+        tests: arguments.require_tests.flatten().unwrap_or(true),
+    };
+    for (index, target) in loaded.report.targets.iter().enumerate() {
+        if let Some(folder) = &arguments.lcov {
+            let path = folder.join(lcov::file_name(index));
+            write(&path, |out| lcov::write(&loaded.report, target, &project.downloads, gate, out))?;
         }
     }
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
         return compare(Path::new(&path), &loaded.report);
     }
     if is_ci {
-        let gate = Gate {
-            citations: arguments.require_citations.flatten().unwrap_or(true),
-            tests: arguments.require_tests.flatten().unwrap_or(true),
-        };
         gate.check(&loaded.report).map_err(Failure::new)?;
     }
     Ok(DONE)
@@ -84,13 +93,31 @@ fn is_ci_environment() -> bool {
     environment("CI").is_some_and(|value| value != "false" && value != "0")
 }
 
-fn write(path: &Path, report: &Report, writer: Writer) -> Result<(), Failure> {
+/// Writes the pages that the configuration, the command line and the environment ask for.
+fn write_pages(arguments: &ReportArguments, project: &Project, loaded: &Loaded) -> Result<(), Failure> {
+    let configured = project.config.as_ref().and_then(|config| config.report.html.as_ref());
+    let internal = environment("DUVET_INTERNAL_CI_HTML").map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = arguments.html.iter().cloned().collect();
+    paths.extend(configured.map(PathBuf::from));
+    paths.extend(internal);
+    let name = project.options.root.file_name().unwrap_or_default();
+    let page = Page {
+        title: name.to_string_lossy().into_owned(),
+        report: &loaded.report,
+        diagnostics: &loaded.diagnostics,
+        downloads: &project.downloads,
+        styles: project.styles(),
+    };
+    paths.iter().try_for_each(|path| write(path, |out| page.write(out)))
+}
+
+fn write(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
-    writer(report, &mut file).and_then(|()| file.flush()).map_err(failed)?;
+    writer(&mut file).and_then(|()| file.flush()).map_err(failed)?;
     progress("Wrote", &path.display().to_string());
     Ok(())
 }

@@ -11,8 +11,11 @@ use crate::specification::Specification;
 use crate::target::Target;
 use crate::text::Span;
 
+pub mod document;
 pub mod gate;
+pub mod html;
 pub mod json;
+pub mod lcov;
 pub mod snapshot;
 
 /// Everything that reports are made of.
