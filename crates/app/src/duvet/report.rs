@@ -74,11 +74,8 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         citations: arguments.require_citations.flatten().unwrap_or(true),
         tests: arguments.require_tests.flatten().unwrap_or(true),
     };
-    for (index, target) in loaded.report.targets.iter().enumerate() {
-        if let Some(folder) = &arguments.lcov {
-            let path = folder.join(lcov::file_name(index));
-            write(&path, |out| lcov::write(&loaded.report, target, &project.downloads, gate, out))?;
-        }
+    if let Some(folder) = &arguments.lcov {
+        write_lcov(folder, &project, &loaded.report, gate)?;
     }
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
         return compare(Path::new(&path), &loaded.report);
@@ -109,6 +106,19 @@ fn write_pages(arguments: &ReportArguments, project: &Project, loaded: &Loaded) 
         styles: project.styles(),
     };
     paths.iter().try_for_each(|path| write(path, |out| page.write(out)))
+}
+
+/// Writes an lcov file for each specification.
+fn write_lcov(folder: &Path, project: &Project, report: &Report, gate: Gate) -> Result<(), Failure> {
+    // Tools know the copies in the folder of a configuration by their whole paths, and the others as they are named.
+    let downloads = match project.config {
+        Some(_) => project.options.root.join(&project.downloads),
+        None => project.downloads.clone(),
+    };
+    for (index, target) in report.targets.iter().enumerate() {
+        write(&folder.join(lcov::file_name(index)), |out| lcov::write(target, &downloads, gate, out))?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {

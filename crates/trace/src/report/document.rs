@@ -139,10 +139,14 @@ fn join(report: &Report, targets: &[&TargetReport]) -> TargetReport {
             reference.span.end = next;
         }
     }
+    // The name that its requirements use, which is the one of the configuration, else the one that is used most.
+    let n_specs = |target: &TargetReport| target.references.iter().filter(|of| of.kind == Kind::Spec).count();
+    let uses = |target: &TargetReport| (n_specs(target), target.references.len());
+    let best = targets.iter().rev().max_by_key(|target| uses(target)).unwrap_or(&targets[0]);
     TargetReport {
-        target: targets[0].target.clone(),
-        name: targets[0].name.clone(),
-        specification: targets[0].specification.clone(),
+        target: best.target.clone(),
+        name: best.name.clone(),
+        specification: best.specification.clone(),
         references,
         coverage: BTreeMap::new(),
     }

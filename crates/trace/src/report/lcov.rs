@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::gate::Gate;
-use super::{Report, TargetReport};
+use super::TargetReport;
 use crate::annotation::Kind;
 
 /// The name of the file for one of the specifications of a report.
@@ -17,16 +17,10 @@ pub fn file_name(index: usize) -> String {
 }
 
 /// Writes the file for one of the specifications of a report. The gate says what a covered line needs.
-pub fn write(
-    report: &Report,
-    target: &TargetReport,
-    downloads: &Path,
-    gate: Gate,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(target: &TargetReport, downloads: &Path, gate: Gate, out: &mut dyn Write) -> io::Result<()> {
     let specification = &target.specification;
     let local = target.target.path.local(downloads).unwrap_or_default();
-    writeln!(out, "TN:Compliance\nSF:{}", report.root.join(local).display())?;
+    writeln!(out, "TN:Compliance\nSF:{}", local.display())?;
     let title = |section: u32| {
         let section = &specification.sections[section as usize];
         (specification.lines.line(section.title_span.start), one_line(&section.title))

@@ -20,7 +20,7 @@ function citationText(requirement) {
 
 function citationBox(requirement) {
   const preview = element("pre.preview");
-  const show = () => preview.replaceChildren(citationText(requirement));
+  const show = () => preview.replaceChildren(...citationText(requirement).trimEnd().split("\n").map((line) => element("span", {}, line, "\n")));
   const kindSelect = select("As", kinds.map((kind) => [kind, kindWords[kind]]), choice.kind, (value) => {
     choice.kind = value;
     show();
@@ -33,7 +33,7 @@ function citationBox(requirement) {
   show();
   const button = element("button.copy", { type: "button", onclick: () => copyCitation(requirement) }, "Copy ", element("kbd", {}, "c"));
   return element("section.citation", {}, element("h3", {}, "Cite it"),
-    element("div.choices", {}, kindSelect, styleSelect, button), preview);
+    element("div.choices", {}, kindSelect, button, styleSelect), preview);
 }
 
 const styleName = (style) => [`${style.meta} ${style.content}`, style.patterns.join(", ")].filter((part) => part !== "").join("  ·  ");

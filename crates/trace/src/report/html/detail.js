@@ -55,8 +55,17 @@ function quoteDetail(annotation, all) {
     element("div.bar-top", {}, element("span"), closeButton()),
     element("p.state.quoted", {}, mark(quoted), element("strong", {}, "cited, no requirement")),
     element("p.muted.small", {}, `${current.specification.name}, ${section.number ? `${section.number} ` : ""}${section.title}`),
+    element("blockquote", {}, quoteOf(section, annotation)),
     citations(all.length > 0 ? all : [annotation], ""),
   ];
+}
+
+/** The text of a section that an annotation quotes. */
+function quoteOf(section, annotation) {
+  const lines = [section.titleLine, ...section.lines].filter((line) => typeof line !== "string");
+  const isQuoted = (piece) => typeof piece !== "string" && piece[3].includes(annotation);
+  const parts = lines.map((line) => line.filter(isQuoted).map((piece) => piece[0]).join(""));
+  return parts.map((part) => part.trim()).filter((part) => part !== "").join(" ");
 }
 
 /** Lists annotations by type. */

@@ -61,9 +61,12 @@ function requirementRow(requirement) {
     href: addressOfRequirement(requirement),
     "aria-current": current.requirement === requirement ? "true" : null,
   }, mark(state), element("span.where", {}, levelBadge(requirement.level), " ",
-    element("span.muted", {}, `${requirement.specification.name} · ${section.number || section.title}`),
+    element("span.muted", {}, [`${section.number} ${section.title}`.trim(), ...several(requirement.specification.name)].join(" · ")),
     hidden(` ${state.name}`)), element("span.excerpt", {}, textOf(requirement)));
 }
+
+/** The name of a specification need not be said where there is one. */
+const several = (name) => (specifications.length > 1 ? [name] : []);
 
 /** Chooses between outline and requirements. */
 function chooseTab(name) {

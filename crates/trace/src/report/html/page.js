@@ -142,8 +142,9 @@ function makeLegend() {
 function toggleNavigator() {
   chooseTab("outline");
   const isOpen = document.body.classList.toggle("has-navigator");
+  revealInNavigator();
   byId("open-navigator").setAttribute("aria-expanded", isOpen);
-  byId("outline").querySelector("[aria-current] , a")?.focus({ preventScroll: true });
+  (byId("outline").querySelector("[aria-current]") ?? byId("outline").querySelector("a"))?.focus({ preventScroll: true });
 }
 
 const keys = {

@@ -10,7 +10,7 @@ const MARKDOWN_COLUMNS = 84;
 const textPane = byId("text");
 /** For each chunk element what it shows. */
 const chunks = new Map();
-/** For each piece of underlined text what is said of it. */
+/** For each piece of underlined text, and each mark beside it, what is said of it. */
 const pieceOf = new WeakMap();
 
 const watcher = new IntersectionObserver((entries) => {
@@ -22,8 +22,10 @@ function showSpecification(specification) {
   watcher.disconnect();
   chunks.clear();
   const source = webAddress(specification.target);
+  // Markdown mostly starts with its own title.
+  const hasTitle = specification.sections[0]?.title === specification.name;
   const head = element("header.document", {},
-    element("h2", {}, specification.name),
+    hasTitle ? null : element("h2", {}, specification.name),
     element("p.muted", {}, outside(specification.target, source, ".file")),
     bar(specification.counts, ".wide"));
   textPane.replaceChildren(head, ...specification.sections.map(sectionElement));
@@ -33,7 +35,8 @@ function showSpecification(specification) {
 
 function sectionElement(section) {
   const level = Math.min(6, 2 + section.depth);
-  const heading = element(`h${level}`, {},
+  const isWhole = section.index === 0 && section.title === section.specification.name;
+  const heading = element(`h${level}${isWhole ? ".whole" : ""}`, {},
     section.number ? element("span.number", {}, `${section.number} `) : null, ...lineNodes(section.titleLine, section, -1),
     " ", element("a.anchor", { href: addressOf(section.specification, section), "aria-label": `Link to ${section.title}` }, "#"));
   const made = element("section", {}, heading);
@@ -82,6 +85,20 @@ function renderChunk(chunk) {
     chunk.append(pre);
   }
   chunk.style.height = "";
+  spreadMarks(chunk);
+}
+
+/** Puts marks of one row beside each other. */
+function spreadMarks(chunk) {
+  const rows = new Map();
+  for (const made of chunk.querySelectorAll(".gutter")) {
+    const top = made.offsetTop;
+    if (rows.has(top)) rows.get(top).push(made);
+    else rows.set(top, [made]);
+  }
+  for (const row of rows.values()) {
+    if (row.length > 1) row.forEach((made, index) => made.style.setProperty("--position", row.length - 1 - index));
+  }
 }
 
 /** Groups lines of Markdown into paragraphs, items of lists, and what has to keep its lines. */
@@ -125,7 +142,7 @@ function blockElement(section, block) {
 function lineNodes(line, section, number) {
   if (typeof line === "string") return [line];
   const nodes = [];
-  let n_starts = 0;
+  const marked = new Set();
   for (const piece of line) {
     if (typeof piece === "string") {
       nodes.push(piece);
@@ -134,28 +151,27 @@ function lineNodes(line, section, number) {
     const [text, state, own, annotations] = piece;
     const all = own.map((index) => section.specification.requirements[index]);
     for (const requirement of all) {
-      if (requirement.line !== number) continue;
-      const isFirst = line.find((other) => typeof other !== "string" && other[2].includes(own[all.indexOf(requirement)])) === piece;
-      if (isFirst) nodes.push(gutterMark(requirement, n_starts++));
+      if (requirement.line === number && !marked.has(requirement)) nodes.push(gutterMark(requirement));
+      marked.add(requirement);
     }
     const made = element(`span.piece.${stateOf(state).key}`, {}, text);
-    made.classList.toggle("selected", isSelected(all, annotations));
-    made.classList.toggle("faint", all.length > 0 && all.every((requirement) => !isMatching[requirement.index]));
     pieceOf.set(made, { requirements: all, annotations, section });
+    refreshPiece(made);
     nodes.push(made);
   }
   return nodes;
 }
 
 /** A link beside the line where a requirement starts. */
-function gutterMark(requirement, position) {
+function gutterMark(requirement) {
   const state = states[requirement.state];
   const made = element("a.gutter", {
     href: addressOfRequirement(requirement),
     title: `${requirement.level}: ${state.name}`,
     "aria-label": `${requirement.level} requirement, ${state.name}`,
   }, mark(state));
-  made.style.setProperty("--position", position);
+  pieceOf.set(made, { requirements: [requirement], annotations: [] });
+  refreshPiece(made);
   return made;
 }
 
@@ -166,12 +182,13 @@ function isSelected(all, annotations) {
 
 /** Brings the classes of underlined text up to date. */
 function refreshPieces() {
-  for (const made of textPane.querySelectorAll(".piece")) {
-    const piece = pieceOf.get(made);
-    made.classList.toggle("selected", isSelected(piece.requirements, piece.annotations));
-    const isFaint = piece.requirements.length > 0 && piece.requirements.every((requirement) => !isMatching[requirement.index]);
-    made.classList.toggle("faint", isFaint);
-  }
+  for (const made of textPane.querySelectorAll(".piece, .gutter")) refreshPiece(made);
+}
+
+function refreshPiece(made) {
+  const { requirements: all, annotations } = pieceOf.get(made);
+  made.classList.toggle("selected", isSelected(all, annotations));
+  made.classList.toggle("faint", all.length > 0 && all.every((requirement) => !isMatching[requirement.index]));
 }
 
 /** Scrolls to a line of a section; -1 is its title. */
@@ -182,8 +199,11 @@ function revealLine(section, line, find) {
   const place = () => {
     const target = (find && section.element.querySelector(find)) || section.element;
     const offset = target.getBoundingClientRect().top - textPane.getBoundingClientRect().top;
-    const margin = target === section.element ? 12 : textPane.clientHeight * 0.3;
-    const isNear = find && offset > 60 && offset < textPane.clientHeight - 120;
+    // On a narrow screen the detail covers the lower part.
+    const covered = getComputedStyle(detailPane).position === "absolute" ? detailPane.offsetHeight : 0;
+    const height = textPane.clientHeight - covered;
+    const margin = target === section.element ? 12 : height * 0.3;
+    const isNear = find && offset > 40 && offset < height - 120;
     if (!isNear) textPane.scrollTop += offset - margin;
   };
   place();
