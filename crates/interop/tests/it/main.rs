@@ -1,5 +1,6 @@
-//! Our servers and patterns against what others wrote: MCP clients, the official schemas, a complete validator, Python.
+//! Our servers and patterns against what others wrote: MCP clients, the official schemas, a complete validator, Python, a browser.
 
+mod browser;
 mod client;
 mod clients;
 #[path = "../../../mcp/tests/it/conversation.rs"]
@@ -8,6 +9,7 @@ mod conversation;
 mod demo;
 mod exploits;
 mod official_schema;
+mod page;
 mod rmcp_client;
 mod schema_checker;
 mod server;

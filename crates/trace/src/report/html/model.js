@@ -110,7 +110,7 @@ function applyFilter() {
     const fits =
       (filter.states.size === 0 || filter.states.has(requirement.state)) &&
       (filter.levels.size === 0 || filter.levels.has(requirement.level)) &&
-      filter.words.every((word) => searchable(requirement).includes(word));
+      filter.words.every((word) => searchable(requirement).includes(word) || isIdentifier(word, requirement));
     isMatching[requirement.index] = fits ? 1 : 0;
     return fits;
   });
@@ -121,12 +121,15 @@ function searchable(requirement) {
   if (requirement.words === null) {
     const section = sectionOf(requirement);
     const files = requirement.annotations.map((number) => data.files[data.annotations[number].f][0]);
-    const parts = [requirement.lines.map((line) => line.trim()).join(" "), requirement.id, section.id, section.title,
+    const parts = [requirement.lines.map((line) => line.trim()).join(" "), section.id, section.title,
       requirement.specification.id, requirement.specification.name, ...new Set(files)];
     requirement.words = parts.join("\n").toLowerCase().replace(/[^\S\n]+/g, " ");
   }
   return requirement.words;
 }
+
+/** An identifier is known by its first digits; shorter ones are just numbers. */
+const isIdentifier = (word, requirement) => word.length >= 8 && requirement.id.startsWith(word.slice(0, 8));
 
 const sectionOf = (requirement) => requirement.specification.sections[requirement.section];
 const textOf = (requirement) => requirement.lines.map((line) => line.trim()).join(" ");

@@ -230,3 +230,4 @@ showRequirements();
 addEventListener("hashchange", follow);
 if (specifications.length > 0) follow();
 else textPane.append(element("p.message", {}, "No annotation of this project speaks of a specification yet."));
+performance.mark("shown");

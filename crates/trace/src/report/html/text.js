@@ -17,6 +17,14 @@ const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) renderChunk(entry.target);
 }, { root: textPane, rootMargin: "900px 0px" });
 
+// Lines break elsewhere when the width changes.
+let knownWidth = 0;
+new ResizeObserver(() => {
+  if (textPane.clientWidth === knownWidth) return;
+  knownWidth = textPane.clientWidth;
+  for (const [chunk, shown] of chunks) if (shown.isRendered) spreadMarks(chunk);
+}).observe(textPane);
+
 /** Shows a specification in place of the one before. */
 function showSpecification(specification) {
   watcher.disconnect();
@@ -97,7 +105,7 @@ function spreadMarks(chunk) {
     else rows.set(top, [made]);
   }
   for (const row of rows.values()) {
-    if (row.length > 1) row.forEach((made, index) => made.style.setProperty("--position", row.length - 1 - index));
+    row.forEach((made, index) => made.style.setProperty("--position", row.length - 1 - index));
   }
 }
 
