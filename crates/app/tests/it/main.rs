@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod cli;
+mod duvet_report;
 mod load;
 mod process;
 mod seed_004;

@@ -169,9 +169,12 @@ fn filters_and_search_leave_what_matches() {
             The lid MUST be closed."#]],
     );
     browser.click("#levels .chip:nth-child(1)");
-    check(&browser.texts("#requirements .excerpt, #count"), &expect![[r#"
+    check(
+        &browser.texts("#requirements .excerpt, #count"),
+        &expect![[r#"
         1 of 5
-        The lid MUST be closed."#]]);
+        The lid MUST be closed."#]],
+    );
     browser.press(ESCAPE);
     check(&browser.texts("#count"), &expect!["5"]);
 
@@ -202,22 +205,31 @@ fn a_click_shows_who_cites_the_text() {
             tested 100 %
             Implementation 1 lib.rs:1 Test 1 lib.rs:4"#]],
     );
-    check(&links(&browser), &expect![[r#"
+    check(
+        &links(&browser),
+        &expect![[r#"
         https://example.com/blob/main/lib.rs#L1
-        https://example.com/blob/main/lib.rs#L4"#]]);
+        https://example.com/blob/main/lib.rs#L4"#]],
+    );
 
     browser.evaluate("[...document.querySelectorAll('#text .piece')].at(-1).click()");
     browser.wait_until("document.querySelector('#detail .state').innerText.includes('not started')");
     check(&browser.texts("#detail .citations"), &expect!["To do 1 lib.rs:14 feature safety issue 12"]);
-    check(&links(&browser), &expect![[r#"
+    check(
+        &links(&browser),
+        &expect![[r#"
         https://example.com/blob/main/lib.rs#L14
-        https://example.com/issues/12"#]]);
+        https://example.com/issues/12"#]],
+    );
 
     // Text may be cited without being a requirement.
     browser.click(".piece.quoted");
-    check(&browser.texts("#detail .state, #detail .citations"), &expect![[r#"
+    check(
+        &browser.texts("#detail .state, #detail .citations"),
+        &expect![[r#"
         cited, no requirement
-        Implementation 1 lib.rs:20"#]]);
+        Implementation 1 lib.rs:20"#]],
+    );
 }
 
 fn links(browser: &Browser) -> String {
@@ -233,11 +245,14 @@ fn a_citation_is_copied_in_the_style_of_the_project() {
     }
     browser.press("c");
     browser.wait_until("toast.innerText === 'Copied'");
-    check(&browser.clipboard(), &expect![[r#"
+    check(
+        &browser.clipboard(),
+        &expect![[r#"
         //= kettle.md#pouring
         //# The kettle MUST NOT pour
         //# before it has boiled.
-    "#]]);
+    "#]],
+    );
 
     let choose = |position: usize, value: &str| {
         browser.evaluate(&format!(
@@ -248,12 +263,15 @@ fn a_citation_is_copied_in_the_style_of_the_project() {
     choose(1, "1");
     browser.click("#detail .copy");
     browser.wait_until("toast.innerText === 'Copied'");
-    check(&browser.clipboard(), &expect![[r###"
+    check(
+        &browser.clipboard(),
+        &expect![[r###"
         ##= kettle.md#pouring
         ##= type=test
         ##% The kettle MUST NOT pour
         ##% before it has boiled.
-    "###]]);
+    "###]],
+    );
 }
 
 #[test]
@@ -262,9 +280,15 @@ fn everything_can_be_reached_by_keys() {
     let mut seen = String::new();
     for key in ["j", "j", "k", "k", "j", "j", "j", "j", "j", "j"] {
         browser.press(key);
-        let _ = writeln!(seen, "{key}: {}", browser.texts("#detail .steps .muted, #detail blockquote").replace('\n', " "));
+        let _ = writeln!(
+            seen,
+            "{key}: {}",
+            browser.texts("#detail .steps .muted, #detail blockquote").replace('\n', " ")
+        );
     }
-    check(&seen, &expect![[r#"
+    check(
+        &seen,
+        &expect![[r#"
         j: 1 of 5 The kettle MUST boil water.
         j: 2 of 5 It SHOULD whistle when it boils.
         k: 1 of 5 The kettle MUST boil water.
@@ -275,7 +299,8 @@ fn everything_can_be_reached_by_keys() {
         j: 5 of 5 The lid MUST be closed.
         j: 5 of 5 The lid MUST be closed.
         j: 5 of 5 The lid MUST be closed.
-    "#]]);
+    "#]],
+    );
     browser.press("o");
     assert_eq!(browser.evaluate("document.activeElement.innerText.includes('Pouring')"), true);
     browser.press("?");
@@ -297,24 +322,32 @@ fn a_fragment_leads_to_its_requirement() {
     let fragment = fragment.as_str().expect("a fragment is text");
     assert!(fragment.starts_with("#kettle-md/boiling/"), "{fragment}");
     browser.open(&made.page, fragment);
-    check(&browser.texts("#detail blockquote, .piece.selected"), &expect![[r#"
+    check(
+        &browser.texts("#detail blockquote, .piece.selected"),
+        &expect![[r#"
         It SHOULD whistle when it boils.
-        It SHOULD whistle when it boils."#]]);
+        It SHOULD whistle when it boils."#]],
+    );
     browser.open(&made.page, "#kettle-md/%E0%A4%A/nothing");
     assert_eq!(browser.console(), [""; 0], "a wrong fragment is no error");
 }
 
 #[test]
 fn what_is_wrong_stands_on_top_and_hides_nothing() {
-    let source = format!("{SOURCE}\n//= kettle.md#boling\n//# It MAY glow.\n\n//= kettle.md#boiling\n//# The kettle MUST fly.\n");
+    let source = format!(
+        "{SOURCE}\n//= kettle.md#boling\n//# It MAY glow.\n\n//= kettle.md#boiling\n//# The kettle MUST fly.\n"
+    );
     let made = make(&[("kettle.md", SPECIFICATION), ("lib.rs", &source), (".duvet/config.toml", CONFIG)]);
     let Some((browser, _made)) = open(made, "") else { return };
     check(&browser.texts("#problems summary"), &expect!["2 errors what they concern is missing below"]);
-    check(&browser.texts("#problems li .file, #problems li em"), &expect![[r#"
+    check(
+        &browser.texts("#problems li .file, #problems li em"),
+        &expect![[r#"
         lib.rs:23:5
         kettle.md#boling
         lib.rs:27:5
-        The kettle MUST fly."#]]);
+        The kettle MUST fly."#]],
+    );
     check(&browser.texts("#count"), &expect!["5"]);
 }
 
@@ -349,14 +382,20 @@ fn all_spellings_of_a_document_are_one() {
         (".duvet/config.toml", &config),
     ]);
     let Some((browser, _made)) = open(made, "#rfc9999/section-1") else { return };
-    check(&browser.texts("#outline .name"), &expect![[r#"
+    check(
+        &browser.texts("#outline .name"),
+        &expect![[r#"
         RFC 9999
-        1 Brewing"#]]);
+        1 Brewing"#]],
+    );
     browser.press("j");
     // Two quotes that meet cover all of it.
-    check(&browser.texts("#detail .state, #detail .citations"), &expect![[r#"
+    check(
+        &browser.texts("#detail .state, #detail .citations"),
+        &expect![[r#"
         done MUST
-        Implementation 2 lib.rs:6 lib.rs:9 Test 1 lib.rs:12"#]]);
+        Implementation 2 lib.rs:6 lib.rs:9 Test 1 lib.rs:12"#]],
+    );
 }
 
 #[test]
@@ -396,14 +435,20 @@ It MUST keep {{data}}, \u{2028} and <img src=x onerror=\"owned=1\"> as text, &lt
         browser.press("j");
         assert_eq!(browser.evaluate("document.querySelectorAll('#detail a[href^=javascript]').length"), 0);
     }
-    check(&browser.texts("#text section:last-of-type .chunk, #detail .reason"), &expect![[r#"
+    check(
+        &browser.texts("#text section:last-of-type .chunk, #detail .reason"),
+        &expect![[r#"
         The page MUST NOT run `<script>owned=1</script>` or `</script>`. It MUST keep {{data}}, and <img src=x onerror="owned=1"> as text, &lt; too.
-        </script><script>owned=1</script>"#]]);
-    check(&browser.texts("#text h3, #text h4, #problems summary strong, #problems li em"), &expect![[r#"
+        </script><script>owned=1</script>"#]],
+    );
+    check(
+        &browser.texts("#text h3, #text h4, #problems summary strong, #problems li em"),
+        &expect![[r#"
         1 error
         hostile.md#<script>owned=1</script>
         A </script><script>owned=1</script><!-- <img src=x onerror=owned=1>
-        A <b>bold</b> title"#]]);
+        A <b>bold</b> title"#]],
+    );
     assert_eq!(browser.evaluate("typeof owned"), "undefined");
     assert_eq!(browser.evaluate("document.querySelectorAll('img, b').length"), 0);
 }
@@ -418,7 +463,8 @@ fn ten_thousand_requirements_are_shown_and_filtered_within_a_second() {
     for section in 0..500 {
         let _ = write!(specification, "\n## Section {section}\n\n");
         for sentence in 0..20 {
-            let text = format!("The part {sentence} of section {section} MUST do all that it can do, and no more.");
+            let text =
+                format!("The part {sentence} of section {section} MUST do all that it can do, and no more.");
             let _ = writeln!(specification, "{text}");
             if sentence % 2 == 0 {
                 let _ = writeln!(source, "//= large.md#section-{section}\n//# {text}\n");

@@ -128,7 +128,8 @@ fn clean(path: &Path) -> PathBuf {
 }
 
 fn join(report: &Report, targets: &[&TargetReport]) -> TargetReport {
-    let mut references: Vec<Reference> = targets.iter().flat_map(|target| &target.references).copied().collect();
+    let mut references: Vec<Reference> =
+        targets.iter().flat_map(|target| &target.references).copied().collect();
     references.sort_by_key(|reference| (reference.annotation, reference.span));
     for reference in &mut references {
         // A last character alone in its line was counted as none.

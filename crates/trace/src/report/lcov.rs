@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::gate::Gate;
 use super::TargetReport;
+use super::gate::Gate;
 use crate::annotation::Kind;
 
 /// The name of the file for one of the specifications of a report.

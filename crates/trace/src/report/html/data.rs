@@ -204,7 +204,8 @@ fn place(place: &Place) -> PlaceData<'_> {
 
 fn specification<'a>(document: &'a Document, numbers: &HashMap<u32, u32>) -> SpecificationData<'a> {
     let specification = &document.target.specification;
-    let renumber = |related: &[u32]| related.iter().filter_map(|number| numbers.get(number).copied()).collect();
+    let renumber =
+        |related: &[u32]| related.iter().filter_map(|number| numbers.get(number).copied()).collect();
     let requirements = document.requirements.iter().map(|requirement| RequirementData {
         id: requirement.identifier(specification)[..IDENTIFIER_LENGTH].to_owned(),
         s: requirement.section,
@@ -246,12 +247,7 @@ impl<'a, 'b> Cutter<'a, 'b> {
         let requirements = requirements.flat_map(|(index, requirement)| {
             requirement.sources.iter().map(move |source| (*source, index as u32))
         });
-        Cutter {
-            document,
-            numbers,
-            by_line: document.target.by_line(),
-            requirements: requirements.collect(),
-        }
+        Cutter { document, numbers, by_line: document.target.by_line(), requirements: requirements.collect() }
     }
 
     fn section(&self, section: &'a Section) -> SectionData<'a> {
@@ -278,7 +274,11 @@ impl<'a, 'b> Cutter<'a, 'b> {
             let Some(text) = text.get(piece.range()) else {
                 return LineData::Text(whole);
             };
-            parts.push(if references.is_empty() { PieceData::Plain(text) } else { self.piece(text, &references) });
+            parts.push(if references.is_empty() {
+                PieceData::Plain(text)
+            } else {
+                self.piece(text, &references)
+            });
         }
         LineData::Pieces(parts)
     }

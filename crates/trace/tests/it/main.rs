@@ -1,0 +1,5 @@
+//! Traceability from the outside: small projects in, reports out.
+
+mod documents;
+mod lcov;
+mod page;
