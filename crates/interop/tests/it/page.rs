@@ -328,8 +328,15 @@ fn a_fragment_leads_to_its_requirement() {
         It SHOULD whistle when it boils.
         It SHOULD whistle when it boils."#]],
     );
-    browser.open(&made.page, "#kettle-md/%E0%A4%A/nothing");
-    assert_eq!(browser.console(), [""; 0], "a wrong fragment is no error");
+    browser.open(&made.page, "#kettle-md/kettles/@lib.rs:20");
+    check(&browser.texts(".piece.selected"), &expect!["Kettles talk to each other."]);
+    for wrong in
+        ["#kettle-md/%E0%A4%A/nothing", "#kettle-md/nowhere/@lib.rs:20", "#kettle-md/boiling/@no.rs:1", "#//"]
+    {
+        browser.open(&made.page, wrong);
+        check(&browser.texts("#summary"), &expect!["20 % of 5 requirements done in 1 specification"]);
+        assert_eq!(browser.console(), [""; 0], "{wrong} is no error");
+    }
 }
 
 #[test]
@@ -442,7 +449,7 @@ It MUST keep {{data}}, \u{2028} and <img src=x onerror=\"owned=1\"> as text, &lt
         </script><script>owned=1</script>"#]],
     );
     check(
-        &browser.texts("#text h3, #text h4, #problems summary strong, #problems li em"),
+        &browser.texts("#text h2, #text h3, #problems summary strong, #problems li em"),
         &expect![[r#"
         1 error
         hostile.md#<script>owned=1</script>

@@ -22,7 +22,7 @@ function follow() {
   const isNew = specification !== current.specification;
   const section = specification.sections.find((candidate) => candidate.id === parts[1]) ?? null;
   const requirement = section?.requirements.find((candidate) => candidate.id === parts[2]) ?? null;
-  const place = requirement === null && parts[2]?.startsWith("@") ? parts.slice(2).join("/").slice(1) : null;
+  const place = section !== null && requirement === null && parts[2]?.startsWith("@") ? parts.slice(2).join("/").slice(1) : null;
   const annotation = place === null ? -1 : data.annotations.findIndex((candidate) => `${data.files[candidate.f][0]}:${candidate.l}` === place);
   if (annotation !== current.annotation) current.annotations = clicked;
   clicked = [];

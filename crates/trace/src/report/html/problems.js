@@ -26,7 +26,7 @@ function showProblems() {
   box.append(title, list, more);
   box.classList.toggle("has-errors", n_errors > 0);
   box.open = n_errors > 0 && n_errors <= 3;
-  box.hidden = false;
+  box.parentElement.hidden = false;
 }
 
 function problemRow(problem) {

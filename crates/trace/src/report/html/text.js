@@ -30,21 +30,31 @@ function showSpecification(specification) {
   watcher.disconnect();
   chunks.clear();
   const source = webAddress(specification.target);
-  // Markdown mostly starts with its own title.
-  const hasTitle = specification.sections[0]?.title === specification.name;
   const head = element("header.document", {},
-    hasTitle ? null : element("h2", {}, specification.name),
+    hasTitle(specification) ? null : element("h2", {}, specification.name),
     element("p.muted", {}, outside(specification.target, source, ".file")),
     bar(specification.counts, ".wide"));
   textPane.replaceChildren(head, ...specification.sections.map(sectionElement));
   textPane.scrollTop = 0;
-  for (const chunk of chunks.keys()) watcher.observe(chunk);
+  // The first view is there at once; the rest as it comes near.
+  let height = 0;
+  for (const chunk of chunks.keys()) {
+    if (height < textPane.clientHeight) {
+      height += parseFloat(chunk.style.height);
+      renderChunk(chunk);
+    } else {
+      watcher.observe(chunk);
+    }
+  }
 }
 
+/** Markdown mostly starts with its own title. */
+const hasTitle = (specification) => specification.sections[0]?.title === specification.name;
+
 function sectionElement(section) {
-  const level = Math.min(6, 2 + section.depth);
-  const isWhole = section.index === 0 && section.title === section.specification.name;
-  const heading = element(`h${level}${isWhole ? ".whole" : ""}`, {},
+  const outer = hasTitle(section.specification) ? 1 : 2;
+  const isWhole = outer === 1 && section.index === 0;
+  const heading = element(`h${Math.min(6, outer + section.depth)}.depth-${isWhole ? 0 : Math.min(4, section.depth)}`, {},
     section.number ? element("span.number", {}, `${section.number} `) : null, ...lineNodes(section.titleLine, section, -1),
     " ", element("a.anchor", { href: addressOf(section.specification, section), "aria-label": `Link to ${section.title}` }, "#"));
   const made = element("section", {}, heading);
