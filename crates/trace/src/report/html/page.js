@@ -3,14 +3,25 @@
 /** Where the reader is. An annotation is chosen where a quoted text belongs to no requirement. */
 const current = { specification: null, section: null, requirement: null, annotation: null, annotations: [] };
 
-/** Goes to an address within the page. */
+/** The fragment that the page shows. */
+let followed = null;
+
+/** Goes to an address within the page, at once: who presses a key twice means the next but one. */
 function go(address) {
-  if (location.hash === address) follow();
-  else location.hash = address;
+  location.hash = address;
+  follow();
 }
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+});
 
 /** Goes where the fragment says. */
 function follow() {
+  followed = location.hash;
   let parts;
   try {
     parts = location.hash.slice(1).split("/").map(decodeURIComponent);
@@ -227,7 +238,9 @@ makeChips();
 makeLegend();
 showOutline();
 showRequirements();
-addEventListener("hashchange", follow);
+addEventListener("hashchange", () => {
+  if (location.hash !== followed) follow();
+});
 if (specifications.length > 0) follow();
 else textPane.append(element("p.message", {}, "No annotation of this project speaks of a specification yet."));
 performance.mark("shown");
