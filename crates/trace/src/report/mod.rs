@@ -16,6 +16,7 @@ pub mod gate;
 pub mod html;
 pub mod json;
 pub mod lcov;
+pub mod requirement;
 pub mod snapshot;
 
 /// Everything that reports are made of.

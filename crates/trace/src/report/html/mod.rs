@@ -14,6 +14,7 @@ use super::Report;
 use super::document::documents;
 
 mod data;
+mod section;
 
 /// What the page shows.
 #[derive(Debug)]
