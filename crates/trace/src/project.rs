@@ -25,6 +25,7 @@ pub(crate) mod files;
 pub(crate) mod generated;
 mod measured;
 pub(crate) mod problems;
+mod styles;
 
 pub use documents::{Documents, Fetch};
 pub use files::{Entry, Reading};

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use trace::project::{CONFIG_PATH, Loaded, Phase, Project};
 use trace::report::gate::Gate;
-use trace::report::{Report, json, json_v2, snapshot};
+use trace::report::html::Page;
+use trace::report::{Report, json, json_v2, lcov, snapshot};
 use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
@@ -47,6 +48,8 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         loaded.report.issue_link = arguments.issue_link.clone();
     }
     tell_emptiness(&project, &loaded);
+    // The page shows what is wrong beside all the rest; the other reports would be wrong.
+    write_pages(arguments, &project, &loaded)?;
     if loaded.has_errors() {
         show(&loaded.diagnostics);
         return Ok(FAILED);
@@ -71,18 +74,21 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     ];
     for (path, writer) in reports {
         if let Some(path) = path {
-            write(&path, &loaded.report, writer)?;
+            write(&path, |out| writer(&loaded.report, out))?;
         }
+    }
+    let gate = Gate {
+        citations: arguments.require_citations.flatten().unwrap_or(true),
+        tests: arguments.require_tests.flatten().unwrap_or(true),
+    };
+    if let Some(folder) = &arguments.lcov {
+        write_lcov(folder, &project, &loaded.report, gate)?;
     }
     summarize(&loaded.report, &project.downloads);
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
         return compare(Path::new(&path), &loaded.report);
     }
     if is_ci {
-        let gate = Gate {
-            citations: arguments.require_citations.flatten().unwrap_or(true),
-            tests: arguments.require_tests.flatten().unwrap_or(true),
-        };
         gate.check(&loaded.report).map_err(Failure::new)?;
     }
     Ok(DONE)
@@ -163,13 +169,44 @@ fn is_ci_environment() -> bool {
     environment("CI").is_some_and(|value| value != "false" && value != "0")
 }
 
-fn write(path: &Path, report: &Report, writer: Writer) -> Result<(), Failure> {
+/// Writes the pages that the configuration, the command line and the environment ask for.
+fn write_pages(arguments: &ReportArguments, project: &Project, loaded: &Loaded) -> Result<(), Failure> {
+    let configured = project.config.as_ref().and_then(|config| config.report.html.as_ref());
+    let internal = environment("DUVET_INTERNAL_CI_HTML").map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = arguments.html.iter().cloned().collect();
+    paths.extend(configured.map(PathBuf::from));
+    paths.extend(internal);
+    let name = project.options.root.file_name().unwrap_or_default();
+    let page = Page {
+        title: name.to_string_lossy().into_owned(),
+        report: &loaded.report,
+        diagnostics: &loaded.diagnostics,
+        downloads: &project.downloads,
+        styles: project.styles(),
+    };
+    paths.iter().try_for_each(|path| write(path, |out| page.write(out)))
+}
+
+/// Writes an lcov file for each specification.
+fn write_lcov(folder: &Path, project: &Project, report: &Report, gate: Gate) -> Result<(), Failure> {
+    // Tools know the copies in the folder of a configuration by their whole paths, and the others as they are named.
+    let downloads = match project.config {
+        Some(_) => project.options.root.join(&project.downloads),
+        None => project.downloads.clone(),
+    };
+    for (index, target) in report.targets.iter().enumerate() {
+        write(&folder.join(lcov::file_name(index)), |out| lcov::write(target, &downloads, gate, out))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
-    writer(report, &mut file).and_then(|()| file.flush()).map_err(failed)?;
+    writer(&mut file).and_then(|()| file.flush()).map_err(failed)?;
     progress("Wrote", &path.display().to_string());
     Ok(())
 }

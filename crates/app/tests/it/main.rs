@@ -4,6 +4,7 @@ mod bad_input;
 mod cli;
 mod duvet;
 mod duvet_query;
+mod duvet_report;
 mod load;
 mod merge;
 mod process;

@@ -1,9 +1,11 @@
-//! Our servers and patterns against what others wrote: MCP clients, the official schemas, a complete validator, Python.
+//! Our servers and patterns against what others wrote: MCP clients, the official schemas, a complete validator, Python, a browser.
 
+mod browser;
 mod client;
 mod clients;
 mod exploits;
 mod official_schema;
+mod page;
 mod rmcp_client;
 mod schema_checker;
 mod server;

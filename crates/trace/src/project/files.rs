@@ -84,7 +84,7 @@ pub fn entries(project: &Project, generated: &Generated, diagnostics: &mut Vec<D
 }
 
 /// Cuts `(META,CONTENT)glob` into its marks and the glob.
-fn marks(pattern: &str) -> (Style, &str) {
+pub(super) fn marks(pattern: &str) -> (Style, &str) {
     let cut = pattern.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let Some((marks, glob)) = cut else {
         return (Style::default(), pattern);

@@ -11,10 +11,14 @@ use crate::specification::Specification;
 use crate::target::Target;
 use crate::text::Span;
 
+pub mod document;
 pub mod gate;
+pub mod html;
 pub mod json;
 pub mod json_v2;
+pub mod lcov;
 pub mod merge;
+pub mod requirement;
 pub mod snapshot;
 
 /// Everything that reports are made of.

@@ -1,0 +1,165 @@
+//! A real browser that tests look at pages with. One at a time, because some tests measure time.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use thirtyfour::common::capabilities::firefox::LoggingPrefsLogLevel;
+use thirtyfour::prelude::*;
+use tokio::runtime::Runtime;
+
+use crate::tools;
+
+/// How long something may take to appear.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Without these it asks the network for things; as root it does not start at all without the first.
+const FLAGS: &[&str] = &[
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--window-size=1440,900",
+];
+
+/// A browser with one window.
+pub struct Browser {
+    runtime: Runtime,
+    session: Option<WebDriver>,
+    driver: Child,
+    _profile: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Browser {
+    /// Starts a browser, if there is one.
+    #[track_caller]
+    pub fn start() -> Option<Browser> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let folder = tools::folder().join("browser");
+        if tools::is_missing(&folder.join("chromedriver")) || tools::is_missing(&folder.join("chromium")) {
+            return None;
+        }
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut driver = Command::new(folder.join("chromedriver"))
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the driver can be started");
+        let stdout = BufReader::new(driver.stdout.take().expect("stdout is piped"));
+        let port = stdout.lines().map_while(Result::ok).find_map(|line| {
+            let port = line.split_once("started successfully on port ")?.1;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let port = port.expect("the driver tells its port");
+
+        let profile = tempfile::tempdir().expect("a temporary folder");
+        let mut capabilities = DesiredCapabilities::chrome();
+        let binary = folder.join("chromium");
+        capabilities.set_binary(binary.to_str().expect("a path in UTF-8")).expect("a binary can be named");
+        let profile_flag = format!("--user-data-dir={}", profile.path().display());
+        for flag in FLAGS.iter().copied().chain([profile_flag.as_str()]) {
+            capabilities.add_arg(flag).expect("flags are accepted");
+        }
+        capabilities.set_browser_log_level(LoggingPrefsLogLevel::All).expect("logging is accepted");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let session = runtime
+            .block_on(WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities))
+            .expect("the browser starts");
+        Some(Browser { runtime, session: Some(session), driver, _profile: profile, _alone: alone })
+    }
+
+    fn session(&self) -> &WebDriver {
+        self.session.as_ref().expect("the browser is open until it is dropped")
+    }
+
+    /// Opens a file, at a fragment such as `#rfc2324`.
+    pub fn open(&self, file: &Path, fragment: &str) {
+        // The same page at another fragment would not be loaded again.
+        self.run(self.session().goto("about:blank"));
+        self.run(self.session().goto(format!("file://{}{fragment}", file.display())));
+    }
+
+    /// Evaluates an expression of JavaScript.
+    #[track_caller]
+    pub fn evaluate(&self, expression: &str) -> Value {
+        let done = self.run(self.session().execute(format!("return ({expression});"), Vec::new()));
+        done.json().clone()
+    }
+
+    /// Waits until an expression is true.
+    #[track_caller]
+    pub fn wait_until(&self, expression: &str) {
+        let start = Instant::now();
+        while self.evaluate(expression) != Value::Bool(true) {
+            assert!(start.elapsed() < TIME_MAX, "waited in vain for {expression}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Clicks on the first element that a selector finds.
+    #[track_caller]
+    pub fn click(&self, selector: &str) {
+        let element = self.run(self.session().find(By::Css(selector)));
+        self.run(element.click());
+    }
+
+    /// Presses keys, wherever the focus is.
+    #[track_caller]
+    pub fn press(&self, keys: &str) {
+        self.run(self.session().action_chain().send_keys(keys).perform());
+    }
+
+    /// Returns the text of the elements that a selector finds, one for each line.
+    #[track_caller]
+    pub fn texts(&self, selector: &str) -> String {
+        let selector = serde_json::to_string(selector).expect("a string is JSON");
+        let texts = format!(
+            "[...document.querySelectorAll({selector})].map(e => e.innerText.replace(/\\s+/g, ' ').trim()).join('\\n')"
+        );
+        self.evaluate(&texts).as_str().expect("texts are joined").to_owned()
+    }
+
+    /// Returns what is in the clipboard, by pasting it.
+    #[track_caller]
+    pub fn clipboard(&self) -> String {
+        self.evaluate("(document.body.insertAdjacentHTML('beforeend', '<textarea id=pasted></textarea>'), pasted.focus())");
+        let area = self.run(self.session().find(By::Id("pasted")));
+        self.run(area.send_keys(Key::Control + "v"));
+        let text = self.evaluate("pasted.value");
+        self.evaluate("pasted.remove()");
+        text.as_str().expect("a text area has text").to_owned()
+    }
+
+    /// Returns what the console says.
+    #[track_caller]
+    pub fn console(&self) -> Vec<String> {
+        let entries = self.run(self.session().browser_log());
+        entries.into_iter().map(|entry| entry.message).collect()
+    }
+
+    #[track_caller]
+    fn run<T>(&self, command: impl Future<Output = WebDriverResult<T>>) -> T {
+        self.runtime.block_on(command).expect("the browser does as it is told")
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            let _ = self.runtime.block_on(session.quit());
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}

@@ -1,0 +1,36 @@
+//! The comment styles of a project.
+
+use crate::annotation::Kind;
+use crate::comment::Style;
+use crate::report::html::StyleUse;
+
+use super::{Project, files};
+
+impl Project {
+    /// Lists the styles that citations may be written in, each with the files that have it.
+    pub fn styles(&self) -> Vec<StyleUse> {
+        let mut styles: Vec<StyleUse> = Vec::new();
+        let mut add = |style: Style, default_kind: Kind, pattern: &str| {
+            let same = |used: &&mut StyleUse| used.style == style && used.default_kind == default_kind;
+            match styles.iter_mut().find(same) {
+                Some(used) => used.patterns.push(pattern.to_owned()),
+                None => styles.push(StyleUse { style, default_kind, patterns: vec![pattern.to_owned()] }),
+            }
+        };
+        for source in self.config.iter().flat_map(|config| &config.sources) {
+            add(source.style.clone(), source.default_kind, &source.pattern);
+        }
+        for pattern in &self.options.source_patterns {
+            let (style, glob) = files::marks(pattern);
+            add(style, Kind::default(), glob);
+        }
+        if styles.is_empty() {
+            styles.push(StyleUse {
+                style: Style::default(),
+                default_kind: Kind::default(),
+                patterns: Vec::new(),
+            });
+        }
+        styles
+    }
+}

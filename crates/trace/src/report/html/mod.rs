@@ -1,0 +1,103 @@
+//! The page: everything about a project in one HTML file that needs nothing else.
+//!
+//! The data is JSON in the page; what shows it is the JavaScript in this folder. Text of the project reaches the
+//! page as data only, and the JavaScript makes text nodes of it, so that nothing in a specification can act.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::annotation::Kind;
+use crate::comment::Style;
+use crate::diagnostic::Diagnostic;
+
+use super::Report;
+use super::document::documents;
+
+mod data;
+mod section;
+
+/// What the page shows.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// The name of the project.
+    pub title: String,
+    /// All that was found.
+    pub report: &'a Report,
+    /// What is wrong.
+    pub diagnostics: &'a [Diagnostic],
+    /// Where specifications are kept.
+    pub downloads: &'a Path,
+    /// The ways to write a citation in this project.
+    pub styles: Vec<StyleUse>,
+}
+
+/// A comment style, and where a project uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleUse {
+    /// The marks.
+    pub style: Style,
+    /// What annotations are there that do not say so.
+    pub default_kind: Kind,
+    /// The globs of the files that have it.
+    pub patterns: Vec<String>,
+}
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+/// In the order in which they need each other.
+const SCRIPTS: &[&str] = &[
+    include_str!("element.js"),
+    include_str!("model.js"),
+    include_str!("list.js"),
+    include_str!("problems.js"),
+    include_str!("outline.js"),
+    include_str!("text.js"),
+    include_str!("citation.js"),
+    include_str!("detail.js"),
+    include_str!("page.js"),
+];
+
+impl Page<'_> {
+    /// Writes the page.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let documents = documents(self.report, self.downloads);
+        let data = serde_json::to_string(&data::Data::new(self, &documents)).map_err(io::Error::from)?;
+        let data = inert(&data);
+        // Only the script that bears it may run. Text that wanted to name it would have to contain its own hash.
+        let nonce = blake3::hash(data.as_bytes()).to_hex();
+        let mut rest = PAGE;
+        while let Some((before, after)) = rest.split_once("{{") {
+            let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+            out.write_all(before.as_bytes())?;
+            match name {
+                "nonce" => out.write_all(&nonce.as_bytes()[..32])?,
+                "title" => out.write_all(escape(&self.title).as_bytes())?,
+                "style" => out.write_all(STYLE.as_bytes())?,
+                "data" => out.write_all(data.as_bytes())?,
+                _ => SCRIPTS.iter().try_for_each(|script| out.write_all(script.as_bytes()))?,
+            }
+            rest = after;
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+/// Makes JSON that can stand in a page: nothing in it ends or starts an element, or a line of JavaScript.
+fn inert(json: &str) -> String {
+    let mut text = String::with_capacity(json.len() + json.len() / 50);
+    for character in json.chars() {
+        match character {
+            '<' => text.push_str("\\u003c"),
+            '>' => text.push_str("\\u003e"),
+            '&' => text.push_str("\\u0026"),
+            '\u{2028}' => text.push_str("\\u2028"),
+            '\u{2029}' => text.push_str("\\u2029"),
+            character => text.push(character),
+        }
+    }
+    text
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

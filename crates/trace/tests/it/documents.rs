@@ -1,0 +1,150 @@
+//! How far requirements are, with all spellings of a document taken together.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+use trace::project::{Loaded, Options, Project};
+use trace::report::document::documents;
+
+const COFFEE: &str = "\
+# Coffee
+
+## Brewing
+
+The pot MUST accept BREW. The pot SHOULD be
+clean.
+";
+
+#[test]
+fn a_requirement_is_done_when_all_of_it_is_cited_and_tested() {
+    let cite = |kind: &str, quote: &str| format!("//= coffee.md#brewing\n//= type={kind}\n//# {quote}\n\n");
+    let all = "The pot MUST accept BREW.";
+    let half = "The pot MUST accept";
+    for (annotations, expected) in [
+        (vec![], expect!["not started, Unknown, 0/21 0/21"]),
+        (vec![("todo", all)], expect!["not started, Not started, 0/21 0/21"]),
+        (vec![("citation", all)], expect!["needs tests, Missing test, 21/21 0/21"]),
+        (vec![("citation", all), ("test", half)], expect!["needs tests, Missing test, 21/21 16/21"]),
+        (vec![("citation", all), ("test", all)], expect!["done, Complete, 21/21 21/21"]),
+        (vec![("test", all)], expect!["in progress, Missing citation, 0/21 21/21"]),
+        (vec![("citation", half)], expect!["in progress, Partial coverage, 16/21 0/21"]),
+        (vec![("citation", half), ("todo", all)], expect!["in progress, Not started, 16/21 0/21"]),
+        (vec![("implication", all)], expect!["done, Complete, 21/21 21/21"]),
+        (vec![("exception", all)], expect!["done, Exception, 21/21 21/21"]),
+        // Two that meet are as good as one, whatever stands between them.
+        (
+            vec![("citation", half), ("citation", "BREW."), ("test", all)],
+            expect!["done, Complete, 21/21 21/21"],
+        ),
+        (vec![("implication", half), ("exception", "BREW.")], expect!["done, Partial coverage, 21/21 21/21"]),
+    ] {
+        let source: String = annotations.iter().map(|(kind, quote)| cite(kind, quote)).collect();
+        let found = describe(&[("coffee.md", COFFEE), ("lib.rs", &source)], "coffee.md");
+        let first = found.lines().find(|line| line.contains("BREW")).unwrap_or_default();
+        let (_, state) = first.split_once(" | ").unwrap_or_default();
+        expected.assert_eq(state);
+    }
+}
+
+#[test]
+fn spellings_of_one_document_are_one() {
+    let copy = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt";
+    let text = "1.  Brewing\n\n   The pot MUST accept BREW.  The pot MAY\n   be blue.\n";
+    let source = "\
+//= https://datatracker.ietf.org/doc/html/rfc2324#section-1
+//# The pot MUST accept BREW.
+
+//= http://www.rfc-editor.org/rfc/rfc2324.txt#1
+//= type=test
+//# The pot MUST accept BREW.
+
+//= https://www.rfc-editor.org/rfc/rfc2324#section-1
+//= type=spec
+//= level=SHOULD
+//# The pot MUST accept BREW.
+";
+    check(
+        &[(copy, text), ("lib.rs", source)],
+        "https://tools.ietf.org/rfc/rfc2324",
+        &expect![[r#"
+            rfc2324: RFC 2324 (https://tools.ietf.org/rfc/rfc2324)
+              section-1 MUST The pot MUST accept BREW. | done, Complete, 21/21 21/21
+              section-1 MAY The pot MAY be blue. | not started, Unknown, 0/16 0/16
+        "#]],
+    );
+    check(
+        &[
+            ("a/coffee.md", COFFEE),
+            ("lib.rs", "//= ./a/../a/coffee.md#brewing\n//# The pot MUST accept BREW.\n"),
+        ],
+        "a/coffee.md",
+        &expect![[r#"
+            a-coffee-md: Coffee (a/coffee.md)
+              brewing MUST The pot MUST accept BREW. | needs tests, Missing test, 21/21 0/21
+              brewing SHOULD The pot SHOULD be clean. | not started, Unknown, 0/20 0/20
+        "#]],
+    );
+}
+
+#[test]
+fn documents_of_one_name_keep_apart() {
+    let source = "//= a-b.md#brewing\n//# The pot MUST accept BREW.\n\n//= a/b.md#brewing\n//# The pot MUST accept BREW.\n";
+    let found = describe(&[("a-b.md", COFFEE), ("a/b.md", COFFEE), ("lib.rs", source)], "a-b.md");
+    let ids: Vec<&str> = found.lines().filter(|line| !line.starts_with(' ')).collect();
+    expect![[r#"
+        [
+            "a-b-md: Coffee (a/b.md)",
+            "a-b-md-80fc7ec8: Coffee (a-b.md)",
+        ]
+    "#]]
+    .assert_debug_eq(&ids);
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], specification: &str, expected: &Expect) {
+    expected.assert_eq(&describe(files, specification));
+}
+
+fn describe(files: &[(&str, &str)], specification: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (project, loaded) = load(folder.path(), files, specification);
+    let mut text = String::new();
+    for document in documents(&loaded.report, &project.downloads) {
+        let _ = writeln!(text, "{}: {} ({})", document.id, document.name, document.target.name);
+        let specification = &document.target.specification;
+        for requirement in &document.requirements {
+            let section = &specification.sections[requirement.section as usize].id;
+            let all = requirement.coverage.spec;
+            let _ = writeln!(
+                text,
+                "  {section} {} {} | {}, {}, {}/{all} {}/{all}",
+                requirement.level,
+                requirement.text(specification),
+                requirement.state.name(),
+                requirement.label(),
+                requirement.implemented,
+                requirement.tested,
+            );
+        }
+    }
+    text
+}
+
+/// Makes a project with one specification configured, and loads it.
+pub fn load(root: &Path, files: &[(&str, &str)], specification: &str) -> (Project, Loaded) {
+    let config = format!(
+        "'$schema' = \"{}\"\n[[source]]\npattern = \"*.rs\"\n[[specification]]\nsource = \"{specification}\"\n",
+        trace::config::SCHEMA
+    );
+    for (path, text) in files.iter().copied().chain([(".duvet/config.toml", config.as_str())]) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
+    }
+    let options = Options { root: root.to_owned(), ..Options::default() };
+    let project = Project::open(options, &|_| None).expect("the configuration is right");
+    let loaded = project.load(None, &mut |_, _| {});
+    (project, loaded)
+}
