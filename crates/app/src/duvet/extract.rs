@@ -25,7 +25,7 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
         .open(&arguments.target_path, arguments.format)
         .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;
     let name = target.path.display(&project.options.root);
-    let local = target.path.local(&project.downloads).unwrap_or_default();
+    let local = target.path.local(&project.named_downloads()).unwrap_or_default();
     let folder = requirement_folder(&arguments.out, None, &local);
 
     let (mut n_requirements, mut n_sections) = (0, 0);
