@@ -100,6 +100,9 @@ fn marks(pattern: &str) -> (Style, &str) {
 
 /// Lists what a glob matches.
 fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+    if pattern.is_empty() {
+        return Vec::new();
+    }
     // What an absolute pattern finds has an absolute name.
     let is_absolute = Path::new(pattern).is_absolute();
     let absolute = match is_absolute {
