@@ -178,7 +178,7 @@ fn definition_of_result(method: &str, is_stateless: bool) -> Result<&'static str
         "tools/call" => "CallToolResult",
         "resources/list" => "ListResourcesResult",
         "resources/templates/list" => "ListResourceTemplatesResult",
-        "resources/read" => "ReadResourceResult",
+        "resources/read" | "resources/get" => "ReadResourceResult",
         "prompts/list" => "ListPromptsResult",
         "prompts/get" => "GetPromptResult",
         "completion/complete" => "CompleteResult",

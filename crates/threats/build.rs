@@ -1,12 +1,15 @@
 //! Prepares what comes with the crate, so that a program starts without doing it: patterns become JSON, examples terms.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use pattern::Pattern;
 
+#[allow(dead_code, reason = "the crate uses more of it")]
+#[path = "src/field.rs"]
+mod field;
 #[allow(dead_code, reason = "the crate uses more of it")]
 #[path = "src/load.rs"]
 mod load;
@@ -23,9 +26,15 @@ mod text;
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    for file in
-        ["build.rs", "src/load.rs", "src/pattern.rs", "src/terms.rs", "src/text.rs", "src/stop_words.txt"]
-    {
+    for file in [
+        "build.rs",
+        "src/field.rs",
+        "src/load.rs",
+        "src/pattern.rs",
+        "src/terms.rs",
+        "src/text.rs",
+        "src/stop_words.txt",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(file).display());
     }
     let patterns = patterns(&root.join("patterns"))?;
@@ -76,6 +85,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
     let mut vocabulary = Vocabulary::default();
     let mut examples = String::new();
+    let mut subjects_of: HashMap<u32, HashSet<String>> = HashMap::new();
     for (name, is_expression) in [("examples.txt", false), ("expressions.txt", true)] {
         let path = root.join(name);
         println!("cargo::rerun-if-changed={}", path.display());
@@ -89,6 +99,12 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
             let texts = if is_expression { expressions(line) } else { vec![line.trim()] };
             for text in texts {
                 let terms = vocabulary.count(text);
+                for (term, _) in terms.iter().filter(|_| !is_expression) {
+                    subjects_of
+                        .entry(*term)
+                        .or_default()
+                        .extend(subjects.iter().map(|subject| (*subject).to_owned()));
+                }
                 writeln!(
                     examples,
                     "Example {{ text: {text:?}, subjects: &{subjects:?}, terms: &{terms:?}, is_expression: {is_expression} }},"
@@ -97,10 +113,15 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
             }
         }
     }
-    let texts = patterns.iter().flat_map(|(_, pattern)| pattern.texts());
-    let texts: String = texts.map(|text| format!("({text:?}, &{:?}),\n", vocabulary.count(text))).collect();
+    let texts = patterns.iter().flat_map(|(_, pattern)| field::texts(pattern));
+    let texts: String =
+        texts.map(|(_, text)| format!("({text:?}, &{:?}),\n", vocabulary.count(text))).collect();
+    let n_subjects: Vec<usize> = (0..vocabulary.keys.len() as u32)
+        .map(|term| subjects_of.get(&term).map_or(0, HashSet::len))
+        .collect();
     Ok(format!(
         "/// Every term of every example and of the texts below.\npub static TERMS: &[&str] = &{:?};\n\n\
+         /// For each of them how many subjects have examples with it.\npub static N_SUBJECTS: &[u8] = &{n_subjects:?};\n\n\
          /// The examples.\npub static EXAMPLES: &[Example] = &[\n{examples}];\n\n\
          /// The texts of the patterns that come with the program, and their terms like those of examples.\n\
          pub static TEXTS: &[(&str, &[(u32, u8)])] = &[\n{texts}];\n",

@@ -17,6 +17,8 @@ pub struct Resource {
     pub description: Option<String>,
     /// Its media type.
     pub mime_type: Option<String>,
+    /// What else is said of it.
+    pub more: Map<String, Value>,
 }
 
 impl Resource {
@@ -28,6 +30,9 @@ impl Resource {
         insert_text(&mut resource, "title", title_in(revision, &self.title));
         insert_text(&mut resource, "description", self.description.as_ref());
         insert_text(&mut resource, "mimeType", self.mime_type.as_ref());
+        for (key, value) in &self.more {
+            resource.entry(key.as_str()).or_insert_with(|| value.clone());
+        }
         Value::Object(resource)
     }
 }

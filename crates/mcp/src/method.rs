@@ -15,6 +15,7 @@ pub(crate) enum Method {
     ListResources,
     ListTemplates,
     ReadResource,
+    GetResource,
     Subscribe,
     Unsubscribe,
     ListPrompts,
@@ -23,7 +24,7 @@ pub(crate) enum Method {
 }
 
 /// Each with the one era in which it exists; none means both.
-const METHODS: [(&str, Method, Option<Era>); 15] = [
+const METHODS: [(&str, Method, Option<Era>); 16] = [
     ("initialize", Method::Initialize, Some(Era::Handshake)),
     ("ping", Method::Ping, Some(Era::Handshake)),
     ("shutdown", Method::Shutdown, Some(Era::Handshake)),
@@ -34,6 +35,7 @@ const METHODS: [(&str, Method, Option<Era>); 15] = [
     ("resources/list", Method::ListResources, None),
     ("resources/templates/list", Method::ListTemplates, None),
     ("resources/read", Method::ReadResource, None),
+    ("resources/get", Method::GetResource, Some(Era::Handshake)),
     ("resources/subscribe", Method::Subscribe, Some(Era::Handshake)),
     ("resources/unsubscribe", Method::Unsubscribe, Some(Era::Handshake)),
     ("prompts/list", Method::ListPrompts, None),
@@ -61,6 +63,7 @@ impl Method {
             Self::ListResources | Self::ListTemplates | Self::ReadResource => {
                 capabilities.resources.is_some()
             }
+            Self::GetResource => capabilities.has_paths(),
             Self::Subscribe | Self::Unsubscribe => capabilities.can_subscribe(),
             Self::ListPrompts | Self::GetPrompt => capabilities.prompts.is_some(),
             Self::Complete => capabilities.completions,

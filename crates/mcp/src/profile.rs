@@ -88,6 +88,9 @@ pub struct ResourceCapability {
     pub list_changed: bool,
     /// Clients may ask to be told when one changes.
     pub subscribe: bool,
+    /// Resources are also served by path, for clients written to that form: after a handshake `resources/list` takes
+    /// a `path`, and there is `resources/get`. Such clients also call a tool by `tool` instead of `name`.
+    pub by_path: bool,
 }
 
 impl Capabilities {
@@ -107,6 +110,10 @@ impl Capabilities {
             capabilities.insert("completions".into(), json!({}));
         }
         Value::Object(capabilities)
+    }
+
+    pub(crate) fn has_paths(&self) -> bool {
+        self.resources.is_some_and(|resources| resources.by_path)
     }
 
     pub(crate) fn can_subscribe(&self) -> bool {

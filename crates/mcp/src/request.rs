@@ -31,7 +31,12 @@ pub enum Request {
         arguments: Map<String, Value>,
     },
     /// `resources/list`
-    ListResources(Option<String>),
+    ListResources {
+        /// Only what is under this path, where resources are served by path.
+        path: Option<String>,
+        /// Where the page begins.
+        cursor: Option<String>,
+    },
     /// `resources/templates/list`
     ListTemplates(Option<String>),
     /// `resources/read`
@@ -83,9 +88,11 @@ impl Request {
             Method::CallTool => {
                 Self::CallTool { name: required_string(params, "name")?, arguments: arguments(params)? }
             }
-            Method::ListResources => Self::ListResources(cursor(params)?),
+            Method::ListResources => {
+                Self::ListResources { path: optional_string(params, "path")?, cursor: cursor(params)? }
+            }
             Method::ListTemplates => Self::ListTemplates(cursor(params)?),
-            Method::ReadResource => Self::ReadResource(required_string(params, "uri")?),
+            Method::ReadResource | Method::GetResource => Self::ReadResource(required_string(params, "uri")?),
             Method::Subscribe => Self::Subscribe(required_string(params, "uri")?),
             Method::Unsubscribe => Self::Unsubscribe(required_string(params, "uri")?),
             Method::ListPrompts => Self::ListPrompts(cursor(params)?),
@@ -174,10 +181,33 @@ fn arguments(params: &mut Map<String, Value>) -> Result<Map<String, Value>, Fiel
 }
 
 fn cursor(params: &mut Map<String, Value>) -> Result<Option<String>, FieldError> {
-    match params.remove("cursor") {
+    optional_string(params, "cursor")
+}
+
+fn optional_string(params: &mut Map<String, Value>, key: &str) -> Result<Option<String>, FieldError> {
+    match params.remove(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(cursor)) => Ok(Some(cursor)),
-        Some(other) => Err(mismatch("cursor", "a string", &other)),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(mismatch(key, "a string", &other)),
+    }
+}
+
+/// Takes the older names of members for those of the protocol, or a `path` away where it means nothing.
+pub(crate) fn rename(method: Method, params: &mut Map<String, Value>, has_paths: bool, revision: Revision) {
+    let (older, name) = match method {
+        Method::ListResources if !has_paths || revision.is_stateless() => {
+            params.remove("path");
+            return;
+        }
+        Method::CallTool => ("tool", "name"),
+        Method::GetResource => ("path", "uri"),
+        _ => return,
+    };
+    if has_paths
+        && !params.contains_key(name)
+        && let Some(value) = params.remove(older)
+    {
+        params.insert(name.into(), value);
     }
 }
 

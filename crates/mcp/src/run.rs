@@ -68,8 +68,11 @@ fn answer(
         Request::ListTools(cursor) => {
             listed("tools", server.tools(context, cursor.as_deref())?, |tool| tool.to_json(revision))
         }
-        Request::ListResources(cursor) => {
-            let page = server.resources(context, cursor.as_deref())?;
+        Request::ListResources { path, cursor } => {
+            let page = match path {
+                Some(path) => server.resources_under(context, &path, cursor.as_deref())?,
+                None => server.resources(context, cursor.as_deref())?,
+            };
             listed("resources", page, |resource| resource.to_json("uri", revision))
         }
         Request::ListTemplates(cursor) => {

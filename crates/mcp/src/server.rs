@@ -66,6 +66,16 @@ pub trait Server: Send + Sync {
         Ok(Page::whole(Vec::new()))
     }
 
+    /// Lists the resources under a path, where the profile says that they are served by path.
+    fn resources_under(
+        &self,
+        _context: &Context<'_>,
+        path: &str,
+        _cursor: Option<&str>,
+    ) -> Result<Page<Resource>, Failure> {
+        Err(Failure::new(Kind::NotFound, format!("Resource not found: {path}")))
+    }
+
     /// Lists the families of resources; the `uri` of each is an RFC 6570 template.
     fn templates(&self, _context: &Context<'_>, _cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
         Ok(Page::whole(Vec::new()))

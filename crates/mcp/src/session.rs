@@ -348,6 +348,7 @@ impl Session {
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
         let progress_token = request::progress_token(params, arrival.raw_params)?;
+        request::rename(method, params, self.profile.capabilities.has_paths(), revision);
         let request = Request::parse(method, params)?;
         match &request {
             Request::Subscribe(_) if self.subscriptions.len() >= WATCHED_URIS_MAX => {

@@ -3,14 +3,14 @@
 use crate::path;
 use crate::pattern::Pattern;
 use crate::phrase::{Found, Phrases};
-use crate::profile::{Direction, Profiles};
+use crate::rank::{Comparison, Ranking, Tone};
 use crate::search::Reason;
 use crate::spelling::Spelling;
-use crate::terms;
-use crate::text;
+use crate::terms::{self, Term};
+use crate::text::{self, Words};
 
 /// What a file adds when its glob is one pattern's alone.
-const FILE_BONUS: f32 = 0.1;
+const FILE_BONUS: f32 = 1.0;
 /// How like an example a context must be to say so.
 const LIKE_MIN: f32 = 0.3;
 /// How many words are named as reasons.
@@ -21,17 +21,19 @@ const WORDS_MAX: usize = 4;
 pub struct Evidence<'a> {
     /// For each pattern.
     pub weights: Vec<Weight>,
-    /// How far the context sounds like what no pattern is about, from 0 to 1.
+    /// The score of what no pattern is about.
     pub unrelated: f32,
+    /// What the words say that name no pattern: the strongest tone among them.
+    pub rest: Tone,
     context: &'a str,
-    direction: Direction,
+    comparison: Comparison,
     clues: Vec<(usize, Clue<'a>)>,
 }
 
 /// How much speaks for one pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weight {
-    /// The sum of it all, around 0 to 1.
+    /// The sum of it all.
     pub score: f32,
     /// What the context names of it.
     pub named: Named,
@@ -49,7 +51,7 @@ pub enum Named {
     EverydayWord,
     /// By a word, or an identifier.
     Word,
-    /// By a keyword of several words, or by one that is all the context says.
+    /// By a keyword of several words, or one that is spelled like no word: `_method`.
     Phrase,
 }
 
@@ -60,10 +62,10 @@ enum Clue<'a> {
     File { path: &'a str, glob: usize },
 }
 
-/// The keywords and profiles of patterns, prepared for searching.
+/// The keywords and texts of patterns, prepared for searching.
 #[derive(Debug)]
 pub struct Index {
-    profiles: Profiles,
+    ranking: Ranking,
     keywords: Phrases<(usize, usize)>,
     spelling: Spelling,
 }
@@ -78,44 +80,50 @@ impl Index {
             }
         }
         let spelling = Spelling::new(keywords.stems());
-        Index { profiles: Profiles::new(patterns), keywords, spelling }
+        Index { ranking: Ranking::new(patterns), keywords, spelling }
     }
 
     /// Collects what a context says for each of the patterns, which must be those this was made from.
     pub fn collect<'a>(&self, patterns: &[Pattern], context: &'a str) -> Evidence<'a> {
         let mut words = text::words(context);
-        for word in words.words.iter_mut().filter(|word| !self.profiles.knows(&word.stem)) {
+        for word in words.words.iter_mut().filter(|word| !self.ranking.knows(&word.stem)) {
             self.spelling.correct(&mut word.stem);
         }
-        let direction = self.profiles.compare(&terms::terms(context, &words.words));
-        let weights = direction.likeness.iter().map(|score| Weight { score: *score, ..Weight::default() });
+        let named = self.named(patterns, context, &words);
+        // A word inside a keyword says what the keyword says: `role change` is not about any role.
+        let is_inside = |term: &Term| {
+            named.iter().any(|found| {
+                let phrase = &words.words[found.first..found.end];
+                phrase.len() > 1 && phrase.iter().any(|word| (word.start, word.end) == (term.start, term.end))
+            })
+        };
+        let comparison = self.ranking.compare(&terms::terms(context, &words.words), |term| !is_inside(term));
+        let weights = comparison.scores.iter().map(|score| Weight { score: *score, ..Weight::default() });
+        let rest = words.words.iter().enumerate();
+        let rest =
+            rest.filter(|(index, _)| !named.iter().any(|found| (found.first..found.end).contains(index)));
         let mut evidence = Evidence {
             weights: weights.collect(),
-            unrelated: direction.unrelated,
+            unrelated: comparison.unrelated,
+            rest: rest.map(|(_, word)| self.ranking.tone(&word.stem)).max().unwrap_or(Tone::Neutral),
             context,
-            direction,
+            comparison,
             clues: Vec::new(),
         };
         let mut places: Vec<(usize, usize, usize)> = Vec::new();
-        for Found { value: (pattern, keyword), first, end } in longest(self.keywords.find(&words)) {
-            let text = &patterns[pattern].triggers.keywords[keyword];
-            let mut stems = words.words[first..end].iter().map(|word| word.stem.as_str());
-            let is_plain = stems.clone().all(text::is_stop_word);
-            // `_method` is named by itself, not by any method.
-            if is_plain && !context.to_lowercase().contains(&text.to_lowercase()) {
-                continue;
-            }
+        for Found { value: (pattern, keyword), first, end } in named {
             // `webhook` and `webhooks` in one place are one keyword.
             let again = places.contains(&(pattern, first, end));
             places.push((pattern, first, end));
             if again || evidence.clues.contains(&(pattern, Clue::Keyword(keyword))) {
                 continue;
             }
-            let others = words.words[..first].iter().chain(&words.words[end..]);
-            let is_all = others.into_iter().all(|word| text::is_stop_word(&word.stem));
-            let named = if is_plain || is_all || text.contains(' ') {
+            let text = &patterns[pattern].triggers.keywords[keyword];
+            let mut stems = words.words[first..end].iter().map(|word| word.stem.as_str());
+            let is_sign = !text.chars().all(char::is_alphanumeric) && stems.clone().all(text::is_stop_word);
+            let named = if text.contains(' ') || is_sign {
                 Named::Phrase
-            } else if stems.all(|stem| text::is_stop_word(stem) || self.profiles.is_everyday(stem)) {
+            } else if stems.all(|stem| text::is_stop_word(stem) || self.ranking.is_everyday(stem, pattern)) {
                 Named::EverydayWord
             } else {
                 Named::Word
@@ -126,6 +134,18 @@ impl Index {
         }
         files(patterns, &mut evidence);
         evidence
+    }
+
+    /// Finds the keywords that a context names, as whole words.
+    fn named(&self, patterns: &[Pattern], context: &str, words: &Words) -> Vec<Found<(usize, usize)>> {
+        let mut named = longest(self.keywords.find(words));
+        // `_method` is named by itself, not by any method.
+        named.retain(|Found { value: (pattern, keyword), first, end }| {
+            let text = &patterns[*pattern].triggers.keywords[*keyword];
+            let is_plain = words.words[*first..*end].iter().all(|word| text::is_stop_word(&word.stem));
+            !is_plain || context.to_lowercase().contains(&text.to_lowercase())
+        });
+        named
     }
 
     /// Says why a pattern fits.
@@ -139,7 +159,7 @@ impl Index {
                 }
             })
             .collect();
-        let example = self.profiles.nearest(&evidence.direction, index);
+        let example = self.ranking.nearest(&evidence.comparison, index);
         if let Some((example, _)) = example.filter(|(_, likeness)| *likeness >= LIKE_MIN) {
             reasons.push(Reason::Like(example.to_owned()));
         }
@@ -153,10 +173,10 @@ impl Index {
     /// Lists the words of a context that say most for a pattern, in their order.
     fn words(&self, evidence: &Evidence<'_>, index: usize) -> Vec<String> {
         let mut parts: Vec<(f32, usize, usize)> = evidence
-            .direction
+            .comparison
             .parts
             .iter()
-            .map(|part| (self.profiles.share(part, index), part.start, part.end))
+            .map(|part| (self.ranking.share(part, index), part.start, part.end))
             .filter(|(share, ..)| *share > 0.0)
             .collect();
         parts.sort_by(|(first, ..), (second, ..)| second.total_cmp(first));

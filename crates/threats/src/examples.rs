@@ -1,5 +1,7 @@
 //! How people ask for what patterns are about, and for what none is about; cut into terms when this was built.
 
+use crate::field::Field;
+
 /// A text that somebody might ask with.
 #[derive(Debug)]
 pub struct Example {
@@ -11,6 +13,13 @@ pub struct Example {
     pub terms: &'static [(u32, u8)],
     /// Whether it is a mere expression, which says less than a sentence.
     pub is_expression: bool,
+}
+
+impl Example {
+    /// The field of patterns that it belongs to.
+    pub fn field(&self) -> Field {
+        if self.is_expression { Field::Expressions } else { Field::Examples }
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/examples.rs"));

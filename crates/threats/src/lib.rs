@@ -14,9 +14,10 @@ pub mod validate;
 
 mod evidence;
 mod examples;
+mod field;
 mod path;
 mod phrase;
-mod profile;
+mod rank;
 mod spelling;
 mod terms;
 mod text;

@@ -324,31 +324,6 @@ pub struct ExploitTest {
 }
 
 impl Pattern {
-    /// Lists the texts that say what it is about. Stories, mitigations and code mention everything.
-    pub(crate) fn texts(&self) -> Vec<&str> {
-        let summary = &self.agent_summary;
-        let mut texts: Vec<&str> = vec![
-            &self.name,
-            &self.subcategory,
-            &self.description,
-            &summary.threat,
-            &summary.check,
-            &summary.fix,
-            &self.boundary,
-        ];
-        let triggers = &self.triggers;
-        for list in [
-            &*triggers.keywords,
-            &*triggers.actions,
-            &*self.signals,
-            &*self.differentiation.llm_blindspots,
-            &*self.acceptance_criteria,
-        ] {
-            texts.extend(list.iter().map(String::as_str));
-        }
-        texts
-    }
-
     /// Returns 0 for critical to 3 for low; what is unknown comes last.
     pub fn severity_rank(&self) -> usize {
         position(&SEVERITIES, &self.severity)

@@ -1,14 +1,15 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
-//! A pattern comes as far as the context sounds like it (see [`crate::profile`]), and first if the context names one
-//! of its keywords: a phrase as whole words, or a single word with something else that speaks for it. Among equals
-//! the score decides, then severity, likelihood and id.
+//! Patterns come by their BM25F score (see [`crate::rank`]), and first if the context names one of their keywords as
+//! whole words. An everyday word (`import`, `search`) does so only if no other word says anything, or if the scores
+//! agree. What no pattern is about has a score too, and an answer must beat it. Ties go by severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
 
 use crate::evidence::{Index, Named, Weight};
 use crate::pattern::Pattern;
+use crate::rank::Tone;
 use crate::text;
 
 /// What is asked for.
@@ -29,7 +30,7 @@ pub struct Query<'a> {
 pub struct Hit<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
-    /// How well it fits, up to 100 000 or so; 0 if there was no context.
+    /// How well it fits, up to some thousands; 0 if there was no context.
     pub score: i64,
     /// Why it fits, the strongest reason first.
     pub reasons: Vec<Reason>,
@@ -65,17 +66,18 @@ impl fmt::Display for Reason {
     }
 }
 
-/// How much what no pattern is about counts against an answer.
-const UNRELATED_FACTOR: f32 = 2.0;
-/// How much more than that a pattern must fit.
-const MARGIN_MIN: f32 = 0.014;
-/// The same for a pattern that is named by an everyday word.
-const MARGIN_MIN_NAMED: f32 = -0.005;
-/// How near the best a pattern must be to be first that is named by an everyday word, and by any other.
+/// By how much a pattern must beat what no pattern is about.
+const MARGIN_MIN: f32 = 0.72;
+/// The same for one that is named by a word of its own.
+const MARGIN_MIN_NAMED: f32 = -0.5;
+/// How near the best a pattern must be to be first for an everyday word among others that say something.
 const EVERYDAY_PART_MIN: f32 = 0.75;
-const NAMED_PART_MIN: f32 = 0.4;
-/// The least part of the best score that others need.
-const BEST_PART_MIN: f32 = 0.35;
+/// How far above the usual score the others must be, as a part of how far the best is.
+const OTHERS_PART_MIN: f32 = 0.2;
+/// What they must have of the best score from the fourth on: most people are shown three.
+const LATER_PART_MIN: f32 = 0.6;
+/// So many answers are first ones, and their scores not usual ones, however few patterns there are.
+const N_FIRST: usize = 3;
 /// A context longer than this is read up to here.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
@@ -97,14 +99,14 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
         evidence.weights.iter().copied().enumerate().filter(|(index, _)| query.wants(&patterns[*index]));
     let mut found: Vec<(usize, Weight)> = wanted.collect();
     let best_score = found.iter().map(|(_, weight)| weight.score).fold(0.0, f32::max);
-    let margin = |weight: &Weight| weight.score - UNRELATED_FACTOR * evidence.unrelated;
-    let is_named = |weight: &Weight| match weight.named {
-        Named::No => false,
-        Named::EverydayWord => {
-            margin(weight) >= MARGIN_MIN_NAMED && weight.score >= best_score * EVERYDAY_PART_MIN
-        }
-        Named::Word => weight.score >= best_score * NAMED_PART_MIN,
-        Named::Phrase => true,
+    let margin = |weight: &Weight| weight.score - evidence.unrelated;
+    let is_near = |weight: &Weight| weight.score >= best_score * EVERYDAY_PART_MIN;
+    let is_named = |weight: &Weight| match (weight.named, evidence.rest) {
+        (Named::No, _) => false,
+        (Named::Phrase, _) | (_, Tone::Neutral) => true,
+        (Named::Word, _) => margin(weight) >= MARGIN_MIN_NAMED,
+        (Named::EverydayWord, Tone::Telling) => is_near(weight),
+        (Named::EverydayWord, Tone::Foreign) => is_near(weight) && margin(weight) >= MARGIN_MIN,
     };
     for (_, weight) in &mut found {
         if !is_named(weight) {
@@ -115,8 +117,15 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
     if !found.iter().any(|(_, weight)| fits(weight)) {
         return Vec::new();
     }
-    found.retain(|(_, weight)| weight.named > Named::No || weight.score >= best_score * BEST_PART_MIN);
+    let usual_score = usual(evidence.weights.iter().map(|weight| weight.score).collect());
+    let score_min = usual_score + (best_score - usual_score) * OTHERS_PART_MIN;
+    found.retain(|(_, weight)| weight.named > Named::No || weight.score > 0.0 && weight.score >= score_min);
     found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
+    let mut n_before = 0;
+    found.retain(|(_, weight)| {
+        n_before += 1;
+        n_before <= N_FIRST || weight.named > Named::No || weight.score >= best_score * LATER_PART_MIN
+    });
 
     let hit = |(index, weight): (usize, Weight)| Hit {
         pattern: &patterns[index],
@@ -126,13 +135,19 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
     found.into_iter().map(hit).collect()
 }
 
+/// Returns what a pattern scores that has nothing to do with a context: words that everybody uses add up.
+fn usual(mut scores: Vec<f32>) -> f32 {
+    scores.sort_by(|first, second| second.total_cmp(first));
+    scores.get(N_FIRST.max(scores.len() / 2)).copied().unwrap_or_default()
+}
+
 fn order<'a>(pattern: &'a Pattern, weight: &Weight) -> (bool, Reverse<i64>, (usize, usize, &'a str)) {
     (weight.named == Named::No, Reverse(points(weight.score)), ties(pattern))
 }
 
 /// Whole points: what differs only by rounding is a tie.
 fn points(score: f32) -> i64 {
-    (score * 100_000.0).round() as i64
+    (score * 1_000.0).round() as i64
 }
 
 fn ties(pattern: &Pattern) -> (usize, usize, &str) {

@@ -18,6 +18,8 @@ pub struct Diagnostic {
     pub places: Vec<Place>,
     /// What to do about it, or the nearest right thing.
     pub help: Vec<String>,
+    /// The first line of the annotation that is wrong, if it is one: its number and its text.
+    pub annotation: Option<(u32, String)>,
 }
 
 /// How bad something is.
@@ -95,6 +97,7 @@ impl Diagnostic {
             message: message.into(),
             places: Vec::new(),
             help: Vec::new(),
+            annotation: None,
         }
     }
 
@@ -112,6 +115,13 @@ impl Diagnostic {
     /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help.push(help.into());
+        self
+    }
+
+    /// Says which annotation is wrong.
+    pub fn of_annotation(mut self, line: u32, text: &str) -> Diagnostic {
+        let first = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default();
+        self.annotation = Some((line, first.trim().to_owned()));
         self
     }
 
@@ -165,8 +175,16 @@ pub enum Code {
     NoRequirement,
     /// A specification is not the one that was locked.
     Changed,
+    /// The snapshot is not current.
+    Snapshot,
+    /// A requirement is not implemented or not tested, and shall be.
+    Incomplete,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
+    /// A report that was given is not as it should be.
+    Report,
+    /// Two reports disagree.
+    Conflict,
 }
 
 impl Code {
@@ -191,7 +209,11 @@ impl Code {
             Code::Drift => "drift",
             Code::NoRequirement => "no-requirement",
             Code::Changed => "changed-specification",
+            Code::Snapshot => "snapshot",
+            Code::Incomplete => "incomplete",
             Code::Empty => "empty",
+            Code::Report => "report",
+            Code::Conflict => "conflict",
         }
     }
 }

@@ -183,8 +183,9 @@ fn first_stop(line: &str) -> Option<usize> {
 
 fn between<'a>(lines: &[Option<&'a str>], start: (usize, usize), end: (usize, usize)) -> Vec<&'a str> {
     let mut quote = Vec::new();
-    for number in start.0..=end.0.min(lines.len().saturating_sub(1)) {
-        let Some(mut line) = lines[number] else {
+    let last = end.0.min(lines.len().saturating_sub(1));
+    for (number, line) in lines.iter().enumerate().take(last + 1).skip(start.0) {
+        let Some(mut line) = *line else {
             continue;
         };
         if number == end.0 {

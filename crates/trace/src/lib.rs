@@ -11,11 +11,13 @@ pub mod diagnostic;
 pub mod extract;
 pub mod index;
 pub mod link;
+pub mod lock;
 pub mod project;
 pub mod quote;
 pub mod report;
 pub mod requirement_file;
 pub mod specification;
+pub mod summary;
 pub mod target;
 pub mod text;
 

@@ -17,6 +17,7 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::link::{Link, Reference, link_all};
 use crate::report::{Numbered, Report, SourceFile, TargetReport};
 use crate::requirement_file;
+use crate::target::TargetPath;
 use crate::text::Span;
 
 pub(crate) mod documents;
@@ -210,6 +211,7 @@ impl Project {
             .map(|(found, references)| TargetReport {
                 target: found.target.clone(),
                 name: found.target.path.display(&self.options.root),
+                file_name: self.file_name(&found.target.path),
                 specification: found.specification.clone(),
                 references,
                 coverage: BTreeMap::new(),
@@ -219,6 +221,11 @@ impl Project {
         targets.par_iter_mut().for_each(|target| target.coverage = coverage::measure(&target.references));
         report.targets = targets;
         n_references
+    }
+
+    fn file_name(&self, path: &TargetPath) -> String {
+        let local = path.local(&self.downloads).unwrap_or_default();
+        files::show(&self.options.root, &local).to_string()
     }
 }
 
@@ -298,6 +305,15 @@ fn number(mut annotated: Vec<(Entry, Vec<Annotation>)>) -> Report {
         report.annotations.append(&mut numbered);
     }
     report
+}
+
+/// Reads a file of a project as text, if it is inside of the root wherever links lead.
+pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
+    if !files::is_inside(root, path) {
+        return Err("it is outside of the project".to_owned());
+    }
+    let shown = path.to_string_lossy().into();
+    files::read(&root.join(path)).map_err(|reading| reading.diagnostic(&shown, Code::Unreadable).message)
 }
 
 /// Describes a place in a file that was read before.

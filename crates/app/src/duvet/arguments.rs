@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Requirements traceability: which code implements and tests what a specification requires
 ///
@@ -33,6 +33,26 @@ pub enum Command {
     Extract(ExtractArguments),
     /// Match the code with its specifications and write reports
     Report(ReportArguments),
+    /// Make one report of several
+    Merge(MergeArguments),
+    /// Check citations, specifications and coverage; a gate for CI that writes nothing
+    #[command(after_help = "\
+Examples:
+  duvet check --deny warnings
+  duvet check --require-citations --require-tests
+  duvet check --format sarif > duvet.sarif")]
+    Check(CheckArguments),
+    /// Accept the specifications as they are now: write .duvet/lock.toml
+    ///
+    /// From then on `duvet check` tells when a specification changed, in which sections, and which
+    /// citations to look at again.
+    Lock(ProjectArguments),
+    /// Serve the project to an AI agent over MCP, on stdin and stdout
+    ///
+    /// Settings come from the environment: LOG_LEVEL (off, error, warn, info, debug, trace), LOG_FORMAT
+    /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
+    /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
+    Mcp(ProjectArguments),
 }
 
 #[derive(Args, Debug)]
@@ -133,6 +153,46 @@ pub struct ReportArguments {
     /// Where issues can be looked at
     #[arg(long, value_name = "URL")]
     pub issue_link: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    pub project: ProjectArguments,
+    /// What shall fail beside errors
+    #[arg(long, value_name = "WHAT", value_parser = ["warnings"])]
+    pub deny: Vec<String>,
+    /// Fail if a requirement is not implemented in full
+    #[arg(long)]
+    pub require_citations: bool,
+    /// Fail if a requirement is implemented but not tested in full
+    #[arg(long)]
+    pub require_tests: bool,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub format: CheckFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For code hosts
+    Sarif,
+    /// For CI systems
+    Junit,
+}
+
+#[derive(Args, Debug)]
+pub struct MergeArguments {
+    /// A report of `duvet report --json-v2` or of `duvet merge`; once for each
+    #[arg(long, value_name = "FILE", required = true)]
+    pub input: Vec<PathBuf>,
+    /// Where to write the merged report
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// Which project, and what older versions took.

@@ -1,18 +1,27 @@
 //! The `duvet` program: traces requirements on the command line, or serves the traces over MCP.
 
 mod arguments;
+mod check;
 mod diagnostics;
 mod extract;
 mod init;
+mod junit;
+mod lock;
+mod merge;
 mod report;
+mod sarif;
+pub mod server;
 
-use std::io::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use trace::Diagnostic;
-use trace::project::Options;
+use trace::project::{CONFIG_PATH, Options};
 
+use crate::settings::Settings;
+use crate::{logging, stdio};
 use arguments::{Arguments, Command, ProjectArguments};
 
 const DONE: u8 = 0;
@@ -25,6 +34,10 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Lock(arguments) => lock::run(arguments),
+        Command::Mcp(arguments) => serve(arguments),
+        Command::Merge(arguments) => merge::run(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
@@ -33,6 +46,30 @@ pub fn main() -> ExitCode {
         }
         FAILED
     }))
+}
+
+fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
+    let mut settings = Settings::default();
+    logging::start(&mut settings);
+    let mut profile = server::profile();
+    crate::override_profile(&mut profile, &mut settings);
+    let default = stdio::Options::default();
+    let stdio_options =
+        stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
+    settings.check().map_err(Failure::new)?;
+    if io::stdin().is_terminal() {
+        let _ = writeln!(
+            io::stderr(),
+            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
+        );
+    }
+    let code = stdio::serve(
+        profile,
+        server::TraceServer::start(Options { is_confined: true, ..nearest_options(arguments)? }),
+        stdio_options,
+    );
+    logging::finish();
+    Ok(code)
 }
 
 /// Why the program stops.
@@ -63,6 +100,28 @@ fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
         specification_path: arguments.specification_path.clone(),
         is_confined: false,
     })
+}
+
+/// The same, but the configuration may be in a folder above.
+fn nearest_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
+    let mut options = options(arguments)?;
+    if options.config_path.is_none() {
+        let above = options.root.ancestors().find(|folder| folder.join(CONFIG_PATH).is_file());
+        if let Some(folder) = above.map(Path::to_path_buf) {
+            options.root = folder;
+        }
+    }
+    Ok(options)
+}
+
+/// Prints to stdout. Who closes the pipe early has seen enough.
+fn print(text: &str) -> Result<(), Failure> {
+    match anstream::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("writing to stdout failed: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn environment(name: &str) -> Option<String> {

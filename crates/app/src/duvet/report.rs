@@ -5,12 +5,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use trace::project::{Phase, Project};
+use trace::project::{CONFIG_PATH, Loaded, Phase, Project};
 use trace::report::gate::Gate;
-use trace::report::{Report, json, snapshot};
+use trace::report::{Report, json, json_v2, snapshot};
+use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
 use super::{DONE, FAILED, Failure, environment, options, progress, show};
+
+/// How many specifications the summary names.
+const SPECIFICATIONS_MAX: usize = 20;
 
 type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 
@@ -42,6 +46,7 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     if arguments.issue_link.is_some() {
         loaded.report.issue_link = arguments.issue_link.clone();
     }
+    tell_emptiness(&project, &loaded);
     if loaded.has_errors() {
         show(&loaded.diagnostics);
         return Ok(FAILED);
@@ -55,11 +60,13 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     };
     let internal = |name: &str| environment(name).map(PathBuf::from);
     let from_config = |path: Option<&String>| path.map(PathBuf::from);
-    let reports: [(Option<PathBuf>, Writer); 5] = [
+    let reports: [(Option<PathBuf>, Writer); 7] = [
         (arguments.json.clone(), json::write),
+        (arguments.json_v2.clone(), json_v2::write),
         (from_config(configured.and_then(|report| report.json.as_ref())), json::write),
         (snapshot_path.as_ref().filter(|_| !is_ci).map(PathBuf::from), snapshot::write),
         (internal("DUVET_INTERNAL_CI_JSON"), json::write),
+        (internal("DUVET_INTERNAL_CI_JSON_V2"), json_v2::write),
         (internal("DUVET_INTERNAL_CI_SNAPSHOT"), snapshot::write),
     ];
     for (path, writer) in reports {
@@ -67,6 +74,7 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
             write(&path, &loaded.report, writer)?;
         }
     }
+    summarize(&loaded.report, &project.downloads);
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
         return compare(Path::new(&path), &loaded.report);
     }
@@ -78,6 +86,77 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         gate.check(&loaded.report).map_err(Failure::new)?;
     }
     Ok(DONE)
+}
+
+/// Says so where there is nothing to report on, and where there would be.
+fn tell_emptiness(project: &Project, loaded: &Loaded) {
+    if !loaded.report.annotations.is_empty() || !loaded.diagnostics.is_empty() {
+        return;
+    }
+    let root = &project.options.root;
+    let above = root.ancestors().skip(1).find(|folder| folder.join(CONFIG_PATH).is_file());
+    let text = match (&project.config, above) {
+        (Some(_), _) => {
+            "no annotation and no requirement was found; do the patterns match your files?".to_owned()
+        }
+        (None, Some(folder)) => {
+            format!("there is no {CONFIG_PATH} here, but one in {}; run it there", folder.display())
+        }
+        (None, None) => format!("there is no {CONFIG_PATH} here; `duvet init` writes one"),
+    };
+    let style = anstyle::AnsiColor::Yellow.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{style}{:>12}{style:#} {text}", "Nothing");
+}
+
+/// Says how the project fares.
+fn summarize(report: &Report, downloads: &Path) {
+    let summary = Summary::of(report, downloads);
+    let [not_started, in_progress, needs_tests, done] = summary.counts();
+    let total = not_started + in_progress + needs_tests + done;
+    if total == 0 {
+        return;
+    }
+    let mut stderr = anstream::stderr().lock();
+    let width = summary.specifications.iter().map(|one| one.id.len()).max().unwrap_or(0).clamp(5, 40);
+    let bold = anstyle::Style::new().bold();
+    let _ = writeln!(
+        stderr,
+        "\n{bold}{:width$} {:>6} {:>11} {:>11} {:>11}{bold:#}",
+        "", "done", "needs tests", "in progress", "not started"
+    );
+    let mut row = |name: &str, [not_started, in_progress, needs_tests, done]: [usize; 4]| {
+        let _ =
+            writeln!(stderr, "{name:width$} {done:>6} {needs_tests:>11} {in_progress:>11} {not_started:>11}");
+    };
+    for specification in summary.specifications.iter().take(SPECIFICATIONS_MAX) {
+        row(&specification.id, specification.counts);
+    }
+    if summary.specifications.len() > SPECIFICATIONS_MAX {
+        row(
+            "…",
+            summary.specifications[SPECIFICATIONS_MAX..].iter().fold([0; 4], |mut sum, one| {
+                sum.iter_mut().zip(one.counts).for_each(|(sum, count)| *sum += count);
+                sum
+            }),
+        );
+    }
+    if summary.specifications.len() > 1 {
+        row("all", summary.counts());
+    }
+    if !summary.next.is_empty() {
+        let _ = writeln!(stderr, "\n{bold}Next{bold:#}");
+    }
+    for next in &summary.next {
+        let text: String = next.text.chars().take(100).collect();
+        let dots = if text.len() < next.text.len() { "…" } else { "" };
+        let _ = writeln!(
+            stderr,
+            "  {:6} {:11} {}  {text}{dots}",
+            next.level.name(),
+            next.status.name(),
+            next.place
+        );
+    }
 }
 
 fn is_ci_environment() -> bool {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod cli;
 mod load;
+mod merge;
 mod process;
 mod seed_004;
 mod stdio;

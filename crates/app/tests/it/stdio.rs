@@ -268,7 +268,7 @@ fn profile() -> Profile {
     let mut profile = Profile::new("test", "1");
     profile.capabilities = Capabilities {
         tools: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true }),
+        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
         ..Capabilities::default()
     };
     profile

@@ -17,11 +17,15 @@ pub fn server(name: &str) -> (Profile, Arc<dyn Server>) {
     profile.capabilities = Capabilities {
         tools: Some(ListCapability { list_changed: true }),
         prompts: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true }),
+        resources: Some(ResourceCapability {
+            list_changed: true,
+            subscribe: true,
+            by_path: name == "by-path",
+        }),
         completions: true,
     };
     match name {
-        "full" => {}
+        "full" | "by-path" => {}
         "tools-only" => {
             profile.capabilities = Capabilities {
                 tools: Some(ListCapability { list_changed: false }),
@@ -66,6 +70,18 @@ impl Server for Demo {
 
     fn resources(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
         page_of(&[resource("demo://a", "a"), resource("demo://b", "b")], cursor, 1)
+    }
+
+    fn resources_under(
+        &self,
+        _context: &Context<'_>,
+        path: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<Resource>, Failure> {
+        let mut letter = resource("demo://a", "a");
+        letter.more.insert("path".into(), json!(path));
+        letter.more.insert("name".into(), json!("never: it has a name"));
+        page_of(&[letter], cursor, 1)
     }
 
     fn templates(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
@@ -149,5 +165,6 @@ fn resource(uri: &str, name: &str) -> Resource {
         title: Some(name.to_uppercase()),
         description: None,
         mime_type: Some("text/plain".into()),
+        more: Map::new(),
     }
 }

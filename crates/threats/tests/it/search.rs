@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
-use threats::search::Reason;
 use threats::{Library, Pattern, Query};
 
 use crate::{TMKB, file};
@@ -20,7 +19,7 @@ fn a_hit_says_why() {
             TMKB-AUTHZ-001
             keyword "celery task"
             like "How do I hand the current user over to a Celery task?"
-            word a celery task
+            words a celery task, resizes images
         "#]],
     );
     check(
@@ -45,8 +44,8 @@ fn a_hit_says_why() {
         expect![[r#"
             TMKB-AUTHZ-003
             keyword "recycle bin"
-            like "Build a recycle bin with an undo button for wiki pages"
-            word recycle bin for
+            like "add a recycle bin for customer records, kept 30 days"
+            word a recycle bin for pages
         "#]],
     );
     check(
@@ -54,6 +53,7 @@ fn a_hit_says_why() {
         expect![[r#"
             TMKB-AUTHZ-022
             keyword "webhook"
+            like "verify the X-Signature header"
             words verify the signature, webhok
         "#]],
     );
@@ -70,6 +70,8 @@ fn a_context_that_names_a_keyword_puts_its_pattern_first() {
                     keyword.to_uppercase(),
                     format!("please implement {keyword} for our customers"),
                     format!("Add the {keyword}."),
+                    format!("we need {keyword} on the new page of our system"),
+                    format!("As a customer I want {keyword}"),
                 ] {
                     let first = first(library, &context);
                     let is_right = first.is_some_and(|first| has(first, keyword));
@@ -84,20 +86,7 @@ fn a_context_that_names_a_keyword_puts_its_pattern_first() {
             }
         }
     }
-    // FIXME: a named keyword should come first in these too. They are everyday words of the originals, and the engine
-    // wants a second sign before it believes such a word, so as to stay silent on "pytorch: download MNIST".
-    expect![[r#"
-        TMKB-AUTHZ-001 "please implement worker for our customers": None
-        TMKB-AUTHZ-002 "please implement filter for our customers": Some("TMKB-AUTHZ-004")
-        TMKB-AUTHZ-005 "please implement account for our customers": None
-        TMKB-AUTHZ-005 "please implement roles for our customers": None
-        TMKB-AUTHZ-008 "please implement DELETE for our customers": Some("TMKB-AUTHZ-003")
-        TMKB-AUTHZ-010 "please implement join for our customers": None
-        TMKB-AUTHZ-012 "please implement batch for our customers": None
-        TMKB-AUTHZ-012 "please implement import for our customers": None
-        TMKB-AUTHZ-012 "please implement array for our customers": None
-    "#]]
-    .assert_eq(&wrong.concat());
+    assert_eq!(wrong.concat(), "");
 }
 
 #[test]
@@ -108,19 +97,14 @@ fn keywords_are_whole_words() {
     assert_eq!(found(&library, "two task queues"), "X-Y-001");
     assert_eq!(found(&library, "TaskQueue.push(task)"), "X-Y-001");
     assert_eq!(found(&library, "the task_queue module"), "X-Y-001");
-    let hits = library.search(&Query { context: "queue the task", ..Query::default() });
-    let mut reasons = hits.iter().flat_map(|hit| &hit.reasons);
-    assert!(!reasons.any(|reason| matches!(reason, Reason::Keyword(_))), "{hits:?}");
-    // FIXME: it should not be answered at all; the words count although they are in another order.
-    assert_eq!(found(&library, "queue the task"), "X-Y-001");
+    assert_eq!(found(&library, "queue the task"), "");
 }
 
 #[test]
 fn a_keyword_inside_a_longer_one_is_not_named() {
     let library = library(&[("X-Y-001", "keywords: [role]"), ("X-Y-002", "keywords: [role change]")]);
-    // FIXME: only the pattern that is named should be answered; the other follows for the word they share.
-    assert_eq!(found(&library, "audit every role change"), "X-Y-002 X-Y-001");
-    assert_eq!(found(&library, "audit every role"), "X-Y-001 X-Y-002");
+    assert_eq!(found(&library, "audit every role change"), "X-Y-002");
+    assert_eq!(found(&library, "audit every role"), "X-Y-001");
 }
 
 #[test]
@@ -181,6 +165,29 @@ fn a_name_counts_next_to_something_unrelated_unless_it_is_an_everyday_word() {
     assert!(found(&BUILTIN, "run the webhook receiver in docker").starts_with("TMKB-AUTHZ-022"));
     assert!(found(&BUILTIN, "write pytest fixtures for the celery app").starts_with("TMKB-AUTHZ-001"));
     assert_eq!(found(&BUILTIN, "pytorch: download MNIST"), "");
+    for context in [
+        "vim: search and replace in visual mode",
+        "export PATH in .bashrc",
+        "cache misses of a matrix multiplication on x86",
+        "restore a commit from the reflog with git",
+    ] {
+        assert_eq!(found(&BUILTIN, context), "", "{context}");
+    }
+    // FIXME: nothing fits this either. What speaks against it are words that no example has, and they are too few.
+    assert!(found(&BUILTIN, "upload the firmware to an Arduino over USB").starts_with("TMKB-AUTHZ-014"));
+    for context in [
+        "pytorch: download MNIST",
+        "import numpy as np",
+        "filter the outliers out of a pandas dataframe",
+        "delete a node from a red-black tree in C++",
+        "batch normalization of a convolutional layer",
+        "why does my regex join lines in sed",
+        "worker bees in a beehive simulation",
+        "sort an array with quicksort in Haskell",
+        "print all primes below 1000 in Fortran",
+    ] {
+        assert_eq!(found(&TMKB, context), "", "{context}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! which never changes, so that an answer is never half of one state and half of another. All spellings of one
 //! document are one specification here.
 
+mod build;
 mod catalogue;
 mod citation;
 mod follow;
@@ -12,10 +13,12 @@ mod model;
 mod search;
 mod state;
 mod validate;
+mod warnings;
 
 pub use catalogue::{Catalogue, Requirement, SectionEntry, SpecificationEntry};
 pub use citation::Citation;
 pub use follow::{Changes, Index};
-pub use model::{Found, Model};
+pub use identity::{percent_decode, percent_encode, specification_id};
+pub use model::Model;
 pub use state::{Label, Progress, State, Status};
 pub use validate::Verdict;

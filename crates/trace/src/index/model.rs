@@ -32,13 +32,6 @@ pub struct Model {
     pub(super) priorities: OnceLock<Vec<u32>>,
 }
 
-/// Requirements that were asked for by an identifier or path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Their numbers.
-    pub numbers: Vec<u32>,
-}
-
 impl Model {
     /// The same project after some sections and one file changed.
     pub(super) fn with(
@@ -203,7 +196,8 @@ pub(super) fn states(catalogue: &Catalogue, section: u32, citations: &[Arc<Citat
     spans.sort_unstable();
     let longest = spans.iter().map(|(span, _)| span.len() as u32).max().unwrap_or(0);
     let state = |requirement: &Requirement| {
-        State::of(&requirement.spans, &specification.document.text, citations, &spans, longest)
+        let kind_of = |index: u32| citations[index as usize].kind();
+        State::of(&requirement.spans, &specification.document.text, &kind_of, &spans, longest)
     };
     catalogue.requirements[range].iter().map(state).collect()
 }

@@ -1,12 +1,8 @@
 //! How far a requirement is: by what covers which of its bytes. Blanks do not count.
 
-use std::sync::Arc;
-
 use crate::annotation::Kind;
 use crate::coverage::union;
 use crate::text::Span;
-
-use super::citation::Citation;
 
 /// How far a requirement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,10 +103,10 @@ impl Progress {
 impl State {
     /// Finds out how far a requirement is, which stands at `spans` of a document. The spans of all citations come
     /// in order, with the length of the longest.
-    pub(super) fn of(
+    pub fn of(
         spans: &[Span],
         document: &str,
-        citations: &[Arc<Citation>],
+        kind_of: &dyn Fn(u32) -> Kind,
         cited: &[(Span, u32)],
         longest: u32,
     ) -> State {
@@ -121,14 +117,14 @@ impl State {
             for (span, index) in cited[first..].iter().take_while(|(span, _)| span.start < part.end) {
                 let common = Span { start: span.start.max(part.start), end: span.end.min(part.end) };
                 if common.start < common.end {
-                    covered[citations[*index as usize].kind() as usize].push(common);
+                    covered[kind_of(*index) as usize].push(common);
                     touching.push(*index);
                 }
             }
         }
         touching.sort_unstable();
         touching.dedup();
-        let is_todo = |index: &&u32| citations[**index as usize].kind() == Kind::Todo;
+        let is_todo = |index: &&u32| kind_of(**index) == Kind::Todo;
         let n_todos = touching.iter().filter(is_todo).count() as u32;
         let all = |kinds: &[Kind]| {
             let parts = kinds.iter().flat_map(|kind| covered[*kind as usize].iter().copied());

@@ -44,6 +44,9 @@ pub struct Found {
     pub specification: Arc<Specification>,
 }
 
+/// What an annotation calls a specification: its target, its format, and the requirement file that it is relative to.
+type Name = (Arc<str>, Format, Option<Arc<str>>);
+
 /// The specifications that were asked for so far.
 pub struct Documents {
     root: PathBuf,
@@ -54,8 +57,7 @@ pub struct Documents {
     parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
     found: Vec<Found>,
     by_target: HashMap<Target, u32>,
-    /// By the target of an annotation, its format, and the requirement file that it is relative to.
-    by_name: HashMap<(Arc<str>, Format, Option<Arc<str>>), Result<Named, Problem>>,
+    by_name: HashMap<Name, Result<Named, Problem>>,
 }
 
 impl std::fmt::Debug for Documents {

@@ -103,7 +103,6 @@ fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<
     if pattern.is_empty() {
         return Vec::new();
     }
-    // What an absolute pattern finds has an absolute name.
     let is_absolute = Path::new(pattern).is_absolute();
     let absolute = match is_absolute {
         true => pattern.to_owned(),
@@ -120,6 +119,7 @@ fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<
     let mut found = Vec::new();
     for path in paths {
         match path {
+            // Files are shown as the pattern names them.
             Ok(path) if is_absolute => found.push(path.to_string_lossy().into()),
             Ok(path) => found.push(show(root, &path)),
             Err(error) => {

@@ -116,7 +116,7 @@ impl link::Broken {
         let (target, quote) = (annotation.places.target, annotation.places.quote);
         let name = annotation.target_path();
         let section = |index: u32| &specification.sections[index as usize].id;
-        match self {
+        let diagnostic = match self {
             link::Broken::NoSection => {
                 Diagnostic::error(Code::MissingSection, format!("the target {name} names no section"))
                     .at(at(target, "no `#section`"))
@@ -143,7 +143,8 @@ impl link::Broken {
                     None => error,
                 }
             }
-        }
+        };
+        diagnostic.of_annotation(annotation.line, text)
     }
 }
 

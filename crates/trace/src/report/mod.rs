@@ -13,6 +13,8 @@ use crate::text::Span;
 
 pub mod gate;
 pub mod json;
+pub mod json_v2;
+pub mod merge;
 pub mod snapshot;
 
 /// Everything that reports are made of.
@@ -61,6 +63,8 @@ pub struct TargetReport {
     pub target: Target,
     /// The same for people.
     pub name: String,
+    /// The file that it was read from, relative to the project.
+    pub file_name: String,
     /// The specification.
     pub specification: Arc<Specification>,
     /// By annotation, then by place.

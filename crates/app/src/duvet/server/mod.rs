@@ -1,0 +1,185 @@
+//! `duvet mcp`: the traces of a project, for agents.
+//!
+//! The project stays in memory and is followed as it changes. Every answer comes from one [`Model`], so that an edit
+//! never shows half of itself.
+
+mod instructions;
+mod list;
+mod paths;
+mod resources;
+mod tools;
+mod watch;
+
+pub use instructions::line;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcp::{
+    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure,
+    ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+};
+use serde_json::{Value, json};
+use trace::index::{Index, Model};
+use trace::project::Options;
+
+/// How the server introduces itself.
+pub fn profile() -> Profile {
+    let mut profile = Profile::new("duvet", env!("CARGO_PKG_VERSION"));
+    profile.title = Some("Requirements traceability".into());
+    profile.capabilities = Capabilities {
+        tools: Some(ListCapability { list_changed: false }),
+        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: true }),
+        completions: true,
+        ..Capabilities::default()
+    };
+    // Files change under it.
+    profile.cache = Cache { ttl_ms: 0, scope: CacheScope::Private };
+    profile
+}
+
+/// How long somebody who asks waits for the project to be read.
+const LOADING_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// Serves one project.
+pub struct TraceServer {
+    root: PathBuf,
+    tools: Vec<Arc<Tool>>,
+    current: Mutex<Option<Arc<Model>>>,
+    loaded: Condvar,
+    changed: Mutex<Option<Changed>>,
+}
+
+impl TraceServer {
+    /// Makes the server and begins to read the project.
+    pub fn start(options: Options) -> Arc<TraceServer> {
+        let server = Arc::new(TraceServer {
+            root: options.root.clone(),
+            tools: tools::list(),
+            current: Mutex::default(),
+            loaded: Condvar::new(),
+            changed: Mutex::default(),
+        });
+        let loading = server.clone();
+        let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
+            // Counting tokens takes a table that is slow to load.
+            let _ = std::thread::Builder::new().spawn(|| threats::tokens::count(""));
+            let index = Index::open(options, Box::new(super::environment));
+            loading.publish(index.model());
+            watch::follow(index, &loading);
+        });
+        if let Err(error) = spawned {
+            tracing::error!("the project cannot be read: {error}");
+            server.publish(Arc::default());
+        }
+        server
+    }
+
+    /// What is known now. Who asks before the project is read waits for it.
+    fn model(&self) -> Arc<Model> {
+        let wait =
+            self.loaded.wait_timeout_while(lock(&self.current), LOADING_TIME_MAX, |model| model.is_none());
+        let (model, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        model.clone().unwrap_or_default()
+    }
+
+    fn publish(&self, model: Arc<Model>) {
+        *lock(&self.current) = Some(model);
+        self.loaded.notify_all();
+    }
+
+    fn is_loaded(&self) -> bool {
+        lock(&self.current).is_some()
+    }
+
+    fn tell(&self, changes: impl Iterator<Item = mcp::Change>) {
+        if let Some(changed) = &*lock(&self.changed) {
+            changes.for_each(changed);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server for TraceServer {
+    fn instructions(&self, _context: &Context<'_>) -> Option<String> {
+        Some(instructions::write(&self.model()))
+    }
+
+    fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        mcp::page_of(&self.tools, cursor, self.tools.len())
+    }
+
+    fn call_tool(
+        &self,
+        _context: &Context<'_>,
+        tool: &Tool,
+        arguments: Value,
+    ) -> Result<ToolOutput, Failure> {
+        let model = self.model();
+        let mut output = tools::call(&self.root, &model, &tool.name, &arguments)?;
+        // Whoever asks shall know that the project is not as it should be.
+        let problems = instructions::problems(&model);
+        if !problems.is_empty() {
+            let text = json!({ "problems": problems }).to_string();
+            output.content.push(json!({"type": "text", "text": text}));
+            output.meta.insert("duvet/problems".into(), json!(problems));
+        }
+        Ok(output)
+    }
+
+    fn resources(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        mcp::page_of(&resources::all(&self.model()), cursor, resources::PAGE_SIZE)
+    }
+
+    fn resources_under(
+        &self,
+        _context: &Context<'_>,
+        path: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<Resource>, Failure> {
+        mcp::page_of(&resources::under(&self.model(), path)?, cursor, resources::PAGE_SIZE)
+    }
+
+    fn templates(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        mcp::page_of(&resources::templates(), cursor, resources::PAGE_SIZE)
+    }
+
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+        let value = resources::read(&self.root, &self.model(), uri)?;
+        Ok(vec![json!({"uri": uri, "mimeType": "application/json", "text": value.to_string()})])
+    }
+
+    fn check_subscription(&self, _context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        resources::check_subscription(&self.model(), uri)
+    }
+
+    fn complete(
+        &self,
+        _context: &Context<'_>,
+        reference: &CompletionReference,
+        completion: &Completion,
+    ) -> Result<Vec<String>, Failure> {
+        Ok(resources::complete(&self.model(), reference, completion))
+    }
+
+    fn watch(&self, changed: Changed) {
+        *lock(&self.changed) = Some(changed);
+    }
+
+    fn is_quick(&self, request: &Request) -> bool {
+        match request {
+            // Those that read a file may wait for a disk.
+            Request::CallTool { name, .. } => self.is_loaded() && !tools::reads_files(name),
+            Request::ReadResource(uri) => self.is_loaded() && !uri.contains("/citations/"),
+            Request::Initialize(_) | Request::Discover => self.is_loaded(),
+            Request::ListTools(_) | Request::ListTemplates(_) | Request::Ping | Request::Unsubscribe(_) => {
+                true
+            }
+            _ => self.is_loaded(),
+        }
+    }
+}

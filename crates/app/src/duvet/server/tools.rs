@@ -1,0 +1,329 @@
+//! The tools: what they take and what they answer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp::{Failure, Kind, Tool, ToolOutput};
+use serde_json::{Map, Value, json};
+use trace::Level;
+use trace::diagnostic::nearest;
+use trace::index::{Model, SpecificationEntry};
+
+use super::list::{Window, invalid, tokens_max};
+use super::paths;
+
+type MakeSchema = fn() -> Value;
+
+/// What lists take beside their own arguments.
+const LIST_ARGUMENTS: [(&str, MakeSchema); 4] = [
+    ("spec_id", || json!({"type": "string"})),
+    ("limit", || json!({"type": "integer", "minimum": 1})),
+    ("cursor", || json!({"type": "string"})),
+    ("max_tokens", || json!({"type": "integer", "minimum": 200, "maximum": 100_000})),
+];
+const CONTEXT_LINES_MAX: u64 = 100;
+const CONTEXT_LINES_DEFAULT: u64 = 5;
+
+/// Describes the tools.
+pub fn list() -> Vec<Arc<Tool>> {
+    let text = |description: &str| json!({"type": "string", "minLength": 1, "description": description});
+    let tools = [
+        tool(
+            "validate_citation",
+            "Check a citation before or after writing it: does its specification, section and quoted text exist? One or several comment lines, or a bare target.",
+            false,
+            vec![("citation", text("e.g. //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1"), true)],
+        ),
+        tool(
+            "search_requirements",
+            "Find requirements by words (all must occur) or \"phrases\", best first.",
+            true,
+            vec![("query", text("e.g. error handling"), true)],
+        ),
+        tool(
+            "get_requirement_status",
+            "Status of a requirement: done, needs tests, in progress, not started.",
+            false,
+            vec![("req_identifier", text("identifier, at least 8 characters of it, or its full_path"), true)],
+        ),
+        tool(
+            "list_uncited_requirements",
+            "Requirements that no code cites.",
+            true,
+            vec![(
+                "include_todo",
+                json!({"type": "boolean", "description": "also those that only a TODO cites"}),
+                false,
+            )],
+        ),
+        tool("list_invalid_citations", "Citations that are wrong, and why.", true, vec![]),
+        tool(
+            "get_citation_context",
+            "The code around a citation.",
+            false,
+            vec![
+                ("citation_id", text("e.g. src/main.rs:42"), true),
+                (
+                    "context_lines",
+                    json!({"type": "integer", "minimum": 0, "maximum": CONTEXT_LINES_MAX, "description": "before and after; default 5"}),
+                    false,
+                ),
+                ("max_tokens", LIST_ARGUMENTS[3].1(), false),
+            ],
+        ),
+        tool(
+            "resolve_spec_id",
+            "The id of a specification, by any of its URLs or paths.",
+            false,
+            vec![("url", text("e.g. https://www.rfc-editor.org/rfc/rfc2324"), true)],
+        ),
+        tool(
+            "get_prioritized_requirements",
+            "What to work on next: all requirements by level (MUST first), then partially implemented first, then TODOs.",
+            true,
+            vec![],
+        ),
+    ];
+    tools.into_iter().map(Arc::new).collect()
+}
+
+fn tool(name: &str, description: &str, is_list: bool, own: Vec<(&str, Value, bool)>) -> Tool {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (name, schema, is_required) in own {
+        properties.insert(name.to_owned(), schema);
+        if is_required {
+            required.push(name);
+        }
+    }
+    if is_list {
+        properties.extend(LIST_ARGUMENTS.map(|(name, schema)| (name.to_owned(), schema())));
+    }
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    let mut tool = Tool::new(name, description, schema);
+    tool.annotations = Some(json!({"readOnlyHint": true, "openWorldHint": false}));
+    tool
+}
+
+/// Tells whether a tool reads files when it is called.
+pub fn reads_files(name: &str) -> bool {
+    name == "get_citation_context"
+}
+
+/// Calls a tool whose arguments have been checked.
+pub fn call(root: &Path, model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    match name {
+        "validate_citation" => Ok(validate(model, text("citation"))),
+        "search_requirements" => requirements(model, arguments, model.search(text("query"))),
+        "get_requirement_status" => status(model, text("req_identifier"), arguments),
+        "list_uncited_requirements" => {
+            let with_todos = arguments.get("include_todo").and_then(Value::as_bool).unwrap_or(false);
+            requirements(model, arguments, model.uncited(with_todos))
+        }
+        "list_invalid_citations" => invalid_citations(model, arguments),
+        "get_citation_context" => context(root, model, text("citation_id"), arguments),
+        "resolve_spec_id" => Ok(ToolOutput::json(resolve(model, text("url")))),
+        "get_prioritized_requirements" => prioritized(model, arguments),
+        other => Err(Failure::new(Kind::NotFound, format!("Unknown tool: {other}"))),
+    }
+}
+
+fn validate(model: &Model, citation: &str) -> ToolOutput {
+    let verdict = model.validate(citation);
+    let mut answer = json!({"valid": verdict.is_valid()});
+    for (key, value) in
+        [("error", &verdict.error), ("nearest", &verdict.nearest), ("warning", &verdict.warning)]
+    {
+        if let Some(value) = value {
+            answer[key] = json!(value);
+        }
+    }
+    if verdict.is_fuzzy {
+        answer["fuzzy"] = json!(true);
+    }
+    ToolOutput::json(answer)
+}
+
+/// Requirements as searches and lists show them.
+fn requirements(model: &Model, arguments: &Value, mut numbers: Vec<u32>) -> Result<ToolOutput, Failure> {
+    if let Some(specification) = wanted(model, arguments)? {
+        numbers.retain(|number| is_of(model, *number, specification));
+    }
+    let item = |index: usize| {
+        let requirement = model.requirement(numbers[index]);
+        json!({
+            "identifier": requirement.identifier,
+            "full_path": model.catalogue.requirement_path(numbers[index]),
+            "text": requirement.text,
+        })
+    };
+    Ok(Window::read(arguments)?.cut(numbers.len(), item))
+}
+
+fn prioritized(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let all = model.priorities();
+    let chosen: Vec<u32>;
+    let numbers = match wanted(model, arguments)? {
+        Some(specification) => {
+            chosen = all.iter().copied().filter(|number| is_of(model, *number, specification)).collect();
+            &chosen
+        }
+        None => all,
+    };
+    let item = |index: usize| {
+        let state = model.state(numbers[index]);
+        json!({
+            "full_path": model.catalogue.requirement_path(numbers[index]),
+            "level": level(model.requirement(numbers[index]).level),
+            "status": state.progress.name(),
+            "todo_count": state.n_todos,
+        })
+    };
+    Ok(Window::read(arguments)?.cut(numbers.len(), item))
+}
+
+/// What a level is called here.
+pub fn level(level: Level) -> &'static str {
+    if level == Level::Auto { "unspecified" } else { level.name() }
+}
+
+fn status(model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let numbers = model.find(name);
+    let least = numbers.iter().copied().min_by_key(|number| model.state(*number).status);
+    let Some(least) = least else {
+        return Err(Failure::new(Kind::NotFound, "Requirement not found"));
+    };
+    let state = model.state(least);
+    let mut answer = json!({"status": state.status.name(), "detail": state.label.name()});
+    if numbers.len() > 1 {
+        let budget = tokens_max(arguments).saturating_sub(60);
+        let mut matches = Vec::new();
+        let mut n_tokens = 0;
+        for number in &numbers {
+            let state = model.state(*number);
+            let one = json!({"full_path": model.catalogue.requirement_path(*number), "status": state.status.name(), "detail": state.label.name()});
+            n_tokens += threats::tokens::count(&one.to_string()) + 1;
+            if n_tokens > budget {
+                break;
+            }
+            matches.push(one);
+        }
+        answer["match_count"] = json!(numbers.len());
+        answer["matches"] = json!(matches);
+    }
+    Ok(ToolOutput::json(answer))
+}
+
+fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let specification = wanted(model, arguments)?;
+    let problems: Vec<_> = model
+        .problems()
+        .filter(|problem| problem.is_error())
+        .filter(|problem| {
+            specification.is_none_or(|specification| {
+                let mentions =
+                    |text: &str| specification.spellings.iter().any(|name| text.contains(name.as_str()));
+                mentions(&problem.message) || problem.places.iter().any(|place| mentions(&place.excerpt))
+            })
+        })
+        .collect();
+    let item = |index: usize| {
+        let problem = problems[index];
+        let place = problem.places.first();
+        let own = place.map_or((0, ""), |place| (place.line, place.excerpt.trim()));
+        let (line, text) = problem.annotation.as_ref().map_or(own, |(line, text)| (*line, text.as_str()));
+        let mut item = json!({
+            "file_path": place.map_or("", |place| &place.path),
+            "line_number": line,
+            "comment_text": text,
+            "error": error_text(problem),
+        });
+        if error_text(problem) != problem.message {
+            item["detail"] = json!(problem.message);
+        }
+        if let Some(help) = problem.help.first() {
+            item["suggestion"] = json!(help);
+        }
+        item
+    };
+    Ok(Window::read(arguments)?.cut(problems.len(), item))
+}
+
+/// What is wrong, in the words that clients know where there are any.
+fn error_text(problem: &trace::Diagnostic) -> &str {
+    match problem.code {
+        trace::Code::MissingSpecification => "URL not found",
+        trace::Code::InvalidUrl => "Invalid URL",
+        trace::Code::MissingSection | trace::Code::UnknownSection | trace::Code::EmptySection => {
+            "Section not found"
+        }
+        trace::Code::UnknownQuote => "Requirement not found",
+        _ => &problem.message,
+    }
+}
+
+fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let n_lines = arguments.get("context_lines").and_then(Value::as_u64).unwrap_or(CONTEXT_LINES_DEFAULT);
+    let Some((path, line)) = paths::citation(model, id) else {
+        let ids = model.all_citations().map(|citation| citation.id()).collect::<Vec<_>>();
+        let nearest = nearest(id, ids.iter().map(String::as_str));
+        let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+        return Err(Failure::new(Kind::NotFound, format!("Citation not found: {}{hint}", mcp::shown(id))));
+    };
+    let budget = tokens_max(arguments).saturating_sub(60);
+    let mut n_around = n_lines as usize;
+    loop {
+        let context = paths::lines(root, &path, line, n_around).map_err(|problem| {
+            Failure::new(Kind::Unavailable, format!("{path} cannot be read: {problem}"))
+        })?;
+        let mut answer = json!({"file_path": path, "line_number": line, "context": context});
+        if n_around < n_lines as usize {
+            answer["truncated"] = json!(true);
+        }
+        if n_around == 0 || threats::tokens::count(&answer.to_string()) <= budget {
+            return Ok(ToolOutput::json(answer));
+        }
+        n_around /= 2;
+    }
+}
+
+fn resolve(model: &Model, url: &str) -> Value {
+    match model.resolve(url) {
+        Some(specification) => json!({"spec_id": specification.id}),
+        None => {
+            let ids = model.catalogue.specifications.iter().map(|specification| specification.id.as_str());
+            let names =
+                model.catalogue.specifications.iter().flat_map(|specification| &specification.spellings);
+            let mut answer = json!({"error": "Specification not found"});
+            if let Some(nearest) = nearest(url, ids.chain(names.map(String::as_str))) {
+                let id = model.resolve(nearest).map_or(nearest, |specification| &specification.id);
+                answer["nearest"] = json!([id]);
+            }
+            answer
+        }
+    }
+}
+
+/// The specification that a list is asked for.
+fn wanted<'a>(model: &'a Model, arguments: &Value) -> Result<Option<&'a SpecificationEntry>, Failure> {
+    let Some(id) = arguments.get("spec_id").and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    match model.resolve(id) {
+        Some(specification) => Ok(Some(specification)),
+        None => {
+            let ids = model.catalogue.specifications.iter().map(|specification| specification.id.as_str());
+            let hint = nearest(id, ids).map(|id| format!("; did you mean \"{id}\"?")).unwrap_or_default();
+            Err(invalid("spec_id", &format!("there is no specification {}{hint}", mcp::shown(id))))
+        }
+    }
+}
+
+fn is_of(model: &Model, number: u32, specification: &SpecificationEntry) -> bool {
+    let section = model.requirement(number).section;
+    model.catalogue.document(section).0.id == specification.id
+}

@@ -1,0 +1,5 @@
+//! Traceability from files to reports.
+
+mod bad_report;
+mod json_v2;
+mod merge;
