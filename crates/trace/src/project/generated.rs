@@ -12,7 +12,7 @@ use crate::target::TargetPath;
 use crate::text::Span;
 
 use super::documents::Documents;
-use super::{Project, problems};
+use super::{Project, files, problems};
 
 /// Requirement files by their paths, relative to the project.
 #[derive(Debug, Default)]
@@ -78,7 +78,8 @@ pub fn extract(project: &Project, documents: &mut Documents, diagnostics: &mut V
             if requirements.is_empty() {
                 continue;
             }
-            let path = folder.join(format!("{}.toml", section.id)).to_string_lossy().into();
+            let path = folder.join(format!("{}.toml", section.id));
+            let path = files::tidy(&project.options.root, &path).to_string_lossy().into();
             let file = extract::write_toml(&name, &specification, section, &requirements);
             let target: Arc<str> = format!("{name}#{}", section.id).into();
             let target_start = "target = ".len();

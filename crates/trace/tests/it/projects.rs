@@ -42,6 +42,22 @@ fn a_specification_kept_beside_the_configuration_keeps_its_whole_path() {
 }
 
 #[test]
+fn the_id_of_a_section_does_not_lead_out_of_the_requirements() {
+    let config = "[[specification]]\nsource = 'pot.md'\n";
+    check(
+        &[("pot.md", "# Pot {#../tea}\n\nIt MUST brew.\n")],
+        config,
+        expect![[r#"
+        .duvet/requirements/tea.toml:7 SPEC pot.md
+        SPECIFICATION: [Pot](pot.md)
+          SECTION: [Pot](#../tea)
+            TEXT[!MUST]: It MUST brew.
+    "#]],
+    );
+    check(&[("pot.md", "# Pot {#../../../tea}\n\nIt MUST brew.\n")], config, expect![""]);
+}
+
+#[test]
 fn a_configuration_may_be_named_in_any_way() {
     let files = [("pot.md", POT), ("src/a.rs", CITED)];
     let config = format!("{SOURCE}[[specification]]\nsource = 'pot.md'\n");
