@@ -179,6 +179,8 @@ pub enum Code {
     Snapshot,
     /// A requirement is not implemented or not tested, and shall be.
     Incomplete,
+    /// A coverage report cannot be used, or source code with it.
+    Coverage,
     /// There is nothing to do: no configuration, no sources, no specifications.
     Empty,
     /// A report that was given is not as it should be.
@@ -211,6 +213,7 @@ impl Code {
             Code::Changed => "changed-specification",
             Code::Snapshot => "snapshot",
             Code::Incomplete => "incomplete",
+            Code::Coverage => "coverage-report",
             Code::Empty => "empty",
             Code::Report => "report",
             Code::Conflict => "conflict",

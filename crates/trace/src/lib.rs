@@ -13,6 +13,7 @@ pub mod index;
 pub mod link;
 pub mod lock;
 pub mod project;
+pub mod query;
 pub mod quote;
 pub mod report;
 pub mod requirement_file;

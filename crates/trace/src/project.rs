@@ -23,11 +23,13 @@ use crate::text::Span;
 pub(crate) mod documents;
 pub(crate) mod files;
 pub(crate) mod generated;
+mod measured;
 pub(crate) mod problems;
 
 pub use documents::{Documents, Fetch};
 pub use files::{Entry, Reading};
 pub use generated::{Generated, folder as requirement_folder};
+pub use measured::measure;
 
 /// Which project.
 #[derive(Clone, Debug, Default)]
@@ -126,6 +128,8 @@ impl Project {
 
         let entries = files::entries(self, &generated, &mut diagnostics);
         watch(Phase::Found, entries.len());
+        let sources = entries.iter().filter(|entry| !entry.is_requirements());
+        let sources = sources.map(|entry| entry.path.clone()).collect();
         let scanned: Vec<(Vec<Annotation>, Vec<Diagnostic>)> =
             entries.par_iter().map(|entry| annotations(root, entry, &generated)).collect();
         let mut annotated: Vec<(Entry, Vec<Annotation>)> = Vec::with_capacity(entries.len());
@@ -164,7 +168,7 @@ impl Project {
         let n_references = self.link(&mut report, &found, &documents, &generated, &mut diagnostics);
         watch(Phase::Matched, n_references);
         diagnostics.sort_by(|first, second| first.order().cmp(&second.order()));
-        Loaded { report, diagnostics, generated }
+        Loaded { report, diagnostics, generated, sources }
     }
 
     fn link(
@@ -238,6 +242,8 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The requirements of configured specifications.
     pub generated: Generated,
+    /// The files of source code, whether they have annotations or not.
+    pub sources: Vec<Arc<str>>,
 }
 
 impl Loaded {

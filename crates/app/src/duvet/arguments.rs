@@ -33,6 +33,8 @@ pub enum Command {
     Extract(ExtractArguments),
     /// Match the code with its specifications and write reports
     Report(ReportArguments),
+    /// Ask whether requirements are implemented, implementations tested, and tests run
+    Query(QueryArguments),
     /// Make one report of several
     Merge(MergeArguments),
     /// Check citations, specifications and coverage; a gate for CI that writes nothing
@@ -153,6 +155,66 @@ pub struct ReportArguments {
     /// Where issues can be looked at
     #[arg(long, value_name = "URL")]
     pub issue_link: Option<String>,
+}
+
+/// Exits with 0 if every check passes, with 1 if not. Without a check nothing is asked, and this is shown.
+#[derive(Args, Debug)]
+pub struct QueryArguments {
+    /// What to check, one or several with commas between
+    #[arg(long, short, value_delimiter = ',', value_name = "CHECK")]
+    pub check: Vec<CheckArgument>,
+    /// Look at these sections alone, written as in annotations: PATH#SECTION, or PATH for all of them
+    #[arg(long, short, value_delimiter = ',', value_name = "SECTION")]
+    pub section: Vec<String>,
+    /// Look alone at what has this text in it, in upper or lower case; may be there several times
+    #[arg(long, short, value_name = "TEXT")]
+    pub quote: Vec<String>,
+    /// Coverage reports, as globs; the checks `coverage` and `executed-coverage` need them
+    #[arg(long, short = 'r', value_name = "GLOB", required_if_eq_any(COVERAGE_CHECKS))]
+    pub coverage_report: Vec<String>,
+    /// How coverage reports are written
+    #[arg(long, short = 'f', value_name = "FORMAT", required_if_eq_any(COVERAGE_CHECKS))]
+    pub coverage_format: Option<CoverageFormat>,
+    /// List what passed, too
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// How to answer
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: AnswerFormat,
+    #[command(flatten)]
+    pub project: ProjectArguments,
+}
+
+const COVERAGE_CHECKS: [(&str, &str); 2] = [("check", "coverage"), ("check", "executed-coverage")];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckArgument {
+    /// Every requirement is quoted in full by implementations, implications and exceptions, and no todo is left
+    #[value(alias = "implementations")]
+    Implementation,
+    /// Every implementation is quoted in full by tests
+    #[value(alias = "tests")]
+    Test,
+    /// Every test ran, and every implementation of what it quotes ran in the same coverage report
+    Coverage,
+    /// The same, but tests that did not run are left out
+    ExecutedCoverage,
+    /// No annotation quotes what others of its type quote already
+    Duplicates,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CoverageFormat {
+    /// JaCoCo's XML
+    JacocoXml,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 #[derive(Args, Debug)]

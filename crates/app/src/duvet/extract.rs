@@ -7,7 +7,7 @@ use trace::extract;
 use trace::project::{Documents, Project, requirement_folder};
 
 use super::arguments::ExtractArguments;
-use super::{Failure, options, progress};
+use super::{Failure, fetch, options, progress};
 
 /// Extracts one specification.
 pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
@@ -21,7 +21,7 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
     };
     let project =
         Project::open(options(&arguments.project)?, &super::environment).map_err(Failure::problems)?;
-    let mut documents = Documents::new(&project, None);
+    let mut documents = Documents::new(&project, Some(fetch::fetcher(&project)));
     let (target, specification) = documents
         .open(&arguments.target_path, arguments.format)
         .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;

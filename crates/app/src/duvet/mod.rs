@@ -4,10 +4,12 @@ mod arguments;
 mod check;
 mod diagnostics;
 mod extract;
+mod fetch;
 mod init;
 mod junit;
 mod lock;
 mod merge;
+mod query;
 mod report;
 mod sarif;
 pub mod server;
@@ -38,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Lock(arguments) => lock::run(arguments),
         Command::Mcp(arguments) => serve(arguments),
         Command::Merge(arguments) => merge::run(arguments),
+        Command::Query(arguments) => query::run(arguments),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);

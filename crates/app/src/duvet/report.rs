@@ -11,7 +11,7 @@ use trace::report::{Report, json, json_v2, snapshot};
 use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
-use super::{DONE, FAILED, Failure, environment, options, progress, show};
+use super::{DONE, FAILED, Failure, environment, fetch, options, progress, show};
 
 /// How many specifications the summary names.
 const SPECIFICATIONS_MAX: usize = 20;
@@ -22,7 +22,7 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
     let mut start = Instant::now();
-    let mut loaded = project.load(None, &mut |phase, count| {
+    let mut loaded = project.load(Some(fetch::fetcher(&project)), &mut |phase, count| {
         let text = match phase {
             Phase::Extracted => format!("requirements from {count} specifications"),
             Phase::Found => format!("{count} sources"),

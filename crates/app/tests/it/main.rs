@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod cli;
+mod duvet;
+mod duvet_query;
 mod load;
 mod merge;
 mod process;

@@ -40,8 +40,12 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn pure_crates_touch_neither_files_nor_the_environment() {
-    for name in ["mcp", "threats"] {
+    for name in ["mcp", "threats", "trace"] {
         for path in files(&root().join("crates").join(name).join("src"), "rs") {
+            // The one part of tracing that reads a project from disk.
+            if path.components().any(|part| part.as_os_str() == "project") || path.ends_with("project.rs") {
+                continue;
+            }
             let text = fs::read_to_string(&path).expect("a source file");
             for module in ["fs", "env", "net", "process", "thread"] {
                 let is_imported = text.lines().any(|line| line.trim() == format!("{module},"));

@@ -11,8 +11,8 @@ use crate::target::{Target, TargetPath};
 
 use super::{Project, files};
 
-/// Fetches the document at an address and returns it, or says why not.
-pub type Fetch = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+/// Fetches the document at an address, keeps it at a path relative to the project, and returns it, or says why not.
+pub type Fetch = dyn Fn(&str, &Path) -> Result<String, String> + Send + Sync;
 
 /// Why a specification could not be had.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ impl Documents {
                 let copy = match (path.address(), &self.fetch) {
                     (None, _) => None,
                     (Some(_), None) => Some((shown, None)),
-                    (Some(address), Some(fetch)) => match fetch(&address) {
+                    (Some(address), Some(fetch)) => match fetch(&address, local) {
                         Ok(text) => return Ok(text.into()),
                         Err(reason) => Some((shown, Some(reason))),
                     },

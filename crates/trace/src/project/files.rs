@@ -99,7 +99,7 @@ fn marks(pattern: &str) -> (Style, &str) {
 }
 
 /// Lists what a glob matches.
-fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+pub fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     if pattern.is_empty() {
         return Vec::new();
     }
@@ -162,7 +162,12 @@ pub enum Reading {
     /// It is not a file at all, but a pipe or a device.
     Special,
     /// It is too large.
-    Large(u64),
+    Large {
+        /// How large it is.
+        size_bytes: u64,
+        /// How large it may be.
+        size_max_bytes: u64,
+    },
     /// It is not UTF-8 from some line on.
     NotText {
         /// The line, from 1 on.
@@ -177,6 +182,11 @@ const FILE_SIZE_MAX_BYTES: u64 = 100 << 20;
 
 /// Reads a file as text.
 pub fn read(path: &Path) -> Result<String, Reading> {
+    read_up_to(path, FILE_SIZE_MAX_BYTES)
+}
+
+/// Reads a file as text that may be this large.
+pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
     let mut file = open(path).map_err(Reading::Failed)?;
     let metadata = file.metadata().map_err(Reading::Failed)?;
     if metadata.is_dir() {
@@ -185,12 +195,12 @@ pub fn read(path: &Path) -> Result<String, Reading> {
     if !metadata.is_file() {
         return Err(Reading::Special);
     }
-    if metadata.len() > FILE_SIZE_MAX_BYTES {
-        return Err(Reading::Large(metadata.len()));
+    if metadata.len() > size_max_bytes {
+        return Err(Reading::Large { size_bytes: metadata.len(), size_max_bytes });
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
     // It may grow while it is read.
-    (&mut file).take(FILE_SIZE_MAX_BYTES).read_to_end(&mut bytes).map_err(Reading::Failed)?;
+    (&mut file).take(size_max_bytes).read_to_end(&mut bytes).map_err(Reading::Failed)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         Reading::NotText {
@@ -233,8 +243,8 @@ impl Reading {
                 Some("a pattern such as `src/**/*.rs` matches the files in it alone"),
             ),
             Reading::Special => ("is not a file".to_owned(), place, None),
-            Reading::Large(size) => (
-                format!("is {} MiB large; the most is {} MiB", size >> 20, FILE_SIZE_MAX_BYTES >> 20),
+            Reading::Large { size_bytes, size_max_bytes } => (
+                format!("is {} MiB large; the most is {} MiB", size_bytes >> 20, size_max_bytes >> 20),
                 place,
                 Some("leave it out of the pattern"),
             ),

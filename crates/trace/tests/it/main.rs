@@ -1,4 +1,4 @@
-//! Traceability from files to reports.
+//! Projects as users have them: real files, read as a whole.
 
 mod bad_report;
 mod comment_scanner;
@@ -11,4 +11,6 @@ mod json_v2;
 mod matching;
 mod merge;
 mod projects;
+mod query;
+mod query_coverage;
 mod requirement_files;

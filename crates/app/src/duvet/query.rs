@@ -1,0 +1,80 @@
+//! `duvet query`: checks whether requirements are implemented, implementations tested, and tests run.
+
+use std::io::{self, BufWriter, Write as _};
+
+use clap::CommandFactory as _;
+use trace::diagnostic::{Code, nearest};
+use trace::project::{Loaded, Project, measure};
+use trace::query::filter::Filter;
+use trace::query::{self, Answer, Check, json, text};
+use trace::{Annotation, Diagnostic};
+
+use super::arguments::{AnswerFormat, Arguments, CheckArgument, QueryArguments};
+use super::{DONE, FAILED, Failure, environment, options, show};
+
+/// Answers on standard output.
+pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
+    if arguments.check.is_empty() {
+        return help();
+    }
+    let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
+    let loaded = project.load(None, &mut |_, _| {});
+    if loaded.has_errors() {
+        return Err(Failure::problems(loaded.diagnostics));
+    }
+    let checks: Vec<Check> = arguments.check.iter().map(check).collect();
+    let filter = Filter::new(&arguments.section, &arguments.quote);
+    let mut warnings = idle(&loaded, &filter);
+    let mut measurements = Vec::new();
+    if checks.iter().any(|check| check.needs_coverage()) {
+        let more;
+        (measurements, more) = measure(&loaded, &arguments.coverage_report).map_err(Failure::problems)?;
+        warnings.extend(more);
+    }
+    show(&warnings);
+    let answers = query::answer(&loaded.report, &checks, &filter, &measurements);
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let written = match arguments.format {
+        AnswerFormat::Text => text::write(&loaded.report, &answers, arguments.verbose, &mut out),
+        AnswerFormat::Json => json::write(&loaded.report, &answers, &mut out),
+    };
+    written.and_then(|()| out.flush()).map_err(|error: io::Error| Failure::new(error))?;
+    Ok(if answers.iter().all(Answer::is_passed) { DONE } else { FAILED })
+}
+
+fn check(argument: &CheckArgument) -> Check {
+    match argument {
+        CheckArgument::Implementation => Check::Implementation,
+        CheckArgument::Test => Check::Test,
+        CheckArgument::Coverage => Check::Coverage,
+        CheckArgument::ExecutedCoverage => Check::ExecutedCoverage,
+        CheckArgument::Duplicates => Check::Duplicates,
+    }
+}
+
+/// Shows how to ask.
+fn help() -> Result<u8, Failure> {
+    let mut command = Arguments::command();
+    command.build();
+    let query = command.find_subcommand_mut("query").expect("query is a command");
+    write!(anstream::stdout(), "{}", query.render_help().ansi()).map_err(Failure::new)?;
+    Ok(DONE)
+}
+
+/// Where there is nothing every check passes, which is seldom what was meant.
+fn idle(loaded: &Loaded, filter: &Filter) -> Vec<Diagnostic> {
+    if loaded.report.annotations.is_empty() {
+        let warning =
+            Diagnostic::warning(Code::Empty, "there are no annotations here, so every check passes");
+        return vec![warning.help("run it in the folder that has `.duvet/config.toml`")];
+    }
+    let annotations = || loaded.report.annotations.iter().map(|numbered| &numbered.annotation);
+    let describe = |part: String| {
+        let warning = Diagnostic::warning(Code::Empty, format!("no annotation is about `{part}`"));
+        match nearest(&part, annotations().map(|annotation: &Annotation| &*annotation.target)) {
+            Some(target) => warning.help(format!("there is `{target}`")),
+            None => warning,
+        }
+    };
+    filter.idle(annotations()).into_iter().map(describe).collect()
+}

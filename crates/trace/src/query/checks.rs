@@ -1,0 +1,138 @@
+//! The checks that need no coverage: implementation, test, duplicates.
+
+use rayon::prelude::*;
+
+use super::cover::{Cover, Texts};
+use super::filter::Filter;
+use super::{Finding, Outcome, Related};
+use crate::annotation::Kind;
+use crate::report::Report;
+
+/// What checks work with.
+pub struct Context<'a> {
+    /// The project.
+    pub report: &'a Report,
+    /// Its texts.
+    pub texts: Texts<'a>,
+    /// What the query is about.
+    pub filter: &'a Filter,
+}
+
+impl Context<'_> {
+    fn kind(&self, number: u32) -> Kind {
+        self.report.annotations[number as usize].annotation.kind
+    }
+
+    /// Whether the query is about an annotation.
+    fn picks(&self, number: u32) -> bool {
+        self.filter.picks(&self.report.annotations[number as usize].annotation)
+    }
+
+    /// Makes a finding for each annotation of a kind that the query is about, and for each quote on the way that is
+    /// nowhere word for word.
+    ///
+    /// The filter picks what is looked at, never what covers it: it cannot make something missing that is there.
+    pub fn each(&self, kind: Kind, find: impl Fn(u32) -> Vec<Finding> + Send + Sync) -> Vec<Finding> {
+        let all = 0..self.report.annotations.len() as u32;
+        let picked: Vec<u32> =
+            all.filter(|number| self.kind(*number) == kind && self.picks(*number)).collect();
+        let findings: Vec<Vec<Finding>> = picked.into_par_iter().with_min_len(16).map(find).collect();
+        let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+        // The same quote may be in the way of many.
+        let mut seen = std::collections::HashSet::new();
+        findings.retain(|finding| finding.outcome != Outcome::Unmatched || seen.insert(finding.annotation));
+        findings
+    }
+
+    /// Finds out how an annotation is covered by those of some kinds. Without an answer its quote is nowhere.
+    pub fn cover(&self, number: u32, kinds: &[Kind], findings: &mut Vec<Finding>) -> Option<Cover> {
+        let cover = self.texts.cover(number, |other| kinds.contains(&self.kind(other)));
+        note_unmatched(number, cover.as_ref(), findings);
+        cover
+    }
+}
+
+/// Every requirement is implemented, true without code, or left out for a reason.
+pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
+    const DONE: &[Kind] = &[Kind::Citation, Kind::Implication, Kind::Exception];
+    context.each(Kind::Spec, |number| {
+        let mut findings = Vec::new();
+        let Some(done) = context.cover(number, DONE, &mut findings) else {
+            return findings;
+        };
+        let Some(todo) = context.cover(number, &[Kind::Todo], &mut findings) else {
+            return findings;
+        };
+        let outcome = match (done.is_whole(), done.by.is_empty(), todo.by.is_empty()) {
+            (true, _, true) => Outcome::Complete,
+            (true, ..) | (false, false, false) => Outcome::Mixed,
+            (false, false, true) => Outcome::Partial,
+            (false, true, false) => Outcome::Todo,
+            (false, true, true) => Outcome::Missing,
+        };
+        let mut finding = finding(context, number, outcome, &done);
+        finding.related.extend(todo.by.iter().map(|other| Related::new(*other)));
+        findings.push(finding);
+        findings
+    })
+}
+
+/// Every implementation is tested.
+pub fn test(context: &Context<'_>) -> Vec<Finding> {
+    context.each(Kind::Citation, |number| {
+        let mut findings = Vec::new();
+        if let Some(cover) = context.cover(number, &[Kind::Test], &mut findings) {
+            findings.push(finding(context, number, outcome(&cover), &cover));
+        }
+        findings
+    })
+}
+
+/// No annotation says what others of its kind say already.
+pub fn duplicates(context: &Context<'_>) -> Vec<Finding> {
+    let of_kind = |kind| {
+        context.each(kind, |number| {
+            let is_candidate = |other| context.kind(other) == kind && context.picks(other);
+            let cover = context.texts.cover(number, is_candidate);
+            let mut findings = Vec::new();
+            note_unmatched(number, cover.as_ref(), &mut findings);
+            if let Some(cover) = cover {
+                let outcome = match outcome(&cover) {
+                    Outcome::Complete => Outcome::Duplicate,
+                    Outcome::Partial => Outcome::Overlap,
+                    _ => Outcome::Unique,
+                };
+                findings.push(finding(context, number, outcome, &cover));
+            }
+            findings
+        })
+    };
+    Kind::ALL.into_iter().flat_map(of_kind).collect()
+}
+
+/// Says in one word how an annotation is covered.
+pub fn outcome(cover: &Cover) -> Outcome {
+    match (cover.is_whole(), cover.by.is_empty()) {
+        (true, _) => Outcome::Complete,
+        (false, false) => Outcome::Partial,
+        (false, true) => Outcome::Missing,
+    }
+}
+
+fn finding(context: &Context<'_>, number: u32, outcome: Outcome, cover: &Cover) -> Finding {
+    let is_partial = !cover.is_whole() && !cover.by.is_empty() && outcome != Outcome::Overlap;
+    Finding {
+        related: cover.by.iter().map(|other| Related::new(*other)).collect(),
+        missing: if is_partial { context.texts.missing(number, cover) } else { Vec::new() },
+        ..Finding::new(number, outcome)
+    }
+}
+
+fn note_unmatched(number: u32, cover: Option<&Cover>, findings: &mut Vec<Finding>) {
+    match cover {
+        None => findings.push(Finding::new(number, Outcome::Unmatched)),
+        Some(cover) => {
+            findings.extend(cover.unmatched.iter().map(|other| Finding::new(*other, Outcome::Unmatched)));
+        }
+    }
+}

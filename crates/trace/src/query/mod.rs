@@ -1,0 +1,241 @@
+//! Queries: checks on the annotations of a project, each with a verdict and with what led to it.
+//!
+//! The verdicts are those of Duvet; how they are shown is ours.
+
+pub mod checks;
+pub mod correlation;
+pub mod cover;
+pub mod execution;
+pub mod filter;
+pub mod jacoco;
+pub mod java;
+pub mod json;
+pub mod line;
+pub mod measurement;
+pub mod text;
+
+use crate::report::Report;
+
+use checks::Context;
+use cover::Texts;
+use execution::Execution;
+use filter::Filter;
+use measurement::Measurement;
+
+/// What can be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Every requirement is implemented.
+    Implementation,
+    /// Every implementation is tested.
+    Test,
+    /// Every test ran, and what it tests ran with it.
+    Coverage,
+    /// The same, for tests alone that ran.
+    ExecutedCoverage,
+    /// Nothing is said twice.
+    Duplicates,
+}
+
+impl Check {
+    /// Every check.
+    pub const ALL: [Check; 5] =
+        [Check::Implementation, Check::Test, Check::Coverage, Check::ExecutedCoverage, Check::Duplicates];
+
+    /// The name that people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Check::Implementation => "implementation",
+            Check::Test => "test",
+            Check::Coverage => "coverage",
+            Check::ExecutedCoverage => "executed-coverage",
+            Check::Duplicates => "duplicates",
+        }
+    }
+
+    /// Whether it needs measurements.
+    pub fn needs_coverage(self) -> bool {
+        matches!(self, Check::Coverage | Check::ExecutedCoverage)
+    }
+}
+
+/// What a check found out.
+#[derive(Debug)]
+pub struct Answer {
+    /// Which check.
+    pub check: Check,
+    /// One for each annotation that was looked at, and for each quote that was in the way.
+    pub findings: Vec<Finding>,
+    /// How many coverage reports there were, if the check needs any.
+    pub n_measurements: Option<usize>,
+}
+
+impl Answer {
+    /// Whether nothing is wrong.
+    pub fn is_passed(&self) -> bool {
+        self.findings.iter().all(|finding| finding.outcome.is_passed())
+    }
+}
+
+/// What was found out about an annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its number.
+    pub annotation: u32,
+    /// In one word.
+    pub outcome: Outcome,
+    /// Whether its own code ran, if that was asked.
+    pub execution: Option<Execution>,
+    /// The annotations that share text with it.
+    pub related: Vec<Related>,
+    /// The words that none of them has, if they have some of the text.
+    pub missing: Vec<String>,
+}
+
+impl Finding {
+    fn new(annotation: u32, outcome: Outcome) -> Finding {
+        Finding { annotation, outcome, execution: None, related: Vec::new(), missing: Vec::new() }
+    }
+}
+
+/// An annotation that shares text with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Its number.
+    pub annotation: u32,
+    /// Whether its code ran, if that was asked.
+    pub execution: Option<Execution>,
+}
+
+impl Related {
+    fn new(annotation: u32) -> Related {
+        Related { annotation, execution: None }
+    }
+}
+
+/// What was found out about an annotation, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// All of its text is implemented, or tested.
+    Complete,
+    /// The test ran, and what it tests ran with it.
+    Executed,
+    /// Nobody else of its kind quotes its text.
+    Unique,
+    /// Others of its kind quote some of its text.
+    Overlap,
+    /// The test did not run and is not looked at.
+    Skipped,
+    /// Others of its kind quote all of its text, or it quotes none.
+    Duplicate,
+    /// Some of its text is implemented, or tested.
+    Partial,
+    /// Some or all of its text is implemented, but a todo is left.
+    Mixed,
+    /// A todo is all there is.
+    Todo,
+    /// Nothing is there.
+    Missing,
+    /// The test is about text that nobody implements.
+    NoImplementation,
+    /// The test did not run, or nobody knows.
+    TestNotExecuted,
+    /// The test ran, but not all that it tests.
+    ImplementationNotExecuted,
+    /// Its quote is in the section only nearly, not word for word.
+    Unmatched,
+}
+
+impl Outcome {
+    /// Every outcome, in order.
+    pub const ALL: [Outcome; 14] = [
+        Outcome::Complete,
+        Outcome::Executed,
+        Outcome::Unique,
+        Outcome::Overlap,
+        Outcome::Skipped,
+        Outcome::Duplicate,
+        Outcome::Partial,
+        Outcome::Mixed,
+        Outcome::Todo,
+        Outcome::Missing,
+        Outcome::NoImplementation,
+        Outcome::TestNotExecuted,
+        Outcome::ImplementationNotExecuted,
+        Outcome::Unmatched,
+    ];
+
+    /// Whether a check passes with it.
+    pub fn is_passed(self) -> bool {
+        self <= Outcome::Skipped
+    }
+
+    /// The name by which tools know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Complete => "complete",
+            Outcome::Executed => "executed",
+            Outcome::Unique => "unique",
+            Outcome::Overlap => "overlap",
+            Outcome::Skipped => "skipped",
+            Outcome::Duplicate => "duplicate",
+            Outcome::Partial => "partial",
+            Outcome::Mixed => "mixed",
+            Outcome::Todo => "todo",
+            Outcome::Missing => "missing",
+            Outcome::NoImplementation => "no-implementation",
+            Outcome::TestNotExecuted => "test-not-executed",
+            Outcome::ImplementationNotExecuted => "implementation-not-executed",
+            Outcome::Unmatched => "unmatched",
+        }
+    }
+}
+
+/// Where the text of an annotation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The index of the specification in the report.
+    pub target: u32,
+    /// The index of the section there.
+    pub section: u32,
+    /// The line in the document, from 1 on.
+    pub line: u32,
+}
+
+/// Tells for each annotation where its text stands.
+fn places(report: &Report) -> Vec<Option<Place>> {
+    let mut places = vec![None; report.annotations.len()];
+    for (index, target) in report.targets.iter().enumerate() {
+        for reference in &target.references {
+            let line = || target.specification.lines.line(reference.span.start);
+            places[reference.annotation as usize].get_or_insert_with(|| Place {
+                target: index as u32,
+                section: reference.section,
+                line: line(),
+            });
+        }
+    }
+    places
+}
+
+/// Runs checks, in order.
+pub fn answer(
+    report: &Report,
+    checks: &[Check],
+    filter: &Filter,
+    measurements: &[Measurement],
+) -> Vec<Answer> {
+    let context = Context { report, texts: Texts::new(report), filter };
+    let answer = |check: &Check| Answer {
+        check: *check,
+        findings: match check {
+            Check::Implementation => checks::implementation(&context),
+            Check::Test => checks::test(&context),
+            Check::Duplicates => checks::duplicates(&context),
+            Check::Coverage => correlation::check(&context, measurements, false),
+            Check::ExecutedCoverage => correlation::check(&context, measurements, true),
+        },
+        n_measurements: check.needs_coverage().then_some(measurements.len()),
+    };
+    checks.iter().map(answer).collect()
+}
