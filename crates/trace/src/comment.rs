@@ -104,6 +104,10 @@ impl<'a> Scanner<'a> {
             let end = line_end(self.text, position);
             let body = self.text[position..end].trim_end_matches('\n');
             let body = body.strip_suffix('\r').unwrap_or(body).trim_start();
+            // A blank line ends an annotation even if the marks are empty.
+            if body.is_empty() {
+                break;
+            }
             if let Some(body) = body.strip_prefix(&*style.meta) {
                 if !contents.is_empty() {
                     self.finish(std::mem::take(&mut meta), &contents);

@@ -184,7 +184,7 @@ impl Config {
             Diagnostic::error(Code::Configuration, message).at(Place::new(path, text, span, label))
         };
         match &file.schema {
-            Some(schema) if SCHEMAS.contains(&schema.as_ref().trim_end_matches('#')) => {}
+            Some(schema) if is_known(schema.as_ref()) => {}
             Some(schema) => problems.push(
                 problem("this schema is not known".to_owned(), schema.span().into(), "unknown")
                     .help(format!("expected '$schema' = \"{SCHEMA}\"")),
@@ -252,6 +252,10 @@ impl Config {
             report,
         })
     }
+}
+
+fn is_known(schema: &str) -> bool {
+    SCHEMAS.contains(&schema.strip_suffix('#').unwrap_or(schema))
 }
 
 fn enabled(table: &ReportTable, default: &str) -> Option<String> {

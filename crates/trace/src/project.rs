@@ -97,13 +97,24 @@ impl Project {
             Err(reading) if reading.is_missing() && !is_named => None,
             Err(reading) => return Err(vec![reading.diagnostic(&shown, Code::Configuration)]),
         };
-        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let folder = files::tidy(&options.root, path.parent().unwrap_or(Path::new("")));
         let downloads = match (&config, &options.specification_path) {
             (Some(_), _) => folder.join("specifications"),
             (None, Some(path)) => path.join("specs"),
             (None, None) => "specs".into(),
         };
         Ok(Project { config, downloads, requirements: folder.join("requirements"), options })
+    }
+
+    /// Where specifications are kept, as the configuration was named. It starts with the root if it was not named at
+    /// all, so that a specification beside it that is named by a relative path counts as kept elsewhere. The paths
+    /// of extracted requirements depend on it.
+    pub fn named_downloads(&self) -> PathBuf {
+        match (&self.config, &self.options.config_path) {
+            (None, _) => self.downloads.clone(),
+            (Some(_), None) => self.options.root.join(&self.downloads),
+            (Some(_), Some(path)) => path.with_file_name("specifications"),
+        }
     }
 
     /// Reads everything, and links it. Specifications that are not there are fetched.

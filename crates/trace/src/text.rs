@@ -24,6 +24,12 @@ impl Span {
         Span::new(start, start + part.len())
     }
 
+    /// Finds out where a part stands in a text, if it is a slice of it at all.
+    pub fn of_slice(part: &str, text: &str) -> Option<Span> {
+        let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+        (start + part.len() <= text.len()).then(|| Span::new(start, start + part.len()))
+    }
+
     /// The same as a range.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize

@@ -1,6 +1,7 @@
 //! `duvet extract`: writes the requirements of a specification into files, one for each section.
 
 use std::fs;
+use std::path::Path;
 
 use trace::extract;
 use trace::project::{Documents, Project, requirement_folder};
@@ -25,7 +26,7 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
         .open(&arguments.target_path, arguments.format)
         .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;
     let name = target.path.display(&project.options.root);
-    let local = target.path.local(&project.downloads).unwrap_or_default();
+    let local = target.path.local(&project.named_downloads()).unwrap_or_default();
     let folder = requirement_folder(&arguments.out, None, &local);
 
     let (mut n_requirements, mut n_sections) = (0, 0);
@@ -40,7 +41,12 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
             true => extract::write_toml(&name, &specification, section, &requirements).text,
             false => extract::write_rust(&name, &specification, section, &requirements),
         };
-        let path = folder.join(format!("{}.{}", section.id, arguments.extension));
+        let file_name = format!("{}.{}", section.id, arguments.extension);
+        // A specification must not choose where files are written.
+        if Path::new(&file_name).file_name() != Some(file_name.as_ref()) {
+            return Err(Failure::new(format!("section `{}` has an id that is no file name", section.id)));
+        }
+        let path = folder.join(file_name);
         fs::create_dir_all(&folder)
             .and_then(|()| fs::write(&path, text))
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;

@@ -131,7 +131,7 @@ mod tests {
         ];
         let words = Words::new(texts.into_iter());
         let find = |query: &str| words.find(query, |number| texts[number as usize]);
-        assert_eq!(find("error handling"), [0, 1]);
+        assert_eq!(find("error handling"), [1, 0]);
         assert_eq!(find("\"error handling\""), [1]);
         assert_eq!(find("HOT pots"), [2]);
         assert!(find("hot error").is_empty());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -100,11 +100,13 @@ pub(super) fn marks(pattern: &str) -> (Style, &str) {
 
 /// Lists what a glob matches.
 pub fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+    if pattern.is_empty() {
+        return Vec::new();
+    }
     let is_absolute = Path::new(pattern).is_absolute();
-    let absolute = if is_absolute {
-        pattern.to_owned()
-    } else {
-        format!("{}/{pattern}", glob::Pattern::escape(&root.to_string_lossy()))
+    let absolute = match is_absolute {
+        true => pattern.to_owned(),
+        false => format!("{}/{pattern}", glob::Pattern::escape(&root.to_string_lossy())),
     };
     let paths = match glob::glob(&absolute) {
         Ok(paths) => paths,
@@ -127,6 +129,21 @@ pub fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> 
         }
     }
     found
+}
+
+/// Writes a path without detours (`.`, `a/..`), relative to the root if it is below it.
+pub fn tidy(root: &Path, path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.strip_prefix(root).unwrap_or(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(tidy.components().next_back(), Some(Component::Normal(_))) => {
+                tidy.pop();
+            }
+            part => tidy.push(part),
+        }
+    }
+    tidy
 }
 
 /// Shows a path relative to the project.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Format, Line, Section, Specification};
 use crate::text::Span;
@@ -107,10 +107,8 @@ fn tokens(text: &str, mut emit: impl FnMut(Token)) {
         while let Some((event, range)) = events.next_if(|(_, range)| range.start < line.end) {
             match event {
                 Event::Start(Tag::Heading { id, .. }) => {
-                    let id = match id {
-                        Some(CowStr::Borrowed(id)) => Some(id.to_owned()),
-                        _ => None,
-                    };
+                    let id = id.filter(|id| Span::of_slice(id, text).is_some());
+                    let id = id.map(|id| id.to_string());
                     heading = Some(Buffered { span: line.clone(), id, title: None });
                 }
                 Event::End(TagEnd::Heading(level)) => {
@@ -128,14 +126,14 @@ fn tokens(text: &str, mut emit: impl FnMut(Token)) {
                     ends_item = false;
                 }
                 Event::End(TagEnd::Item) => ends_item = true,
-                Event::Text(CowStr::Borrowed(part)) if heading.is_some() => {
-                    let part = Span::of(part, text).range();
-                    if let Some(heading) = &mut heading {
+                Event::Text(part) if heading.is_some() => {
+                    // What an entity stands for (`&amp;`) is not in the document.
+                    if let (Some(heading), Some(part)) = (&mut heading, Span::of_slice(&part, text)) {
+                        let part = part.range();
                         let title = heading.title.get_or_insert(part.clone());
                         *title = title.start.min(part.start)..title.end.max(part.end);
                     }
                 }
-                Event::Text(_) if heading.is_some() => {}
                 _ => {
                     if let Some(title) = heading.as_mut().and_then(|heading| heading.title.as_mut()) {
                         title.end = range.end;

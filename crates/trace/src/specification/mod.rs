@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
@@ -125,8 +126,8 @@ impl Format {
         }
         let start = text.trim_start();
         // Some start with a licence, written as a link that goes nowhere.
-        let is_markdown = path.ends_with(".md")
-            || path.ends_with(".markdown")
+        let extension = Path::new(path).extension();
+        let is_markdown = extension.is_some_and(|extension| extension == "md" || extension == "markdown")
             || start.starts_with('#')
             || start.starts_with("[//]:");
         if is_markdown { Format::Markdown } else { Format::Ietf }

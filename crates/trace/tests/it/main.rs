@@ -1,10 +1,19 @@
 //! Projects as users have them: real files, read as a whole.
 
 mod bad_report;
+mod comment_scanner;
+mod configuration;
+mod coverage;
 mod documents;
+mod extraction;
+mod fuzz;
 mod json_v2;
 mod lcov;
+mod matching;
 mod merge;
 mod page;
+mod projects;
 mod query;
 mod query_coverage;
+mod requirement_files;
+mod specifications;
