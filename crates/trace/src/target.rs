@@ -1,7 +1,7 @@
 //! What an annotation points at: a specification by path or URL.
 
 use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use url::Url;
 
@@ -98,6 +98,21 @@ impl TargetPath {
         let canonical = canonical_url(url.as_str());
         Some(canonical.map_or_else(|| url.to_string(), |url| url.trim_end_matches(".txt").to_owned()))
     }
+}
+
+/// Leaves out `.` and what `..` undoes, as far as that can be told from the path alone.
+pub fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if clean.file_name().is_some() => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
 }
 
 /// Rewrites the addresses of RFCs into the one of their plain text.

@@ -15,6 +15,7 @@ use crate::project::generated::{self, Generated};
 use crate::project::{CONFIG_PATH, Project, annotations};
 use crate::report::SourceFile;
 use crate::specification::Format;
+use crate::target::clean;
 use crate::text::Span;
 
 use super::catalogue::{Catalogue, Document, Requirement};
@@ -277,13 +278,13 @@ fn patterns(project: &Project) -> Vec<glob::Pattern> {
 /// Puts all spellings of one document together. Also returns for each spelling which document it is.
 fn merge(project: &Project, documents: &Documents) -> (Vec<Document>, Vec<usize>) {
     let mut merged: Vec<Document> = Vec::new();
-    let mut by_file: HashMap<(&Path, Format), usize> = HashMap::new();
+    let mut by_file: HashMap<(PathBuf, Format), usize> = HashMap::new();
     let mut by_text: HashMap<(String, &str), usize> = HashMap::new();
     let mut owners = Vec::new();
     for found in documents.found() {
         let shown = found.target.path.display(&project.options.root);
         let id = super::identity::specification_id(&found.target.path, &shown);
-        let key = (found.local.as_path(), found.specification.format);
+        let key = (clean(&found.local), found.specification.format);
         let known = by_file.get(&key).or_else(|| by_text.get(&(id.clone(), &*found.specification.text)));
         let owner = match known {
             Some(owner) => *owner,

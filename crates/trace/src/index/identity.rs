@@ -1,5 +1,7 @@
 //! What specifications and sections are called.
 
+use std::path::Path;
+
 use crate::specification::{Format, Specification};
 use crate::target::TargetPath;
 
@@ -12,9 +14,15 @@ pub fn specification_id(path: &TargetPath, shown: &str) -> String {
             return stem;
         }
         let host = url.host_str().unwrap_or_default();
-        return slug::slugify(format!("{host}{}", url.path()));
+        return slug(&format!("{host}{}", url.path()));
     }
-    slug::slugify(shown)
+    let stem = Path::new(shown).file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
+    stem.filter(|stem| is_rfc(stem) || stem.starts_with("draft-")).unwrap_or_else(|| slug(shown))
+}
+
+fn slug(text: &str) -> String {
+    let slug = slug::slugify(text);
+    if slug.is_empty() { "specification".to_owned() } else { slug }
 }
 
 fn is_rfc(stem: &str) -> bool {
@@ -26,7 +34,10 @@ fn is_rfc(stem: &str) -> bool {
 pub fn name(id: &str, specification: &Specification, shown: &str) -> String {
     match id.strip_prefix("rfc") {
         Some(number) if is_rfc(id) => format!("RFC {number}"),
-        _ => specification.title.clone().unwrap_or_else(|| shown.to_owned()),
+        _ => {
+            let title = specification.title.as_ref().filter(|title| !title.trim().is_empty());
+            title.cloned().unwrap_or_else(|| shown.to_owned())
+        }
     }
 }
 

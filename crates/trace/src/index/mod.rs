@@ -18,7 +18,7 @@ mod warnings;
 pub use catalogue::{Catalogue, Requirement, SectionEntry, SpecificationEntry};
 pub use citation::Citation;
 pub use follow::{Changes, Index};
-pub use identity::{percent_decode, percent_encode, specification_id};
+pub use identity::{name as specification_name, percent_decode, percent_encode, specification_id};
 pub use model::Model;
 pub use state::{Label, Progress, State, Status};
 pub use validate::Verdict;

@@ -20,9 +20,10 @@ pub struct State {
 }
 
 /// How far a requirement is, in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// Nothing, or only todos.
+    #[default]
     NotStarted,
     /// Something.
     InProgress,
@@ -33,6 +34,14 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status, from most to least.
+    pub const ALL: [Status; 4] = [Status::Done, Status::NeedsTests, Status::InProgress, Status::NotStarted];
+
+    /// Its position among all of them.
+    pub fn rank(self) -> usize {
+        Status::Done as usize - self as usize
+    }
+
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {

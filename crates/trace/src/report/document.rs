@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use super::requirement::{self, Requirement};
 use super::{Report, TargetReport};
 use crate::annotation::Kind;
+use crate::index::{specification_id, specification_name};
 use crate::link::Reference;
 use crate::specification::Format;
-use crate::target::TargetPath;
+use crate::target::clean;
 
 /// One specification under all of its names.
 #[derive(Debug)]
@@ -48,32 +49,17 @@ pub fn documents(report: &Report, downloads: &Path) -> Vec<Document> {
     for key in order {
         let target = join(report, &groups[&key]);
         let (path, _) = key;
-        let mut id = id(&target, &path);
+        let mut id = specification_id(&target.target.path, &path.to_string_lossy());
         if ids.contains(&id) {
             let hash = blake3::hash(target.name.as_bytes()).to_hex();
             id = format!("{id}-{}", &hash[..8]);
         }
         ids.insert(id.clone());
-        let name = name(&id, &target);
+        let name = specification_name(&id, &target.specification, &target.name);
         let requirements = requirement::find(&target);
         documents.push(Document { id, name, path, target, requirements });
     }
     documents
-}
-
-/// Leaves out `.` and what `..` undoes, as far as that can be told from the path alone.
-fn clean(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::CurDir => {}
-            std::path::Component::ParentDir if clean.file_name().is_some() => {
-                clean.pop();
-            }
-            part => clean.push(part),
-        }
-    }
-    clean
 }
 
 fn join(report: &Report, targets: &[&TargetReport]) -> TargetReport {
@@ -100,30 +86,5 @@ fn join(report: &Report, targets: &[&TargetReport]) -> TargetReport {
         specification: best.specification.clone(),
         references,
         coverage: BTreeMap::new(),
-    }
-}
-
-/// Makes a short name: the RFC, the draft, or the path in lower case.
-fn id(target: &TargetReport, path: &Path) -> String {
-    let file = path.file_stem().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let number = file.strip_prefix("rfc").unwrap_or_default();
-    let is_rfc = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    if is_rfc || file.starts_with("draft-") {
-        return file;
-    }
-    let whole = match &target.target.path {
-        TargetPath::Url(url) => format!("{}{}", url.host_str().unwrap_or_default(), url.path()),
-        TargetPath::Path(_) => path.to_string_lossy().into_owned(),
-    };
-    let slug = slug::slugify(whole);
-    if slug.is_empty() { "specification".to_owned() } else { slug }
-}
-
-fn name(id: &str, target: &TargetReport) -> String {
-    let number = id.strip_prefix("rfc").filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    match (number, &target.specification.title) {
-        (Some(number), _) => format!("RFC {number}"),
-        (None, Some(title)) if !title.trim().is_empty() => title.clone(),
-        _ => target.name.clone(),
     }
 }

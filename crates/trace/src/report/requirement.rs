@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::TargetReport;
 use crate::annotation::{Kind, Level};
 use crate::coverage::{Coverage, union};
+use crate::index::{Label, Status};
 use crate::link::Reference;
 use crate::specification::Specification;
 use crate::text::Span;
@@ -27,59 +28,30 @@ pub struct Requirement {
     /// How many are tested, implied or left out for a reason.
     pub tested: usize,
     /// How far it is.
-    pub state: State,
-}
-
-/// How far a requirement is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// Implemented and tested in full, implied, or left out for a reason.
-    Done,
-    /// Implemented in full, not tested in full.
-    NeedsTests,
-    /// Something is there.
-    InProgress,
-    /// Nothing is there, or only a todo.
-    #[default]
-    NotStarted,
-}
-
-impl State {
-    /// Every state, from most to least.
-    pub const ALL: [State; 4] = [State::Done, State::NeedsTests, State::InProgress, State::NotStarted];
-
-    /// The words for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Done => "done",
-            State::NeedsTests => "needs tests",
-            State::InProgress => "in progress",
-            State::NotStarted => "not started",
-        }
-    }
+    pub status: Status,
 }
 
 impl Requirement {
     /// The label that older reports give it.
-    pub fn label(&self) -> &'static str {
+    pub fn label(&self) -> Label {
         let coverage = &self.coverage;
         let is_all = |count: usize| count == coverage.spec;
         if coverage.spec == 0 {
-            "Unknown"
+            Label::Unknown
         } else if is_all(coverage.citation) && is_all(coverage.test) || is_all(coverage.implication) {
-            "Complete"
+            Label::Complete
         } else if is_all(coverage.exception) {
-            "Exception"
+            Label::Exception
         } else if is_all(coverage.citation) {
-            "Missing test"
+            Label::MissingTest
         } else if is_all(coverage.test) {
-            "Missing citation"
+            Label::MissingCitation
         } else if coverage.todo > 0 {
-            "Not started"
+            Label::NotStarted
         } else if is_all(coverage.incomplete) {
-            "Unknown"
+            Label::Unknown
         } else {
-            "Partial coverage"
+            Label::Partial
         }
     }
 
@@ -149,11 +121,11 @@ fn measure(of: Requirement, (by_kind, related): ([Vec<Span>; 6], Vec<u32>), text
     let tested = count(&union([&*test, &*excused].concat()));
     let any = count(&union([&*citation, &*test, &*excused].concat()));
     let all = count(&union(of.spans.clone()));
-    let state = match (implemented >= all, tested >= all) {
-        _ if any == 0 => State::NotStarted,
-        (true, true) => State::Done,
-        (true, false) => State::NeedsTests,
-        (false, _) => State::InProgress,
+    let status = match (implemented >= all, tested >= all) {
+        _ if any == 0 => Status::NotStarted,
+        (true, true) => Status::Done,
+        (true, false) => Status::NeedsTests,
+        (false, _) => Status::InProgress,
     };
     let coverage = Coverage {
         spec: all,
@@ -165,7 +137,7 @@ fn measure(of: Requirement, (by_kind, related): ([Vec<Span>; 6], Vec<u32>), text
         todo: count(&todo),
         related,
     };
-    Requirement { coverage, implemented, tested, state, ..of }
+    Requirement { coverage, implemented, tested, status, ..of }
 }
 
 /// Counts the bytes that are no blanks.

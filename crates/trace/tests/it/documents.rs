@@ -122,8 +122,8 @@ fn describe(files: &[(&str, &str)], specification: &str) -> String {
                 "  {section} {} {} | {}, {}, {}/{all} {}/{all}",
                 requirement.level,
                 requirement.text(specification),
-                requirement.state.name(),
-                requirement.label(),
+                requirement.status.name(),
+                requirement.label().name(),
                 requirement.implemented,
                 requirement.tested,
             );

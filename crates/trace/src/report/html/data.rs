@@ -179,8 +179,8 @@ fn specification<'a>(document: &'a Document, numbers: &HashMap<u32, u32>) -> Spe
         id: requirement.identifier(specification)[..IDENTIFIER_LENGTH].to_owned(),
         s: requirement.section,
         l: requirement.level.name(),
-        t: requirement.state as usize,
-        d: requirement.label(),
+        t: requirement.status.rank(),
+        d: requirement.label().name(),
         p: (percent(requirement, requirement.implemented), percent(requirement, requirement.tested)),
         a: renumber(&requirement.coverage.related),
     });

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::annotation::Kind;
+use crate::index::Status;
 use crate::link::Reference;
 use crate::report::document::Document;
-use crate::report::requirement::State;
 use crate::report::{of_line, pieces};
 use crate::specification::Section;
 use crate::text::Span;
@@ -40,7 +40,7 @@ enum PieceData<'a> {
 }
 
 /// The state of a text that is quoted and belongs to no requirement.
-const NO_REQUIREMENT: usize = State::ALL.len();
+const NO_REQUIREMENT: usize = Status::ALL.len();
 
 /// Cuts lines into pieces.
 pub struct Cutter<'a, 'b> {
@@ -107,11 +107,11 @@ impl<'a, 'b> Cutter<'a, 'b> {
         let is_excused = has(Kind::Exception) || has(Kind::Implication);
         let state = match (has(Kind::Citation), has(Kind::Test)) {
             _ if !has(Kind::Spec) => NO_REQUIREMENT,
-            _ if is_excused => State::Done as usize,
-            (true, true) => State::Done as usize,
-            (true, false) => State::NeedsTests as usize,
-            (false, true) => State::InProgress as usize,
-            (false, false) => State::NotStarted as usize,
+            _ if is_excused => Status::Done.rank(),
+            (true, true) => Status::Done.rank(),
+            (true, false) => Status::NeedsTests.rank(),
+            (false, true) => Status::InProgress.rank(),
+            (false, false) => Status::NotStarted.rank(),
         };
         PieceData::Quoted(text, state, numbers(&self.requirements), numbers(self.numbers))
     }
