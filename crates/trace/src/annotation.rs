@@ -59,12 +59,17 @@ pub struct Notes {
 impl Annotation {
     /// Returns the specification as written, without the section.
     pub fn target_path(&self) -> &str {
-        self.target.split_once('#').map_or(&self.target, |(path, _)| path)
+        self.mark().map_or(&self.target, |mark| &self.target[..mark])
     }
 
     /// Returns the section as written.
     pub fn target_section(&self) -> Option<&str> {
-        self.target.split_once('#').map(|(_, section)| section)
+        self.mark().map(|mark| &self.target[mark + 1..])
+    }
+
+    /// Where the section begins.
+    fn mark(&self) -> Option<usize> {
+        memchr::memchr(b'#', self.target.as_bytes())
     }
 
     /// The reason, or the text of a requirement; empty if there is none.

@@ -68,7 +68,8 @@ pub fn requirements<'a>(spec: &'a Specification, section: &Section) -> Vec<Requi
 /// A quick look: each keyword has one of these.
 fn may_require(line: &str) -> bool {
     let bytes = line.as_bytes();
-    bytes.windows(2).any(|pair| matches!(pair, b"MU" | b"SH" | b"RE" | b"MA" | b"OP"))
+    bytes.iter().any(|byte| matches!(byte, b'M' | b'S' | b'R' | b'O'))
+        && bytes.windows(2).any(|pair| matches!(pair, b"MU" | b"SH" | b"RE" | b"MA" | b"OP"))
 }
 
 fn occurrences<'a>(

@@ -1,6 +1,9 @@
 //! Finds the text that each annotation speaks of, and what is wrong with those that speak of none.
 
-use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::annotation::{Annotation, Kind, Level};
 use crate::quote::Likeness;
@@ -35,43 +38,52 @@ pub enum Broken {
     UnknownQuote(u32),
 }
 
-/// What became of an annotation.
-#[derive(Clone, Debug)]
-pub enum Link {
-    /// It speaks of this, in this section; exactly or nearly.
-    Found(u32, Vec<Span>, Likeness),
-    /// It speaks of nothing.
-    Broken(Broken),
+/// What an annotation speaks of: the section, the places in it, and how alike quote and text are.
+pub type Found = (u32, Arc<[Span]>, Likeness);
+
+/// Finds what annotations speak of in one specification. The same quote is looked for once.
+#[derive(Debug)]
+pub struct Linker<'a> {
+    specification: &'a Specification,
+    sections: HashMap<&'a str, Option<u32>, RandomState>,
+    quotes: HashMap<(u32, &'a str), Option<(Arc<[Span]>, Likeness)>, RandomState>,
 }
 
-/// Finds what an annotation speaks of in its specification.
-pub fn link(annotation: &Annotation, specification: &Specification) -> Link {
-    let Some(id) = annotation.target_section() else {
-        return Link::Broken(Broken::NoSection);
-    };
-    let Some(section) = specification.section(id) else {
-        return Link::Broken(Broken::UnknownSection);
-    };
-    let number = section as u32;
-    if annotation.quote.is_empty() {
-        // It points at the section itself, and covers nothing.
-        let title = specification.sections[section].title_span;
-        return Link::Found(number, vec![title], Likeness::Same);
+impl<'a> Linker<'a> {
+    /// Starts with a specification.
+    pub fn new(specification: &'a Specification) -> Linker<'a> {
+        Linker { specification, sections: HashMap::default(), quotes: HashMap::default() }
     }
-    let view = specification.view(section);
-    if view.is_empty() {
-        return Link::Broken(Broken::EmptySection(number));
-    }
-    match view.find(&annotation.quote) {
-        Some((range, likeness)) => Link::Found(number, view.spans(range).collect(), likeness),
-        None => Link::Broken(Broken::UnknownQuote(number)),
+
+    /// Finds what an annotation speaks of.
+    pub fn link(&mut self, annotation: &'a Annotation) -> Result<Found, Broken> {
+        let specification = self.specification;
+        let id = annotation.target_section().ok_or(Broken::NoSection)?;
+        let section = self
+            .sections
+            .entry(id)
+            .or_insert_with(|| specification.section(id).map(|section| section as u32))
+            .ok_or(Broken::UnknownSection)?;
+        if annotation.quote.is_empty() {
+            // It points at the section itself, and covers nothing.
+            let title = specification.sections[section as usize].title_span;
+            return Ok((section, Arc::from([title]), Likeness::Same));
+        }
+        let view = specification.view(section as usize);
+        if view.is_empty() {
+            return Err(Broken::EmptySection(section));
+        }
+        let found = self.quotes.entry((section, &annotation.quote)).or_insert_with(|| {
+            view.find(&annotation.quote).map(|(range, likeness)| (view.spans(range).collect(), likeness))
+        });
+        match found {
+            Some((spans, likeness)) => Ok((section, spans.clone(), *likeness)),
+            None => Err(Broken::UnknownQuote(section)),
+        }
     }
 }
 
-/// Links many annotations, each with its specification, on all cores.
-pub fn link_all<'a>(annotations: &[(&'a Annotation, Option<&'a Specification>)]) -> Vec<Option<Link>> {
-    let link = |(annotation, specification): &(&Annotation, Option<&Specification>)| {
-        specification.map(|specification| link(annotation, specification))
-    };
-    annotations.par_iter().with_min_len(64).map(link).collect()
+/// Finds what one annotation speaks of in its specification.
+pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Found, Broken> {
+    Linker::new(specification).link(annotation)
 }

@@ -14,7 +14,7 @@ use crate::comment;
 use crate::config::Config;
 use crate::coverage;
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::link::{Link, Reference, link_all};
+use crate::link::{Linker, Reference};
 use crate::report::{Numbered, Report, SourceFile, TargetReport};
 use crate::requirement_file;
 use crate::target::TargetPath;
@@ -180,32 +180,38 @@ impl Project {
         generated: &Generated,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> usize {
-        let specification = |found: &Option<u32>| Some(&*documents.found()[(*found)? as usize].specification);
-        let annotations = report.annotations.iter().map(|numbered| &numbered.annotation);
-        let pairs: Vec<_> = annotations.zip(found.iter().map(specification)).collect();
-        let links = link_all(&pairs);
-
-        let mut references: Vec<Vec<Reference>> = vec![Vec::new(); documents.found().len()];
-        let mut broken = problems::Broken::default();
-        for (number, (link, found)) in links.into_iter().zip(found).enumerate() {
-            let (Some(link), Some(found)) = (link, found) else {
-                continue;
-            };
-            let annotation = &report.annotations[number].annotation;
-            match link {
-                Link::Found(section, spans, _) => {
-                    references[*found as usize].extend(spans.into_iter().map(|span| Reference {
-                        annotation: number as u32,
+        let mut by_target: Vec<Vec<u32>> = vec![Vec::new(); documents.found().len()];
+        for (number, found) in found.iter().enumerate() {
+            if let Some(found) = found {
+                by_target[*found as usize].push(number as u32);
+            }
+        }
+        let annotations = &report.annotations;
+        let linked = by_target.into_par_iter().zip(documents.found()).map(|(numbers, found)| {
+            let mut linker = Linker::new(&found.specification);
+            let mut references = Vec::with_capacity(numbers.len() * 2);
+            let mut broken = Vec::new();
+            for number in numbers {
+                let annotation = &annotations[number as usize].annotation;
+                match linker.link(annotation) {
+                    Ok((section, spans, _)) => references.extend(spans.iter().map(|span| Reference {
+                        annotation: number,
                         kind: annotation.kind,
                         level: annotation.level,
                         section,
-                        span,
-                    }));
-                }
-                Link::Broken(reason) => {
-                    broken.add(number, reason, &documents.found()[*found as usize].specification);
+                        span: *span,
+                    })),
+                    Err(reason) => broken.push((number as usize, reason)),
                 }
             }
+            references.shrink_to_fit();
+            (references, broken)
+        });
+        let mut references: Vec<Vec<Reference>> = Vec::new();
+        let mut broken = problems::Broken::default();
+        for (found, (linked, reasons)) in documents.found().iter().zip(linked.collect::<Vec<_>>()) {
+            references.push(linked);
+            reasons.into_iter().for_each(|(number, reason)| broken.add(number, reason, &found.specification));
         }
         diagnostics.extend(broken.describe(report, &self.options.root, generated));
 
@@ -265,16 +271,13 @@ pub(crate) fn annotations(
     {
         return (file.annotations.clone(), Vec::new());
     }
-    let text = match files::read(&root.join(&*entry.path)) {
-        Ok(text) => text,
-        Err(reading) => return (Vec::new(), vec![reading.diagnostic(&entry.path, Code::Unreadable)]),
-    };
-    match &entry.kind {
+    let read = files::read_with(&root.join(&*entry.path), |text| match &entry.kind {
         files::Kind::Source { style, default_kind, .. } => {
-            comment::scan(&entry.path, &text, style, *default_kind)
+            comment::scan(&entry.path, text, style, *default_kind)
         }
-        files::Kind::Requirements => requirement_file::read(&entry.path, &text),
-    }
+        files::Kind::Requirements => requirement_file::read(&entry.path, text),
+    });
+    read.unwrap_or_else(|reading| (Vec::new(), vec![reading.diagnostic(&entry.path, Code::Unreadable)]))
 }
 
 /// Numbers annotations by file and place. The same one found twice is one.

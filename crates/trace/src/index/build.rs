@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::annotation::{Annotation, Kind};
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::link::{self, Link};
-use crate::project::documents::Documents;
+use crate::link::{self, Linker};
+use crate::project::documents::{self, Documents};
 use crate::project::files::{self, Entry, Stamp};
 use crate::project::generated::{self, Generated};
 use crate::project::{CONFIG_PATH, Project, annotations};
@@ -25,7 +25,7 @@ use super::model::{self, Model};
 use super::follow::{FileState, Index};
 
 /// The requirements of a document, by section and place.
-type Requirements = BTreeMap<(u32, Box<[Span]>), Requirement>;
+type Requirements = BTreeMap<(u32, Arc<[Span]>), Requirement>;
 
 impl Index {
     /// Reads what changed since the last time, and links everything.
@@ -114,24 +114,20 @@ impl Index {
             }
         }
         let found = documents.found();
-        let links: Vec<Link> = resolved
-            .par_iter()
-            .with_min_len(64)
-            .map(|(_, annotation, found_at)| link::link(annotation, &found[*found_at as usize].specification))
-            .collect();
+        let links = link_all(&resolved, found);
 
         let (merged, owners) = merge(project, documents);
         let mut requirements: Vec<Requirements> = vec![BTreeMap::new(); merged.len()];
         for ((entry, annotation, found_at), link) in resolved.iter().zip(&links) {
-            if let (Kind::Spec, Link::Found(section, spans, _)) = (annotation.kind, link)
+            if let (Kind::Spec, Ok((section, spans, _))) = (annotation.kind, link)
                 && !annotation.quote.is_empty()
             {
                 let known = &mut requirements[owners[*found_at as usize]];
                 let source = generated.file(&entry.path).is_none();
                 let source = source.then(|| format!("{}:{}", entry.path, annotation.line));
-                let new = Requirement::new(annotation, spans.clone().into(), source);
+                let new = Requirement::new(annotation, spans.clone(), source);
                 known
-                    .entry((*section, spans.clone().into()))
+                    .entry((*section, spans.clone()))
                     .and_modify(|known| known.level = known.level.max(new.level))
                     .or_insert(new);
             }
@@ -148,20 +144,20 @@ impl Index {
         let mut by_file: BTreeMap<Arc<str>, Vec<Arc<Citation>>> = BTreeMap::new();
         for ((entry, annotation, found_at), link) in resolved.into_iter().zip(links) {
             match link {
-                Link::Found(..) if annotation.kind == Kind::Spec => {}
-                Link::Found(section, spans, likeness) => {
+                Ok(_) if annotation.kind == Kind::Spec => {}
+                Ok((section, spans, likeness)) => {
                     let section = self.first_sections[found_at as usize] + section;
                     let citation = Arc::new(Citation {
                         path: entry.path.clone(),
                         annotation: annotation.clone(),
                         section,
-                        spans: spans.into(),
+                        spans,
                         likeness,
                     });
                     by_section[section as usize].push(citation.clone());
                     by_file.entry(entry.path.clone()).or_default().push(citation);
                 }
-                Link::Broken(reason) => {
+                Err(reason) => {
                     let text = text_of(&self.options.root, generated, &entry.path).unwrap_or_default();
                     let specification = &found[found_at as usize].specification;
                     let problem = reason.diagnostic(annotation, &file_of(entry), &text, specification);
@@ -200,6 +196,25 @@ impl Index {
             ..Model::default()
         }
     }
+}
+
+/// Links annotations, those of one specification after the other, specifications on all cores.
+fn link_all(
+    resolved: &[(&Entry, &Annotation, u32)],
+    found: &[documents::Found],
+) -> Vec<Result<link::Found, link::Broken>> {
+    let mut by_target: Vec<Vec<u32>> = vec![Vec::new(); found.len()];
+    for (number, (_, _, found_at)) in resolved.iter().enumerate() {
+        by_target[*found_at as usize].push(number as u32);
+    }
+    let linked = by_target.into_par_iter().zip(found).map(|(numbers, found)| {
+        let mut linker = Linker::new(&found.specification);
+        let link = |number: u32| (number, linker.link(resolved[number as usize].1));
+        numbers.into_iter().map(link).collect::<Vec<_>>()
+    });
+    let mut linked: Vec<_> = linked.collect::<Vec<_>>().into_iter().flatten().collect();
+    linked.sort_unstable_by_key(|(number, _)| *number);
+    linked.into_iter().map(|(_, link)| link).collect()
 }
 
 /// The file of an entry, as documents want it.

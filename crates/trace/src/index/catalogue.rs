@@ -77,7 +77,7 @@ pub struct Requirement {
     /// How binding it is.
     pub level: Level,
     /// Where it stands in the document.
-    pub spans: Box<[Span]>,
+    pub spans: Arc<[Span]>,
     /// Where it is written down, if somebody did: `path:line`.
     pub source: Option<String>,
 }
@@ -195,7 +195,7 @@ impl Catalogue {
 }
 
 impl Requirement {
-    pub(super) fn new(annotation: &Annotation, spans: Box<[Span]>, source: Option<String>) -> Requirement {
+    pub(super) fn new(annotation: &Annotation, spans: Arc<[Span]>, source: Option<String>) -> Requirement {
         let text = annotation.quote.split_whitespace().collect::<Vec<_>>().join(" ");
         Requirement {
             section: 0,

@@ -17,7 +17,7 @@ pub struct Citation {
     /// The section that it speaks of, by its position in the catalogue.
     pub section: u32,
     /// What it speaks of there; only the title if it quotes nothing.
-    pub spans: Box<[Span]>,
+    pub spans: Arc<[Span]>,
     /// Whether the quote is there as it is.
     pub likeness: Likeness,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::annotation::{Annotation, Kind};
 use crate::diagnostic::Diagnostic;
-use crate::link::{self, Link};
+use crate::link;
 use crate::project::documents::Documents;
 use crate::project::files::{self, Entry, Stamp};
 use crate::project::generated::Generated;
@@ -169,14 +169,14 @@ impl Index {
             let found = documents.find_known(annotation)?;
             let specification = &documents.found()[found as usize].specification;
             match link::link(annotation, specification) {
-                Link::Found(section, spans, likeness) => citations.push(Arc::new(Citation {
+                Ok((section, spans, likeness)) => citations.push(Arc::new(Citation {
                     path: entry.path.clone(),
                     annotation: annotation.clone(),
                     section: self.first_sections[found as usize] + section,
-                    spans: spans.into(),
+                    spans,
                     likeness,
                 })),
-                Link::Broken(reason) => {
+                Err(reason) => {
                     let file = file_of(entry);
                     let text = files::read(&self.options.root.join(&*entry.path)).unwrap_or_default();
                     problems.push(reason.diagnostic(annotation, &file, &text, specification));

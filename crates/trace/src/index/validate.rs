@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::annotation::{Annotation, Kind};
 use crate::comment::{self, Style};
 use crate::diagnostic::nearest;
-use crate::link::{Broken, Link, link};
+use crate::link::{Broken, link};
 use crate::quote::{Likeness, near};
 use crate::specification::Format;
 use crate::target::TargetPath;
@@ -77,7 +77,7 @@ impl Model {
             document.section(id).is_none().then(|| format!("reports know the section as `{exact}`"));
         let annotation = Annotation { target: format!("{name}#{exact}").into(), ..annotation };
         match link(&annotation, document) {
-            Link::Found(_, spans, likeness) => {
+            Ok((_, spans, likeness)) => {
                 let range = self.catalogue.sections[section as usize].requirements();
                 let touched: Vec<u32> = range
                     .filter(|number| {
@@ -112,13 +112,11 @@ impl Model {
                     ..Verdict::default()
                 }
             }
-            Link::Broken(Broken::UnknownQuote(_)) => {
+            Err(Broken::UnknownQuote(_)) => {
                 let advice = near::advice(&annotation.quote, document, index);
                 Verdict { section: Some(section), ..Verdict::wrong("Requirement not found", advice) }
             }
-            Link::Broken(_) => {
-                Verdict { section: Some(section), ..Verdict::wrong("Requirement not found", None) }
-            }
+            Err(_) => Verdict { section: Some(section), ..Verdict::wrong("Requirement not found", None) },
         }
     }
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::annotation::Annotation;
 use crate::report::SourceFile;
 use crate::specification::{Format, Specification};
@@ -57,7 +59,7 @@ pub struct Documents {
     parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
     found: Vec<Found>,
     by_target: HashMap<Target, u32>,
-    by_name: HashMap<Name, Result<Named, Problem>>,
+    by_name: HashMap<Name, Result<Named, Problem>, RandomState>,
 }
 
 impl std::fmt::Debug for Documents {
@@ -78,7 +80,7 @@ impl Documents {
             parsed: HashMap::new(),
             found: Vec::new(),
             by_target: HashMap::new(),
-            by_name: HashMap::new(),
+            by_name: HashMap::default(),
         }
     }
 

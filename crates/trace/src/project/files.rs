@@ -1,5 +1,6 @@
 //! Finds and reads files.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -179,14 +180,40 @@ pub enum Reading {
 
 /// Larger files are no source code.
 const FILE_SIZE_MAX_BYTES: u64 = 100 << 20;
+/// How much of a buffer is kept for the next file.
+const BUFFER_SIZE_MAX_BYTES: usize = 1 << 20;
 
 /// Reads a file as text.
 pub fn read(path: &Path) -> Result<String, Reading> {
     read_up_to(path, FILE_SIZE_MAX_BYTES)
 }
 
-/// Reads a file as text that may be this large.
+/// Reads a file as text of at most some size.
 pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
+    let mut bytes = Vec::new();
+    read_into(&mut bytes, path, size_max_bytes)?;
+    String::from_utf8(bytes).map_err(|error| not_text(error.as_bytes(), error.utf8_error()))
+}
+
+/// Reads a file as text and hands it over. Many files share one buffer.
+pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Reading> {
+    thread_local! {
+        static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    BUFFER.with_borrow_mut(|bytes| {
+        bytes.clear();
+        read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
+        let text = std::str::from_utf8(bytes).map_err(|error| not_text(bytes, error));
+        let done = text.map(run);
+        // A large file shall not hold its memory for ever.
+        if bytes.capacity() > BUFFER_SIZE_MAX_BYTES {
+            *bytes = Vec::new();
+        }
+        done
+    })
+}
+
+fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<(), Reading> {
     let mut file = open(path).map_err(Reading::Failed)?;
     let metadata = file.metadata().map_err(Reading::Failed)?;
     if metadata.is_dir() {
@@ -198,16 +225,17 @@ pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
     if metadata.len() > size_max_bytes {
         return Err(Reading::Large { size_bytes: metadata.len(), size_max_bytes });
     }
-    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    bytes.reserve(metadata.len() as usize + 1);
     // It may grow while it is read.
-    (&mut file).take(size_max_bytes).read_to_end(&mut bytes).map_err(Reading::Failed)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        Reading::NotText {
-            line: memchr::memchr_iter(b'\n', valid).count() as u32 + 1,
-            is_binary: memchr::memchr(0, error.as_bytes()).is_some(),
-        }
-    })
+    (&mut file).take(size_max_bytes).read_to_end(bytes).map_err(Reading::Failed)?;
+    Ok(())
+}
+
+fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Reading {
+    Reading::NotText {
+        line: memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u32 + 1,
+        is_binary: memchr::memchr(0, bytes).is_some(),
+    }
 }
 
 /// Opens a file without waiting for the other end of a pipe.

@@ -119,9 +119,8 @@ impl<'a> Texts<'a> {
         let quote = &self.report.annotations[number as usize].annotation.quote;
         let normalized = Normalized::new(quote);
         let original = |gap: &Range<usize>| {
-            let start = normalized.offsets[gap.start] as usize;
-            let end = normalized.offsets[gap.end] as usize;
-            quote.get(start..end).unwrap_or_default().trim().to_owned()
+            let range = normalized.original(quote, gap.clone());
+            quote.get(range).unwrap_or_default().trim().to_owned()
         };
         cover.gaps.iter().map(original).filter(|words| !words.is_empty()).collect()
     }

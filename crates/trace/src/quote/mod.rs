@@ -89,8 +89,7 @@ impl View {
     }
 
     fn original(&self, normalized: &Normalized, range: Range<usize>) -> Range<usize> {
-        let start = normalized.offsets[range.start] as usize;
-        let end = normalized.offsets[range.end] as usize;
+        let Range { start, end } = normalized.original(&self.text, range);
         start..start + self.text[start..end].trim_end().len()
     }
 

@@ -2,26 +2,45 @@
 //!
 //! Runs of blanks become one, and blanks around punctuation vanish: `new-\n  line` is `new-line`.
 
-/// A text made alike, and where each of its bytes comes from.
+use std::ops::Range;
+
+/// A text made alike, and where its parts come from.
 #[derive(Debug)]
 pub struct Normalized {
     /// The text.
     pub text: String,
-    /// For each byte, and for the end, the position in the original of the character that it belongs to.
-    pub offsets: Vec<u32>,
+    /// Where runs start that were taken over as they are: here, and in the original. The last is the end.
+    runs: Vec<(u32, u32)>,
 }
 
 impl Normalized {
     /// Makes a text alike.
     pub fn new(original: &str) -> Normalized {
-        let mut offsets = Vec::with_capacity(original.len() + 1);
-        let mut end = 0;
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        let (mut position, mut end) = (0, 0);
         let text = build(original, |index, character| {
-            offsets.extend(std::iter::repeat_n(index as u32, character.len_utf8()));
+            if index != end || runs.is_empty() {
+                runs.push((position, index as u32));
+            }
+            position += character.len_utf8() as u32;
             end = index + character.len_utf8();
         });
-        offsets.push(end as u32);
-        Normalized { text, offsets }
+        runs.push((position, end as u32));
+        Normalized { text, runs }
+    }
+
+    /// Tells where a range comes from. A position inside of a character is that of the character.
+    pub fn original(&self, original: &str, range: Range<usize>) -> Range<usize> {
+        let offset = |position: usize| {
+            let run = self.runs.partition_point(|(start, _)| *start as usize <= position).saturating_sub(1);
+            let (start, from) = self.runs.get(run).copied().unwrap_or_default();
+            let mut offset = from as usize + (position - start as usize);
+            while !original.is_char_boundary(offset) {
+                offset -= 1;
+            }
+            offset
+        };
+        offset(range.start)..offset(range.end)
     }
 }
 
