@@ -54,7 +54,11 @@ const EXCERPT_SIZE_MAX_BYTES: usize = 400;
 impl Place {
     /// Describes a span of a file.
     pub fn new(path: &Arc<str>, text: &str, span: Span, label: impl Into<String>) -> Place {
-        let start = (span.start as usize).min(text.len());
+        let mut start = (span.start as usize).min(text.len());
+        // The file may have changed since it was read.
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
         let line_start = memchr::memrchr(b'\n', &text.as_bytes()[..start]).map_or(0, |end| end + 1);
         let line_end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |end| start + end);
         let line = text[line_start..line_end].trim_end_matches('\r');
@@ -115,13 +119,6 @@ impl Diagnostic {
     /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help.push(help.into());
-        self
-    }
-
-    /// Says which annotation is wrong.
-    pub fn of_annotation(mut self, line: u32, text: &str) -> Diagnostic {
-        let first = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default();
-        self.annotation = Some((line, first.trim().to_owned()));
         self
     }
 
