@@ -79,7 +79,8 @@ impl Place {
         while !line.is_char_boundary(shown) {
             shown -= 1;
         }
-        let n_lines = |from: usize, to: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[from..to]).count() as u32;
+        let n_lines =
+            |from: usize, to: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[from..to]).count() as u32;
         known.1 = match line_start.checked_sub(known.0) {
             Some(_) => known.1 + n_lines(known.0, line_start),
             None => known.1 - n_lines(line_start, known.0),

@@ -69,7 +69,8 @@ pub struct Agent {
     pub serving: Serving,
     /// What the server said of its own accord.
     pub notes: Vec<Value>,
-    folder: TempDir,
+    root: PathBuf,
+    _folder: TempDir,
     revision: &'static str,
     n_asked: u64,
 }
@@ -86,8 +87,14 @@ impl Agent {
     }
 
     pub fn start(folder: TempDir, revision: &'static str, arguments: &[&str]) -> Agent {
-        let serving = Serving::duvet(folder.path(), arguments);
-        let mut agent = Agent { serving, notes: Vec::new(), folder, revision, n_asked: 0 };
+        Agent::start_in(folder, "", revision, arguments)
+    }
+
+    /// The project may be in a folder of the folder.
+    pub fn start_in(folder: TempDir, name: &str, revision: &'static str, arguments: &[&str]) -> Agent {
+        let root = folder.path().join(name);
+        let serving = Serving::duvet(&root, arguments);
+        let mut agent = Agent { serving, notes: Vec::new(), root, _folder: folder, revision, n_asked: 0 };
         if revision != "2026-07-28" {
             agent.serving.handshake(revision);
         }
@@ -95,11 +102,11 @@ impl Agent {
     }
 
     pub fn root(&self) -> &Path {
-        self.folder.path()
+        &self.root
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.root.join(path)
     }
 
     /// Sends a request and returns the answer, also an error.

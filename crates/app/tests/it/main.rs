@@ -1,10 +1,15 @@
 //! The programs as a user meets them: the real binary over real pipes.
 
+mod agent;
 mod bad_input;
 mod cli;
+mod follow;
+mod hostile_project;
+mod lists;
 mod load;
 mod merge;
 mod process;
+mod seed_003;
 mod seed_004;
 mod stdio;
 mod tidy;

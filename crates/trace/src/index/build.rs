@@ -61,7 +61,8 @@ impl Index {
             .map(|entry| {
                 let stamp = Stamp::of(&self.options.root.join(&*entry.path));
                 let known = self.files.get(entry).filter(|state| stamp.is_some() && state.stamp == stamp);
-                match known.filter(|_| !entry.is_requirements()) {
+                // What was forbidden may be allowed now, which no stamp tells.
+                match known.filter(|state| !entry.is_requirements() && state.problems.is_empty()) {
                     Some(state) => state.clone(),
                     None => read(&self.options.root, entry, &generated, stamp),
                 }

@@ -184,7 +184,9 @@ impl Catalogue {
     /// The path of a section among resources.
     pub fn section_path(&self, section: u32) -> String {
         let (specification, section) = self.document(section);
-        format!("/specifications/{}/sections/{}", specification.id, identity::percent_encode(&section.id))
+        // A slash in an id would read like the next step of the path.
+        let id = identity::percent_encode(&section.id).replace('/', "%2F");
+        format!("/specifications/{}/sections/{id}", specification.id)
     }
 
     /// The path of a requirement among resources.

@@ -123,7 +123,11 @@ impl Index {
             };
             match changed {
                 Some(changed) => changes = changes.and(changed),
-                None => return changes.and(self.reload()),
+                None => {
+                    // An edit may leave size and time as they were.
+                    self.files.retain(|entry, _| !paths.iter().any(|path| path == Path::new(&*entry.path)));
+                    return changes.and(self.reload());
+                }
             }
         }
         changes
@@ -178,9 +182,9 @@ impl Index {
 
     /// Tells whether a folder has come in which there is something to read.
     fn has_arrived(&mut self, path: &Path) -> bool {
-        let is_above = self.globbed.range(path.to_path_buf()..).next().is_some_and(|folder| folder.starts_with(path));
-        let is_looked_into =
-            is_above || path.parent().is_some_and(|parent| self.globbed.contains(parent));
+        let is_above =
+            self.globbed.range(path.to_path_buf()..).next().is_some_and(|folder| folder.starts_with(path));
+        let is_looked_into = is_above || path.parent().is_some_and(|parent| self.globbed.contains(parent));
         if !is_looked_into || !self.options.root.join(path).is_dir() {
             return false;
         }
@@ -196,8 +200,7 @@ impl Index {
         if !walk.failures.is_empty() || places.any(|place| Path::new(&*place.path) == path) {
             return true;
         }
-        let is_match =
-            |path: PathBuf| self.patterns.iter().any(|pattern| pattern.matches_path(&path));
+        let is_match = |path: PathBuf| self.patterns.iter().any(|pattern| pattern.matches_path(&path));
         walk.found.iter().map(relative).any(is_match)
     }
 

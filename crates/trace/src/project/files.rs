@@ -146,7 +146,8 @@ fn expand(
             walk::Failure::TooMany => warning("and further links lead to too many folders, and are not read"),
         });
     }
-    folders.extend(walk.folders.iter().map(|folder| folder.strip_prefix(root).unwrap_or(folder).to_path_buf()));
+    folders
+        .extend(walk.folders.iter().map(|folder| folder.strip_prefix(root).unwrap_or(folder).to_path_buf()));
     // Files are shown as the pattern names them.
     let is_absolute = Path::new(pattern).is_absolute();
     let shown = |path: &PathBuf| if is_absolute { path.to_string_lossy().into() } else { show(root, path) };

@@ -18,8 +18,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp::{
-    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure,
-    Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure, Kind,
+    ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
 use trace::index::{Index, Model};
