@@ -2,6 +2,7 @@
 
 mod client;
 mod clients;
+mod duvet;
 mod exploits;
 mod official_schema;
 mod rmcp_client;

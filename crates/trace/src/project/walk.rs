@@ -181,3 +181,62 @@ impl Walker<'_> {
         entries.filter_map(entry).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_finds_what_the_glob_crate_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [
+            "a.rs",
+            "src/a.rs",
+            "src/b.txt",
+            "src/x/a.rs",
+            "src/x/y/a.rs",
+            "src/x/y/.hidden.rs",
+            "src/[1]/b.rs",
+            "lib/a.rs",
+        ] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        for pattern in [
+            "a.rs",
+            "*.rs",
+            "*",
+            "**",
+            "**/*",
+            "**/*.rs",
+            "src",
+            "src/*",
+            "src/**",
+            "src/**/*.rs",
+            "src/**/y/*.rs",
+            "src/**/**/*.rs",
+            "*/x/**/a.rs",
+            "**/x/*",
+            "**/y/**",
+            "src/*/",
+            "src/?/*.rs",
+            "src/[[]1]/*",
+            "./src/*.rs",
+            "src/x/../*.rs",
+            "nothing/**/*.rs",
+            "src/a.rs/*",
+            "{src,lib}/*.rs",
+        ] {
+            let expected: BTreeSet<PathBuf> = glob::glob(folder.path().join(pattern).to_str().unwrap())
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
+            let found = walk(folder.path(), pattern, None).unwrap();
+            assert_eq!(found.found, expected, "{pattern}");
+            assert!(found.failures.is_empty(), "{pattern}");
+        }
+        assert!(walk(folder.path(), "src/***", None).is_err());
+        assert!(walk(folder.path(), "src/[", None).is_err());
+    }
+}
