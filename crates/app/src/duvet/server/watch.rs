@@ -51,53 +51,69 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
     loop {
         let is_polling = !watched.is_complete || !index.links().is_empty();
         // In a folder that was not watched before, anything may have changed meanwhile.
-        let mut paths = std::mem::take(&mut watched.new);
-        if paths.is_empty() {
-            let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL)) else {
-                return;
-            };
-            paths = told;
-            folders.iter_mut().for_each(|folders| folders.forget(&paths));
-        }
+        let told = match std::mem::take(&mut watched.new) {
+            new if !new.is_empty() => Told::Paths(new),
+            _ => {
+                let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL)) else {
+                    return;
+                };
+                folders.iter_mut().for_each(|folders| folders.forget(&told));
+                told
+            }
+        };
         let before = index.model();
-        let relative: Option<Vec<PathBuf>> =
-            paths.iter().map(|path| path.strip_prefix(&root).ok().map(Path::to_path_buf)).collect();
-        let changes = match relative {
-            Some(paths) if !paths.is_empty() => index.follow(&paths),
-            _ if watched.is_complete && is_polling => index.follow(&index.links().to_vec()),
-            _ => index.refresh(),
+        let changes = match told {
+            Told::Nothing if watched.is_complete => index.follow(&index.links().to_vec()),
+            Told::Nothing | Told::Anything => index.refresh(),
+            Told::Paths(paths) => {
+                let inside = paths.iter().map(|path| path.strip_prefix(&root).map(Path::to_path_buf));
+                match inside.collect::<Result<Vec<_>, _>>() {
+                    Ok(paths) => index.follow(&paths),
+                    Err(_) => index.refresh(),
+                }
+            }
         };
         publish(&index, server, &changes, &before);
         watched = watch(&mut folders, &index);
     }
 }
 
-/// Waits for a burst of events and returns its paths; none after some time without any, if wanted.
-fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<Vec<PathBuf>> {
+/// What the system tells of changes.
+enum Told {
+    /// Something happened there.
+    Paths(Vec<PathBuf>),
+    /// Something happened, and nobody knows where.
+    Anything,
+    /// For some time nothing happened.
+    Nothing,
+}
+
+/// Waits for a burst of events, or for some time if that is wanted.
+fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<Told> {
     let first = match patience {
         Some(patience) => match events.recv_timeout(patience) {
             Ok(paths) => paths,
-            Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
+            Err(RecvTimeoutError::Timeout) => return Some(Told::Nothing),
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(patience);
-                return Some(Vec::new());
+                return Some(Told::Nothing);
             }
         },
         None => events.recv().ok()?,
     };
-    let mut has_unknown = first.is_empty();
+    let mut is_known = !first.is_empty();
     let mut paths: BTreeSet<PathBuf> = first.into_iter().collect();
     let start = Instant::now();
     while start.elapsed() < BURST_TIME_MAX {
         match events.recv_timeout(QUIET_TIME) {
             Ok(more) => {
-                has_unknown |= more.is_empty();
+                is_known &= !more.is_empty();
                 paths.extend(more);
             }
             Err(_) => break,
         }
     }
-    Some(if has_unknown { Vec::new() } else { paths.into_iter().collect() })
+    Some(if is_known { Told::Paths(paths.into_iter().collect()) } else { Told::Anything })
 }
 
 fn publish(index: &Index, server: &Arc<TraceServer>, changes: &Changes, before: &Model) {
@@ -157,12 +173,18 @@ impl Folders {
         watched
     }
 
-    /// Forgets folders that something happened to: who was deleted, or moved, and came back is another one.
-    fn forget(&mut self, paths: &[PathBuf]) {
-        for path in paths.iter().filter(|path| self.watched.contains(*path)).collect::<Vec<_>>() {
-            let below = self.watched.range(path.clone()..).take_while(|folder| folder.starts_with(path));
-            below.cloned().collect::<Vec<_>>().iter().for_each(|folder| self.unwatch(folder));
-        }
+    /// Forgets folders that something happened to: what was deleted or moved, and came back, is another one.
+    fn forget(&mut self, told: &Told) {
+        let is_touched = |folder: &Path| match told {
+            Told::Paths(paths) => {
+                folder.ancestors().any(|above| paths.binary_search_by(|path| (**path).cmp(above)).is_ok())
+            }
+            Told::Anything => true,
+            Told::Nothing => false,
+        };
+        let touched: Vec<PathBuf> =
+            self.watched.iter().filter(|folder| is_touched(folder)).cloned().collect();
+        touched.iter().for_each(|folder| self.unwatch(folder));
     }
 
     fn unwatch(&mut self, folder: &Path) {
