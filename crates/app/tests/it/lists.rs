@@ -141,8 +141,7 @@ fn large() -> Agent {
             "//= docs/kettle.md#part-{number}\n//# Part {number} MUST not {number} exist.\n\n"
         );
     }
-    let agent = Agent::new(&[("docs/kettle.md", &specification), ("src/lib.rs", &source)]);
-    agent
+    Agent::new(&[("docs/kettle.md", &specification), ("src/lib.rs", &source)])
 }
 
 /// Walks through all pages of a list.

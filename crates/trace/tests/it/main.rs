@@ -1,5 +1,6 @@
 //! Traceability from files to reports.
 
 mod bad_report;
+mod index;
 mod json_v2;
 mod merge;

@@ -63,7 +63,10 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
         };
         let before = index.model();
         let changes = match told {
-            Told::Nothing if watched.is_complete => index.follow(&index.links().to_vec()),
+            Told::Nothing if watched.is_complete => {
+                let links = index.links().to_vec();
+                index.follow(&links)
+            }
             Told::Nothing | Told::Anything => index.refresh(),
             Told::Paths(paths) => {
                 let inside = paths.iter().map(|path| path.strip_prefix(&root).map(Path::to_path_buf));
