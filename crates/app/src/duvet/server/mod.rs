@@ -44,6 +44,9 @@ pub fn profile() -> Profile {
 /// How long somebody who asks waits for the project to be read.
 const LOADING_TIME_MAX: Duration = Duration::from_secs(20);
 
+/// The same for somebody who connects: hosts give up on servers that are slow to start.
+const CONNECTING_TIME_MAX: Duration = Duration::from_secs(5);
+
 const LOADING: &str = "the project is still being read; ask again";
 
 /// How long a citation whose file changes is looked for again, and how often.
@@ -99,8 +102,11 @@ impl TraceServer {
 
     /// What is known now. Who asks before the project is read waits for it.
     fn model(&self) -> Result<Arc<Model>, Failure> {
-        let wait =
-            self.loaded.wait_timeout_while(lock(&self.current), LOADING_TIME_MAX, |model| model.is_none());
+        self.model_within(LOADING_TIME_MAX)
+    }
+
+    fn model_within(&self, patience: Duration) -> Result<Arc<Model>, Failure> {
+        let wait = self.loaded.wait_timeout_while(lock(&self.current), patience, |model| model.is_none());
         let (model, _) = wait.unwrap_or_else(PoisonError::into_inner);
         // An empty list would be a lie.
         model.clone().ok_or_else(|| Failure::new(Kind::Unavailable, LOADING))
@@ -149,7 +155,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Server for TraceServer {
     fn instructions(&self, _context: &Context<'_>) -> Option<String> {
-        Some(instructions::write(&self.model().unwrap_or_else(|_| problem(LOADING))))
+        let model = self.model_within(CONNECTING_TIME_MAX);
+        Some(instructions::write(&model.unwrap_or_else(|_| problem(LOADING))))
     }
 
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
