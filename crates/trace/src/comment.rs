@@ -3,6 +3,7 @@
 //! A line counts if its first characters are the meta or the content mark. An annotation is some meta lines, then
 //! some content lines, without anything in between.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,6 +46,7 @@ pub fn scan(
         targets: HashMap::new(),
         annotations: Vec::new(),
         diagnostics: Vec::new(),
+        known_line: Cell::new((0, 1)),
     };
     let finder = Finder::new(style.meta.as_bytes());
     let mut position = 0;
@@ -78,6 +80,8 @@ struct Scanner<'a> {
     targets: HashMap<&'a str, Arc<str>>,
     annotations: Vec<Annotation>,
     diagnostics: Vec<Diagnostic>,
+    /// Where some line starts, and its number.
+    known_line: Cell<(usize, u32)>,
 }
 
 /// The meta lines of an annotation so far. Values are slices of the file.
@@ -267,7 +271,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn place(&self, part: &str, label: &str) -> Place {
-        Place::new(self.path, self.text, self.span(part), label)
+        let mut known = self.known_line.get();
+        let place = Place::near(self.path, self.text, self.span(part), label, &mut known);
+        self.known_line.set(known);
+        place
     }
 }
 

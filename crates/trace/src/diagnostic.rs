@@ -54,7 +54,23 @@ const EXCERPT_SIZE_MAX_BYTES: usize = 400;
 impl Place {
     /// Describes a span of a file.
     pub fn new(path: &Arc<str>, text: &str, span: Span, label: impl Into<String>) -> Place {
-        let start = (span.start as usize).min(text.len());
+        Place::near(path, text, span, label, &mut (0, 1))
+    }
+
+    /// The same, counting lines from where a known one starts. That becomes the one that was found, so that
+    /// describing many places takes one way through the file and not one for each.
+    pub fn near(
+        path: &Arc<str>,
+        text: &str,
+        span: Span,
+        label: impl Into<String>,
+        known: &mut (usize, u32),
+    ) -> Place {
+        let mut start = (span.start as usize).min(text.len());
+        // The file may have changed since it was read.
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
         let line_start = memchr::memrchr(b'\n', &text.as_bytes()[..start]).map_or(0, |end| end + 1);
         let line_end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |end| start + end);
         let line = text[line_start..line_end].trim_end_matches('\r');
@@ -63,9 +79,16 @@ impl Place {
         while !line.is_char_boundary(shown) {
             shown -= 1;
         }
+        let n_lines =
+            |from: usize, to: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[from..to]).count() as u32;
+        known.1 = match line_start.checked_sub(known.0) {
+            Some(_) => known.1 + n_lines(known.0, line_start),
+            None => known.1 - n_lines(line_start, known.0),
+        };
+        known.0 = line_start;
         Place {
             path: path.clone(),
-            line: memchr::memchr_iter(b'\n', &text.as_bytes()[..line_start]).count() as u32 + 1,
+            line: known.1,
             column: text[line_start..start].chars().count() as u32 + 1,
             width: text.get(start..end).map_or(0, |part| part.chars().count()) as u32,
             excerpt: line[..shown].to_owned(),
@@ -115,13 +138,6 @@ impl Diagnostic {
     /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help.push(help.into());
-        self
-    }
-
-    /// Says which annotation is wrong.
-    pub fn of_annotation(mut self, line: u32, text: &str) -> Diagnostic {
-        let first = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default();
-        self.annotation = Some((line, first.trim().to_owned()));
         self
     }
 
@@ -227,9 +243,16 @@ impl fmt::Display for Code {
     }
 }
 
+/// What is longer is no name that somebody mistyped, and comparing takes the square of its length.
+const NAME_SIZE_MAX_BYTES: usize = 1_000;
+
 /// Finds the candidate that is most like a name, if any is like it at all.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |candidate: &str| strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
+    if name.len() > NAME_SIZE_MAX_BYTES {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let likeness = |candidate: &str| strsim::jaro_winkler(&name, &candidate.to_lowercase());
     let scored = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
     let best = scored.max_by(|(first, _), (second, _)| first.total_cmp(second))?;
     (best.0 >= 0.7).then_some(best.1)

@@ -41,12 +41,15 @@ pub enum Broken {
 /// What an annotation speaks of: the section, the places in it, and how alike quote and text are.
 pub type Found = (u32, Arc<[Span]>, Likeness);
 
+/// Where a quote is in a section.
+type Match = (Arc<[Span]>, Likeness);
+
 /// Finds what annotations speak of in one specification. The same quote is looked for once.
 #[derive(Debug)]
 pub struct Linker<'a> {
     specification: &'a Specification,
     sections: HashMap<&'a str, Option<u32>, RandomState>,
-    quotes: HashMap<(u32, &'a str), Option<(Arc<[Span]>, Likeness)>, RandomState>,
+    quotes: HashMap<(u32, &'a str), Option<Match>, RandomState>,
 }
 
 impl<'a> Linker<'a> {

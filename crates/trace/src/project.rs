@@ -18,7 +18,6 @@ use crate::link::{Linker, Reference};
 use crate::report::{Numbered, Report, SourceFile, TargetReport};
 use crate::requirement_file;
 use crate::target::TargetPath;
-use crate::text::Span;
 
 pub(crate) mod documents;
 pub(crate) mod files;
@@ -26,6 +25,7 @@ pub(crate) mod generated;
 mod measured;
 pub(crate) mod problems;
 mod styles;
+pub(crate) mod walk;
 
 pub use documents::{Documents, Fetch};
 pub use files::{Entry, Reading};
@@ -92,6 +92,11 @@ impl Project {
         let path = options.config_path.clone().unwrap_or_else(|| CONFIG_PATH.into());
         let is_named = options.config_path.is_some();
         let shown: Arc<str> = path.display().to_string().into();
+        if options.is_confined && !is_named && !files::is_inside(&options.root, &path) {
+            let message = format!("{shown} is outside of the project");
+            let problem = Diagnostic::error(Code::Configuration, message).at(Place::file(shown, ""));
+            return Err(vec![problem.help("name it with `--config-path` if it shall be read")]);
+        }
         let config = match files::read(&options.root.join(&path)) {
             Ok(text) => Some(Config::parse(&shown, &text, environment)?),
             Err(reading) if reading.is_missing() && !is_named => None,
@@ -127,7 +132,7 @@ impl Project {
             watch(Phase::Extracted, config.specifications.len());
         }
 
-        let entries = files::entries(self, &generated, &mut diagnostics);
+        let entries = files::list(self, &generated, &mut diagnostics).entries;
         watch(Phase::Found, entries.len());
         let sources = entries.iter().filter(|entry| !entry.is_requirements());
         let sources = sources.map(|entry| entry.path.clone()).collect();
@@ -324,19 +329,4 @@ pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
     }
     let shown = path.to_string_lossy().into();
     files::read(&root.join(path)).map_err(|reading| reading.diagnostic(&shown, Code::Unreadable).message)
-}
-
-/// Describes a place in a file that was read before.
-fn place(root: &Path, generated: &Generated, path: &Arc<str>, line: u32, span: Span, label: &str) -> Place {
-    let text = match generated.file(path) {
-        Some(file) => Ok(file.text.clone()),
-        None => files::read(&root.join(&**path)),
-    };
-    match text {
-        Ok(text) if (span.end as usize) <= text.len() && text.is_char_boundary(span.start as usize) => {
-            Place::new(path, &text, span, label)
-        }
-        // It changed meanwhile.
-        _ => Place { line, column: 1, ..Place::file(path.clone(), label) },
-    }
 }

@@ -1,4 +1,4 @@
-//! Starts `tmkb serve` and talks to it as an AI host does.
+//! Starts `tmkb serve` or `duvet mcp` and talks to it as an AI host does.
 //!
 //! Each message that it sends is held against the official schema of its revision.
 
@@ -33,7 +33,20 @@ impl Serving {
     }
 
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = command(environment).args(arguments).arg("serve").spawn().expect("tmkb starts");
+        let mut command = command(environment);
+        command.args(arguments).arg("serve");
+        Self::spawn(command)
+    }
+
+    /// Starts `duvet mcp` in a folder.
+    pub fn duvet(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = clean(Command::new(env!("CARGO_BIN_EXE_duvet")), &[]);
+        command.arg("mcp").args(arguments).current_dir(folder);
+        Self::spawn(command)
+    }
+
+    pub fn spawn(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the server starts");
         let lines = read_lines(child.stdout.take().expect("stdout is piped"));
         let mut stderr = child.stderr.take().expect("stderr is piped");
         let log = thread::spawn(move || {
@@ -137,7 +150,11 @@ pub fn check(conversation: &mut Conversation, line: &str) {
 
 /// The program with a clean environment.
 pub fn command(environment: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tmkb"));
+    clean(Command::new(env!("CARGO_BIN_EXE_tmkb")), environment)
+}
+
+/// Gives a program pipes and only the environment that is named.
+pub fn clean(mut command: Command, environment: &[(&str, &str)]) -> Command {
     // What measures coverage tells its programs so in the environment.
     let measuring = std::env::vars_os().filter(|(name, _)| name == "LLVM_PROFILE_FILE");
     command.env_clear().envs(measuring).envs(environment.iter().copied());

@@ -125,7 +125,7 @@ fn inspector(command: &Command, era: Era) -> Value {
 }
 
 /// Runs a command to its end; returns its status and what it wrote to stdout and stderr.
-fn finish(command: &mut Command) -> (ExitStatus, String, String) {
+pub fn finish(command: &mut Command) -> (ExitStatus, String, String) {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -161,6 +161,6 @@ fn copy(command: &Command) -> Command {
     copy
 }
 
-fn scripts() -> PathBuf {
+pub fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("clients")
 }

@@ -3,6 +3,7 @@
 mod browser;
 mod client;
 mod clients;
+mod duvet;
 mod exploits;
 mod official_schema;
 mod page;

@@ -1,4 +1,4 @@
-//! The server under test: built when needed, and once asked without any client in between.
+//! The servers under test: built when needed, and once asked without any client in between.
 //!
 //! Every client reaches it through `checked`, so that each message it sends is held against the official schema.
 
@@ -16,29 +16,32 @@ pub const CONTEXT: &str = "background job processing";
 /// Passes on what fits, and ends where something does not.
 pub const CHECKED: &str = env!("CARGO_BIN_EXE_checked");
 
-/// What starts the server.
+/// What starts `tmkb serve`.
 pub fn command() -> [&'static OsStr; 3] {
-    [CHECKED.as_ref(), tmkb().as_os_str(), "serve".as_ref()]
+    [CHECKED.as_ref(), built("tmkb").as_os_str(), "serve".as_ref()]
 }
 
-/// Returns the freshly built `tmkb`. Cargo builds no binary of another package for a test, so we ask it to.
-fn tmkb() -> &'static Path {
-    static TMKB: LazyLock<PathBuf> = LazyLock::new(|| {
+/// What starts `duvet mcp` in the current folder.
+pub fn duvet() -> [&'static OsStr; 3] {
+    [CHECKED.as_ref(), built("duvet").as_os_str(), "mcp".as_ref()]
+}
+
+/// Returns a freshly built program. Cargo builds no binary of another package for a test, so we ask it to.
+fn built(name: &str) -> &'static Path {
+    static PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut cargo = Command::new(env!("CARGO"));
         // For the whole workspace, so that features are unified as for this test and nothing is built twice.
-        cargo.args(["build", "--workspace", "--bin=tmkb", "--message-format=json"]);
+        cargo.args(["build", "--workspace", "--bin=tmkb", "--bin=duvet", "--message-format=json"]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
         let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
         let lines = String::from_utf8(output.stdout).expect("cargo writes JSON");
-        let path = lines
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
-        path.expect("cargo built the server")
+        let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?))).collect()
     });
-    &TMKB
+    let is_wanted = |path: &&PathBuf| path.file_stem() == Some(OsStr::new(name));
+    PROGRAMS.iter().find(is_wanted).expect("cargo built the server")
 }
 
 /// Starts the server with pipes to talk over.

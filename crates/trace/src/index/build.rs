@@ -1,6 +1,6 @@
 //! Reads all of a project and puts it together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use crate::annotation::{Annotation, Kind};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::link::{self, Linker};
 use crate::project::documents::{self, Documents};
-use crate::project::files::{self, Entry, Stamp};
+use crate::project::files::{self, Entry, Kind as FileKind, Listing, Stamp};
 use crate::project::generated::{self, Generated};
+use crate::project::problems::Texts;
 use crate::project::{CONFIG_PATH, Project, annotations};
 use crate::report::SourceFile;
 use crate::specification::Format;
@@ -34,6 +35,9 @@ impl Index {
             Ok(project) => project,
             Err(problems) => {
                 self.patterns = Vec::new();
+                self.globbed = BTreeSet::new();
+                self.links = Vec::new();
+                self.files = HashMap::new();
                 self.documents = None;
                 self.first_sections = Vec::new();
                 return Model { general: problems.into(), ..Model::default() };
@@ -42,7 +46,7 @@ impl Index {
         let mut general = Vec::new();
         let mut documents = Documents::new(&project, None);
         let generated = generated::extract(&project, &mut documents, &mut general);
-        let entries = files::entries(&project, &generated, &mut general);
+        let Listing { entries, folders } = files::list(&project, &generated, &mut general);
         let entries = if self.options.is_confined {
             let (entries, outside) = inside(&self.options.root, entries);
             general.extend(outside);
@@ -58,7 +62,8 @@ impl Index {
             .map(|entry| {
                 let stamp = Stamp::of(&self.options.root.join(&*entry.path));
                 let known = self.files.get(entry).filter(|state| stamp.is_some() && state.stamp == stamp);
-                match known.filter(|_| !entry.is_requirements()) {
+                // What was forbidden may be allowed now, which no stamp tells.
+                match known.filter(|state| !entry.is_requirements() && state.problems.is_empty()) {
                     Some(state) => state.clone(),
                     None => read(&self.options.root, entry, &generated, stamp),
                 }
@@ -67,6 +72,8 @@ impl Index {
         self.files = entries.iter().cloned().zip(states).collect();
         let model = self.assemble(&project, &entries, &generated, &mut documents, general);
         self.patterns = patterns(&project);
+        self.globbed = folders;
+        self.links = links(&self.options.root, &entries);
         self.documents = Some(documents);
         self.generated = generated;
         model
@@ -82,6 +89,7 @@ impl Index {
     ) -> Model {
         let mut problems: BTreeMap<Arc<str>, Vec<Diagnostic>> = BTreeMap::new();
         let mut resolved: Vec<(&Entry, &Annotation, u32)> = Vec::new();
+        let mut texts = Texts::new(&self.options.root, generated);
         for entry in entries {
             let state = &self.files[entry];
             if !state.problems.is_empty() {
@@ -92,16 +100,10 @@ impl Index {
                 match documents.find(annotation, &file) {
                     Ok((found, _)) => resolved.push((entry, annotation, found)),
                     Err(problem) => {
-                        let place = text_of(&self.options.root, generated, &entry.path).map_or_else(
-                            || Place {
-                                line: annotation.line,
-                                column: 1,
-                                ..Place::file(entry.path.clone(), "")
-                            },
-                            |text| Place::new(&entry.path, &text, annotation.places.target, "named here"),
-                        );
-                        let text = text_of(&self.options.root, generated, &entry.path).unwrap_or_default();
-                        let problem = problem.diagnostic().at(place).of_annotation(annotation.line, &text);
+                        let problem = texts.describe(&entry.path, annotation, |annotation, text| {
+                            let target = annotation.places.target;
+                            problem.diagnostic().at(Place::new(&entry.path, text, target, "named here"))
+                        });
                         problems.entry(entry.path.clone()).or_default().push(problem);
                     }
                 }
@@ -158,9 +160,10 @@ impl Index {
                     by_file.entry(entry.path.clone()).or_default().push(citation);
                 }
                 Err(reason) => {
-                    let text = text_of(&self.options.root, generated, &entry.path).unwrap_or_default();
                     let specification = &found[found_at as usize].specification;
-                    let problem = reason.diagnostic(annotation, &file_of(entry), &text, specification);
+                    let problem = texts.describe(&entry.path, annotation, |annotation, text| {
+                        reason.diagnostic(annotation, &file_of(entry), text, specification)
+                    });
                     problems.entry(entry.path.clone()).or_default().push(problem);
                 }
             }
@@ -175,8 +178,13 @@ impl Index {
             .enumerate()
             .map(|(section, citations)| model::states(&catalogue, section as u32, citations))
             .collect();
-        let sources = project.config.iter().flat_map(|config| &config.sources);
-        let mut styles: Vec<_> = sources.map(|source| source.style.clone()).collect();
+        let configured = project.config.iter().flat_map(|config| &config.sources);
+        let configured = configured.map(|source| &source.style);
+        let used = entries.iter().filter_map(|entry| match &entry.kind {
+            FileKind::Source { style, .. } => Some(style),
+            FileKind::Requirements => None,
+        });
+        let mut styles: Vec<_> = configured.chain(used).cloned().collect();
         styles.sort();
         styles.dedup();
         Model {
@@ -232,13 +240,6 @@ pub(super) fn read(root: &Path, entry: &Entry, generated: &Generated, stamp: Opt
     FileState { stamp, annotations: annotations.into(), problems: problems.into() }
 }
 
-fn text_of(root: &Path, generated: &Generated, path: &Arc<str>) -> Option<String> {
-    match generated.file(path) {
-        Some(file) => Some(file.text.clone()),
-        None => files::read(&root.join(&**path)).ok(),
-    }
-}
-
 /// Keeps the files that are inside of the project, wherever links lead.
 fn inside(root: &Path, entries: Vec<Entry>) -> (Vec<Entry>, Vec<Diagnostic>) {
     let mut folders: HashMap<PathBuf, bool> = HashMap::new();
@@ -261,9 +262,26 @@ fn inside(root: &Path, entries: Vec<Entry>) -> (Vec<Entry>, Vec<Diagnostic>) {
     (kept, outside)
 }
 
+/// Lists the files that are links, or in folders that are.
+fn links(root: &Path, entries: &[Entry]) -> Vec<PathBuf> {
+    let mut folders: HashMap<&Path, bool> = HashMap::new();
+    let mut links = Vec::new();
+    for path in entries.iter().map(|entry| Path::new(&*entry.path)) {
+        let is_link = |path: &Path| root.join(path).is_symlink();
+        let mut above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        if above.any(|folder| *folders.entry(folder).or_insert_with(|| is_link(folder))) || is_link(path) {
+            links.push(path.to_path_buf());
+        }
+    }
+    links
+}
+
 /// Says so if there is nothing to do.
 fn emptiness(project: &Project, entries: &[Entry]) -> Option<Diagnostic> {
     let Some(config) = &project.config else {
+        if !project.options.source_patterns.is_empty() {
+            return None;
+        }
         let message = format!("there is no {CONFIG_PATH}");
         return Some(Diagnostic::warning(Code::Empty, message).help("`duvet init` writes one"));
     };
@@ -283,11 +301,8 @@ fn emptiness(project: &Project, entries: &[Entry]) -> Option<Diagnostic> {
 
 /// The globs of files that matter.
 fn patterns(project: &Project) -> Vec<glob::Pattern> {
-    let config = project.config.iter();
-    let sources = config.clone().flat_map(|config| config.sources.iter().map(|source| &source.pattern));
-    let requirements = config.flat_map(|config| &config.requirements);
-    let patterns = sources.chain(requirements).map(|pattern| pattern.trim_start_matches("./"));
-    patterns.filter_map(|pattern| glob::Pattern::new(pattern).ok()).collect()
+    let globs = files::globs(project).into_iter().map(|pattern| pattern.trim_start_matches("./"));
+    globs.filter_map(|pattern| glob::Pattern::new(pattern).ok()).collect()
 }
 
 /// Puts all spellings of one document together. Also returns for each spelling which document it is.

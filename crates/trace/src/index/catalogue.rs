@@ -184,7 +184,9 @@ impl Catalogue {
     /// The path of a section among resources.
     pub fn section_path(&self, section: u32) -> String {
         let (specification, section) = self.document(section);
-        format!("/specifications/{}/sections/{}", specification.id, identity::percent_encode(&section.id))
+        // A slash in an id would read like the next step of the path.
+        let id = identity::percent_encode(&section.id).replace('/', "%2F");
+        format!("/specifications/{}/sections/{id}", specification.id)
     }
 
     /// The path of a requirement among resources.
@@ -211,7 +213,13 @@ impl Requirement {
 impl Catalogue {
     /// Whether another has the same specifications with the same texts.
     pub(super) fn is_like(&self, other: &Catalogue) -> bool {
-        let key = |entry: &SpecificationEntry| (entry.id.clone(), entry.document.text.clone());
-        self.specifications.iter().map(key).eq(other.specifications.iter().map(key))
+        let is_like = |(first, second): (&SpecificationEntry, &SpecificationEntry)| {
+            let (old, new) = (&first.document, &second.document);
+            (&first.id, &first.name, &first.url, &first.description, &first.spellings)
+                == (&second.id, &second.name, &second.url, &second.description, &second.spellings)
+                && (old.format, &old.text) == (new.format, &new.text)
+        };
+        self.specifications.len() == other.specifications.len()
+            && self.specifications.iter().zip(&other.specifications).all(is_like)
     }
 }

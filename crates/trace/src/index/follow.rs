@@ -10,6 +10,8 @@ use crate::link;
 use crate::project::documents::Documents;
 use crate::project::files::{self, Entry, Stamp};
 use crate::project::generated::Generated;
+use crate::project::problems::Texts;
+use crate::project::walk::walk;
 use crate::project::{CONFIG_PATH, Options};
 
 use super::build::{file_of, read};
@@ -29,6 +31,9 @@ pub struct Index {
     pub(super) first_sections: Vec<u32>,
     /// Globs of files that matter.
     pub(super) patterns: Vec<glob::Pattern>,
+    /// The folders in which globs look for files, relative to the root.
+    pub(super) globbed: BTreeSet<PathBuf>,
+    pub(super) links: Vec<PathBuf>,
     pub(super) model: Arc<Model>,
 }
 
@@ -55,6 +60,23 @@ pub struct Changes {
     pub sections: BTreeSet<u32>,
     /// The files whose citations changed.
     pub paths: BTreeSet<Arc<str>>,
+    /// Whether something else is said of the project as a whole.
+    pub general: bool,
+}
+
+impl Changes {
+    /// Adds what changed afterwards.
+    fn and(mut self, later: Changes) -> Changes {
+        if later.catalogue {
+            // Its sections are others.
+            self.sections = BTreeSet::new();
+        }
+        self.catalogue |= later.catalogue;
+        self.sections.extend(later.sections);
+        self.paths.extend(later.paths);
+        self.general |= later.general;
+        self
+    }
 }
 
 impl Index {
@@ -68,6 +90,8 @@ impl Index {
             generated: Generated::default(),
             first_sections: Vec::new(),
             patterns: Vec::new(),
+            globbed: BTreeSet::new(),
+            links: Vec::new(),
             model: Arc::default(),
         };
         index.reload();
@@ -84,25 +108,26 @@ impl Index {
         &self.options.root
     }
 
-    /// Follows changes of files, which are given relative to the root. Those that do not matter change nothing.
+    /// Follows changes of files and folders, which are given relative to the root. Those that do not matter change
+    /// nothing.
     pub fn follow(&mut self, paths: &[PathBuf]) -> Changes {
         let mut changes = Changes::default();
         for path in paths {
             let shown: Arc<str> = path.to_string_lossy().into();
             let entries: Vec<Entry> =
                 self.files.keys().filter(|entry| entry.path == shown).cloned().collect();
-            let [entry] = entries.as_slice() else {
-                if !entries.is_empty() || self.matters(path) {
-                    return self.reload();
-                }
-                continue;
+            let changed = match entries.as_slice() {
+                [] if !self.matters(path) => continue,
+                [entry] => self.rescan(entry),
+                _ => None,
             };
-            match self.rescan(entry) {
-                Some(changed) => {
-                    changes.sections.extend(changed.sections);
-                    changes.paths.extend(changed.paths);
+            match changed {
+                Some(changed) => changes = changes.and(changed),
+                None => {
+                    // An edit may leave size and time as they were.
+                    self.files.retain(|entry, _| !paths.iter().any(|path| path == Path::new(&*entry.path)));
+                    return changes.and(self.reload());
                 }
-                None => return self.reload(),
             }
         }
         changes
@@ -114,35 +139,69 @@ impl Index {
     }
 
     /// The folders whose changes matter, relative to the root: those of files, specifications and the configuration,
-    /// those above them, and those where globs begin.
+    /// those in which globs look for files, and those above them.
     pub fn folders(&self) -> BTreeSet<PathBuf> {
-        let config = self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH));
         let files = self.files.keys().map(|entry| Path::new(&*entry.path));
         let documents = self.documents.iter().flat_map(|documents| documents.locals());
+        let named = files.chain(documents).chain([self.config_path()]).filter_map(Path::parent);
         let mut folders = BTreeSet::from([PathBuf::new()]);
-        for path in files.chain(documents).chain([config]).filter(|path| path.is_relative()) {
-            for folder in path.ancestors().skip(1) {
+        let globbed = self.globbed.iter().map(PathBuf::as_path);
+        for folder in named.chain(globbed).filter(|folder| folder.is_relative()) {
+            for folder in folder.ancestors() {
                 if !folders.insert(folder.to_path_buf()) {
                     break;
                 }
             }
         }
-        for pattern in &self.patterns {
-            let plain = pattern.as_str().split('/').take_while(|part| !part.contains(['*', '?', '[']));
-            let folder: PathBuf = plain.collect();
-            folders.extend(folder.ancestors().map(Path::to_path_buf));
-        }
         folders
     }
 
-    fn matters(&self, path: &Path) -> bool {
-        let config = self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH));
-        let is_document =
-            self.documents.as_ref().is_some_and(|documents| documents.locals().any(|local| local == path));
-        path == config
-            || is_document
-            || config.starts_with(path)
+    /// The files that are links, or in folders that are: changes of them may be told of under another name.
+    pub fn links(&self) -> &[PathBuf] {
+        &self.links
+    }
+
+    fn config_path(&self) -> &Path {
+        self.options.config_path.as_deref().unwrap_or(Path::new(CONFIG_PATH))
+    }
+
+    /// Tells whether a change of what is no source file may change anything.
+    fn matters(&mut self, path: &Path) -> bool {
+        self.is_known(path)
             || self.patterns.iter().any(|pattern| pattern.matches_path(path))
+            || self.has_arrived(path)
+    }
+
+    /// Tells whether something that was read, or was looked for, is here or below.
+    fn is_known(&self, path: &Path) -> bool {
+        let files = self.files.keys().map(|entry| Path::new(&*entry.path));
+        let documents = self.documents.iter().flat_map(|documents| documents.locals());
+        let mut known = files.chain(documents).chain([self.config_path()]);
+        known.any(|known| known.starts_with(path))
+    }
+
+    /// Tells whether a folder has come in which there is something to read.
+    fn has_arrived(&mut self, path: &Path) -> bool {
+        let is_above =
+            self.globbed.range(path.to_path_buf()..).next().is_some_and(|folder| folder.starts_with(path));
+        let is_looked_into = is_above || path.parent().is_some_and(|parent| self.globbed.contains(parent));
+        if !is_looked_into || !self.options.root.join(path).is_dir() {
+            return false;
+        }
+        let everything = glob::Pattern::escape(&path.to_string_lossy()) + "/**/*";
+        let inside = self.options.is_confined.then_some(&*self.options.root);
+        let Ok(walk) = walk(&self.options.root, &everything, inside) else {
+            return true;
+        };
+        let relative = |path: &PathBuf| path.strip_prefix(&self.options.root).unwrap_or(path).to_path_buf();
+        self.globbed.extend(walk.folders.iter().map(relative));
+        // It may be allowed to look into it now, or not any more.
+        let mut places = self.model.general.iter().flat_map(|problem| &problem.places);
+        if !walk.failures.is_empty() || places.any(|place| Path::new(&*place.path) == path) {
+            return true;
+        }
+        let is_match = |path: PathBuf| self.patterns.iter().any(|pattern| pattern.matches_path(&path));
+        walk.found.iter().map(relative).any(is_match)
     }
 
     /// Reads one source file again. `None` if more than its citations may have changed.
@@ -150,9 +209,14 @@ impl Index {
         if entry.is_requirements() {
             return None;
         }
-        let stamp = Stamp::of(&self.options.root.join(&*entry.path))?;
+        let root = &self.options.root;
+        let stamp = Stamp::of(&root.join(&*entry.path))?;
+        // It may have become a link.
+        if self.options.is_confined && !files::is_inside(root, Path::new(&*entry.path)) {
+            return None;
+        }
         let before = self.files.get(entry)?.clone();
-        let after = read(&self.options.root, entry, &self.generated, Some(stamp));
+        let after = read(root, entry, &self.generated, Some(stamp));
         let is_spec =
             |state: &FileState| state.annotations.iter().any(|annotation| annotation.kind == Kind::Spec);
         if is_spec(&before) || is_spec(&after) {
@@ -165,6 +229,7 @@ impl Index {
         let documents = self.documents.as_ref()?;
         let mut citations = Vec::new();
         let mut problems: Vec<Diagnostic> = after.problems.to_vec();
+        let mut texts = Texts::new(root, &self.generated);
         for annotation in after.annotations.iter() {
             let found = documents.find_known(annotation)?;
             let specification = &documents.found()[found as usize].specification;
@@ -177,9 +242,9 @@ impl Index {
                     likeness,
                 })),
                 Err(reason) => {
-                    let file = file_of(entry);
-                    let text = files::read(&self.options.root.join(&*entry.path)).unwrap_or_default();
-                    problems.push(reason.diagnostic(annotation, &file, &text, specification));
+                    problems.push(texts.describe(&entry.path, annotation, |annotation, text| {
+                        reason.diagnostic(annotation, &file_of(entry), text, specification)
+                    }));
                 }
             }
         }
@@ -197,14 +262,17 @@ impl Index {
         let renewed = renewed.collect();
         self.model = Arc::new(self.model.with(renewed, &entry.path, citations.into(), problems.into()));
         self.files.insert(entry.clone(), after);
-        Some(Changes { catalogue: false, sections, paths: BTreeSet::from([entry.path.clone()]) })
+        Some(Changes { sections, paths: BTreeSet::from([entry.path.clone()]), ..Changes::default() })
     }
 
     /// Reads everything that changed and links everything again.
     fn reload(&mut self) -> Changes {
         let model = self.build();
         let before = std::mem::replace(&mut self.model, Arc::new(model));
-        let mut changes = Changes::default();
+        let mut changes = Changes {
+            general: before.general != self.model.general || before.styles != self.model.styles,
+            ..Changes::default()
+        };
         let same = before.catalogue.requirements == self.model.catalogue.requirements
             && before.catalogue.is_like(&self.model.catalogue);
         if !same {

@@ -86,9 +86,11 @@ impl Model {
     /// The requirements that a citation touches.
     pub fn requirements_of(&self, citation: &Citation) -> impl Iterator<Item = u32> {
         let section = citation.section as usize;
-        let position = self.citations[section].iter().position(|other| **other == *citation);
+        let position = self.citations[section].binary_search_by(|other| other.order(citation)).ok();
         let first = self.catalogue.sections[section].first_requirement;
-        let touches = move |state: &State| position.is_some_and(|at| state.citations.contains(&(at as u32)));
+        let touches = move |state: &State| {
+            position.is_some_and(|at| state.citations.binary_search(&(at as u32)).is_ok())
+        };
         let touched = self.states[section].iter().enumerate().filter(move |(_, state)| touches(state));
         touched.map(move |(index, _)| first + index as u32)
     }

@@ -5,6 +5,10 @@ use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
 
+/// How soon more of the same word adds nothing, and how much the length of a text counts, as usual in BM25.
+const SATURATION: f32 = 1.2;
+const WEIGHT_OF_LENGTH: f32 = 0.75;
+
 /// The words of many texts.
 #[derive(Debug, Default)]
 pub struct Words {
@@ -44,6 +48,8 @@ impl Words {
         if wanted.is_empty() {
             return Vec::new();
         }
+        let n_words_usual = self.lengths.iter().map(|length| f32::from(*length)).sum::<f32>()
+            / self.lengths.len().max(1) as f32;
         let mut scores: HashMap<u32, (usize, f32)> = HashMap::new();
         for stem in &wanted {
             let Some(texts) = self.texts.get(stem) else {
@@ -53,7 +59,11 @@ impl Words {
             for (number, count) in texts {
                 let (n_words, score) = scores.entry(*number).or_default();
                 *n_words += 1;
-                *score += rarity * f32::from(*count) / (f32::from(*count) + 1.0);
+                // Of two that have the words the shorter is more about them.
+                let length = f32::from(self.lengths[*number as usize]) / n_words_usual;
+                let count = f32::from(*count);
+                *score += rarity * count
+                    / (count + SATURATION * (1.0 - WEIGHT_OF_LENGTH + WEIGHT_OF_LENGTH * length));
             }
         }
         let phrases: Vec<String> = phrases.iter().map(|phrase| stems.line(phrase)).collect();
@@ -61,10 +71,7 @@ impl Words {
             .into_iter()
             .filter(|(_, (n_words, _))| *n_words == wanted.len())
             .filter(|(number, _)| phrases.is_empty() || contains(&stems.line(text(*number)), &phrases))
-            // Of two that have the words the shorter is more about them.
-            .map(|(number, (_, score))| {
-                (number, score / (1.0 + f32::from(self.lengths[number as usize]) / 50.0))
-            })
+            .map(|(number, (_, score))| (number, score))
             .collect();
         found.sort_by(|(first, first_score), (second, second_score)| {
             second_score.total_cmp(first_score).then(first.cmp(second))
@@ -131,7 +138,7 @@ mod tests {
         ];
         let words = Words::new(texts.into_iter());
         let find = |query: &str| words.find(query, |number| texts[number as usize]);
-        assert_eq!(find("error handling"), [1, 0]);
+        assert_eq!(find("error handling"), [0, 1]);
         assert_eq!(find("\"error handling\""), [1]);
         assert_eq!(find("HOT pots"), [2]);
         assert!(find("hot error").is_empty());

@@ -12,7 +12,7 @@ use crate::annotation;
 use crate::comment::Style;
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-use super::{Generated, Project};
+use super::{Generated, Options, Project, walk};
 
 /// A file, and how to read it. One file may be read in several ways.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,12 +54,21 @@ impl Entry {
     }
 }
 
-/// Lists the files of a project, in no order that matters.
-pub fn entries(project: &Project, generated: &Generated, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+/// The files of a project, and the folders in which its globs look for them.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// In no order that matters.
+    pub entries: Vec<Entry>,
+    /// Relative to the project.
+    pub folders: BTreeSet<PathBuf>,
+}
+
+/// Lists the files of a project.
+pub fn list(project: &Project, generated: &Generated, diagnostics: &mut Vec<Diagnostic>) -> Listing {
     let mut entries = BTreeSet::new();
-    let root = &project.options.root;
+    let mut folders = BTreeSet::new();
     let mut add = |pattern: &str, kind: Kind, extra: &mut dyn Iterator<Item = Arc<str>>| {
-        let found = expand(root, pattern, diagnostics);
+        let found = expand(&project.options, pattern, &mut folders, diagnostics);
         let found = found.into_iter().chain(extra);
         entries.extend(found.map(|path| Entry { path, kind: kind.clone() }));
     };
@@ -81,7 +90,18 @@ pub fn entries(project: &Project, generated: &Generated, diagnostics: &mut Vec<D
     for pattern in patterns.chain(&project.options.requirement_patterns) {
         add(pattern, Kind::Requirements, &mut generated.matching(pattern));
     }
-    entries.into_iter().collect()
+    Listing { entries: entries.into_iter().collect(), folders }
+}
+
+/// The globs of a project's files.
+pub fn globs(project: &Project) -> Vec<&str> {
+    let options = &project.options;
+    let config = project.config.iter();
+    let sources = config.clone().flat_map(|config| config.sources.iter().map(|source| &*source.pattern));
+    let requirements = config.flat_map(|config| config.requirements.iter().map(String::as_str));
+    let of_options = options.source_patterns.iter().map(|pattern| marks(pattern).1);
+    let requirements = requirements.chain(options.requirement_patterns.iter().map(String::as_str));
+    sources.chain(of_options).chain(requirements).collect()
 }
 
 /// Cuts `(META,CONTENT)glob` into its marks and the glob.
@@ -100,36 +120,42 @@ pub(super) fn marks(pattern: &str) -> (Style, &str) {
 }
 
 /// Lists what a glob matches.
-pub fn expand(root: &Path, pattern: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+pub fn expand(
+    options: &Options,
+    pattern: &str,
+    folders: &mut BTreeSet<PathBuf>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Arc<str>> {
     if pattern.is_empty() {
         return Vec::new();
     }
-    let is_absolute = Path::new(pattern).is_absolute();
-    let absolute = match is_absolute {
-        true => pattern.to_owned(),
-        false => format!("{}/{pattern}", glob::Pattern::escape(&root.to_string_lossy())),
-    };
-    let paths = match glob::glob(&absolute) {
-        Ok(paths) => paths,
+    let root = &options.root;
+    let walk = match walk::walk(root, pattern, options.is_confined.then_some(root)) {
+        Ok(walk) => walk,
         Err(error) => {
             let message = format!("`{pattern}` is not a glob: {}", error.msg);
             diagnostics.push(Diagnostic::error(Code::Pattern, message));
             return Vec::new();
         }
     };
-    let mut found = Vec::new();
-    for path in paths {
-        match path {
-            // Files are shown as the pattern names them.
-            Ok(path) if is_absolute => found.push(path.to_string_lossy().into()),
-            Ok(path) => found.push(show(root, &path)),
-            Err(error) => {
-                let path = show(root, error.path());
-                diagnostics.push(Reading::Failed(error.into()).diagnostic(&path, Code::Unreadable));
-            }
-        }
+    for (path, failure) in walk.failures {
+        let path = show(root, &path);
+        let warning = |problem: &str| {
+            let message = format!("{path} {problem}");
+            Diagnostic::warning(Code::Unreadable, message).at(Place::file(path.clone(), ""))
+        };
+        diagnostics.push(match failure {
+            walk::Failure::Unreadable(error) => Reading::Failed(error).diagnostic(&path, Code::Unreadable),
+            walk::Failure::Outside => warning("is outside of the project, and is not read"),
+            walk::Failure::TooMany => warning("and further links lead to too many folders, and are not read"),
+        });
     }
-    found
+    folders
+        .extend(walk.folders.iter().map(|folder| folder.strip_prefix(root).unwrap_or(folder).to_path_buf()));
+    // Files are shown as the pattern names them.
+    let is_absolute = Path::new(pattern).is_absolute();
+    let shown = |path: &PathBuf| if is_absolute { path.to_string_lossy().into() } else { show(root, path) };
+    walk.found.iter().map(shown).collect()
 }
 
 /// Writes a path without detours (`.`, `a/..`), relative to the root if it is below it.

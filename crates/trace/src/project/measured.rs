@@ -1,11 +1,12 @@
 //! Finds and reads coverage reports, and applies them to a project.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Loaded, files};
+use super::{Loaded, Options, files};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::query::jacoco;
 use crate::query::measurement::{self, Measurement, Sources};
@@ -19,12 +20,13 @@ pub fn measure(
     patterns: &[String],
 ) -> Result<(Vec<Measurement>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let root: &Path = &loaded.report.root;
+    let options = Options { root: root.to_path_buf(), ..Options::default() };
     let mut problems = Vec::new();
     let mut paths = Vec::new();
     let mut warnings = Vec::new();
     for pattern in patterns {
         let n_problems = problems.len();
-        let found = files::expand(root, pattern, &mut problems);
+        let found = files::expand(&options, pattern, &mut BTreeSet::new(), &mut problems);
         if found.is_empty() && problems.len() == n_problems {
             warnings
                 .push(Diagnostic::warning(Code::Pattern, format!("`{pattern}` matches no coverage report")));

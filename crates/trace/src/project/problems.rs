@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::annotation::Annotation;
+use crate::annotation::{Annotation, Places};
 use crate::config::SpecificationSource;
 use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 use crate::link;
 use crate::quote::near;
 use crate::report::{Report, SourceFile};
 use crate::specification::Specification;
-use crate::text::Span;
+use crate::text::{Lines, Span};
 
 use super::documents::Problem;
-use super::{Generated, files, place};
+use super::{Generated, files};
 
 /// Annotations whose specification could not be had.
 #[derive(Default)]
@@ -29,14 +29,72 @@ impl Missing {
 
     /// Describes them all.
     pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
+        let mut texts = Texts::new(root, generated);
         let describe = |(number, problem): &(usize, Problem)| {
             let numbered = &report.annotations[*number];
-            let annotation = &numbered.annotation;
             let path = &report.files[numbered.file as usize].path;
-            let target = annotation.places.target;
-            problem.diagnostic().at(place(root, generated, path, annotation.line, target, "named here"))
+            texts.describe(path, &numbered.annotation, |annotation, text| {
+                let place = Place::new(path, text, annotation.places.target, "named here");
+                problem.diagnostic().at(place)
+            })
         };
         self.found.iter().map(describe).collect()
+    }
+}
+
+/// The texts of files with something wrong in them, each read once for all that is.
+pub struct Texts<'a> {
+    root: &'a Path,
+    generated: &'a Generated,
+    last: Option<(Arc<str>, String, Lines)>,
+}
+
+impl<'a> Texts<'a> {
+    /// Starts without any.
+    pub fn new(root: &'a Path, generated: &'a Generated) -> Texts<'a> {
+        Texts { root, generated, last: None }
+    }
+
+    /// Has something described that is wrong with an annotation of a file. `make` sees only the lines that matter, as
+    /// if the file began there, so that a file full of problems does not take the square of its length.
+    pub fn describe(
+        &mut self,
+        path: &Arc<str>,
+        annotation: &Annotation,
+        make: impl FnOnce(&Annotation, &str) -> Diagnostic,
+    ) -> Diagnostic {
+        let last = self.last.take().filter(|(known, ..)| known == path);
+        let (_, text, lines) = self.last.insert(last.unwrap_or_else(|| {
+            let text = match self.generated.file(path) {
+                Some(file) => file.text.clone(),
+                None => files::read(&self.root.join(&**path)).unwrap_or_default(),
+            };
+            let lines = Lines::new(&text);
+            (path.clone(), text, lines)
+        }));
+        let places = annotation.places;
+        let first = annotation.line.min(lines.line(places.target.start.min(places.quote.start))).max(1);
+        let start = lines.span(first, text).map_or(text.len() as u32, |span| span.start);
+        let moved = |span: Span| Span {
+            start: span.start.saturating_sub(start),
+            end: span.end.saturating_sub(start),
+        };
+        let seen = Annotation {
+            line: annotation.line - first + 1,
+            places: Places {
+                target: moved(places.target),
+                text: moved(places.text),
+                quote: moved(places.quote),
+            },
+            ..annotation.clone()
+        };
+        let mut problem = make(&seen, &text[start as usize..]);
+        for place in problem.places.iter_mut().filter(|place| place.line > 0) {
+            place.line += first - 1;
+        }
+        let own = lines.span(annotation.line, text).map_or("", |span| span.of_text(text).trim());
+        problem.annotation = Some((annotation.line, own.to_owned()));
+        problem
     }
 }
 
@@ -82,14 +140,13 @@ impl Broken {
 
     /// Describes them all.
     pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
+        let mut texts = Texts::new(root, generated);
         let describe = |(number, reason, specification): &(usize, link::Broken, Arc<Specification>)| {
             let numbered = &report.annotations[*number];
             let file = &report.files[numbered.file as usize];
-            let text = match generated.file(&file.path) {
-                Some(file) => file.text.clone(),
-                None => files::read(&root.join(&*file.path)).unwrap_or_default(),
-            };
-            reason.diagnostic(&numbered.annotation, file, &text, specification)
+            texts.describe(&file.path, &numbered.annotation, |annotation, text| {
+                reason.diagnostic(annotation, file, text, specification)
+            })
         };
         self.found.iter().map(describe).collect()
     }
@@ -116,7 +173,7 @@ impl link::Broken {
         let (target, quote) = (annotation.places.target, annotation.places.quote);
         let name = annotation.target_path();
         let section = |index: u32| &specification.sections[index as usize].id;
-        let diagnostic = match self {
+        match self {
             link::Broken::NoSection => {
                 Diagnostic::error(Code::MissingSection, format!("the target {name} names no section"))
                     .at(at(target, "no `#section`"))
@@ -143,8 +200,7 @@ impl link::Broken {
                     None => error,
                 }
             }
-        };
-        diagnostic.of_annotation(annotation.line, text)
+        }
     }
 }
 

@@ -53,7 +53,11 @@ pub fn difference(quote: &str, sentence: &str) -> String {
         .zip(new[n_same_start..].iter().rev())
         .take_while(|(old, new)| old == new)
         .count();
-    let old_part = old[n_same_start..old.len() - n_same_end].join(" ");
+    let mut old_part = old[n_same_start..old.len() - n_same_end].join(" ");
+    if let Some((end, _)) = old_part.char_indices().nth(SENTENCE_CHARACTERS_MAX) {
+        old_part.truncate(end);
+        old_part.push('…');
+    }
     let new_part = new[n_same_start..new.len() - n_same_end].join(" ");
     let mut parts: Vec<String> = Vec::new();
     parts.push(new[..n_same_start].join(" "));

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use trace::Diagnostic;
 use trace::index::Model;
 
+use super::list::shortened;
+
 /// The prompt that clients know.
 const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 /// How many specifications are named; the rest is in the list of them.
@@ -55,6 +57,19 @@ pub fn write(model: &Model) -> String {
 /// What is wrong with the project as a whole, in a line each.
 pub fn problems(model: &Model) -> Vec<String> {
     model.general.iter().take(PROBLEMS_MAX).map(line).collect()
+}
+
+/// The same, in no more than so many tokens.
+pub fn brief_problems(model: &Model, n_tokens_max: usize) -> Vec<String> {
+    let mut problems = problems(model);
+    while threats::tokens::count(&problems.join("\n")) > n_tokens_max {
+        match problems.as_mut_slice() {
+            [only] if only.len() > 16 => *only = shortened(only),
+            [_, _, ..] => drop(problems.pop()),
+            _ => break,
+        }
+    }
+    problems
 }
 
 /// A problem in a line.

@@ -51,7 +51,7 @@ impl Window {
             if items.is_empty() && cost > budget {
                 value = shorten(value, budget);
                 one = value.to_string();
-                cost = budget;
+                cost = threats::tokens::count(&one) + 1;
             }
             if n_tokens + cost > budget && !items.is_empty() {
                 break;
@@ -91,21 +91,26 @@ pub fn invalid(field: &str, problem: &str) -> Failure {
     Failure { errors: vec![error], ..Failure::new(Kind::InvalidArguments, message) }
 }
 
+/// What may be shortened. The rest names things, and is of no use when it is cut.
+const PROSE: [&str; 5] = ["text", "comment_text", "error", "detail", "suggestion"];
+
 /// Shortens the longest text of an object until it fits.
 fn shorten(mut value: Value, budget: usize) -> Value {
     while threats::tokens::count(&value.to_string()) > budget {
         let Some(object) = value.as_object_mut() else { break };
-        let longest = object.iter_mut().filter_map(|(_, value)| match value {
-            Value::String(text) => Some(text),
+        let prose = object.iter_mut().filter_map(|(key, value)| match value {
+            Value::String(text) if PROSE.contains(&key.as_str()) => Some(text),
             _ => None,
         });
-        let Some(text) = longest.max_by_key(|text| text.len()) else { break };
-        let n_characters = text.chars().count();
-        if n_characters < 16 {
-            break;
-        }
-        *text = text.chars().take(n_characters * 2 / 3).collect::<String>() + "…";
+        let Some(text) = prose.max_by_key(|text| text.len()).filter(|text| text.len() > 8) else { break };
+        *text = shortened(text);
         object.insert("truncated".into(), json!(true));
     }
     value
+}
+
+/// Two thirds of a text.
+pub fn shortened(text: &str) -> String {
+    let n_characters = text.chars().count();
+    text.chars().take(n_characters * 2 / 3).collect::<String>().trim_end_matches('…').to_owned() + "…"
 }

@@ -12,17 +12,19 @@ mod watch;
 
 pub use instructions::line;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp::{
-    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure,
+    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure, Kind,
     ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
 use trace::index::{Index, Model};
 use trace::project::Options;
+use trace::{Code, Diagnostic};
 
 /// How the server introduces itself.
 pub fn profile() -> Profile {
@@ -41,6 +43,18 @@ pub fn profile() -> Profile {
 
 /// How long somebody who asks waits for the project to be read.
 const LOADING_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// The same for somebody who connects: hosts give up on servers that are slow to start.
+const CONNECTING_TIME_MAX: Duration = Duration::from_secs(5);
+
+const LOADING: &str = "the project is still being read; ask again";
+
+/// How long a citation whose file changes is looked for again, and how often.
+const SETTLING_TIME_MAX: Duration = Duration::from_secs(1);
+const SETTLING_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How long to wait before the project is read again after that failed.
+const RESTART_DELAY: Duration = Duration::from_secs(2);
 
 /// Serves one project.
 pub struct TraceServer {
@@ -65,23 +79,51 @@ impl TraceServer {
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
             // Counting tokens takes a table that is slow to load.
             let _ = std::thread::Builder::new().spawn(|| threats::tokens::count(""));
-            let index = Index::open(options, Box::new(super::environment));
-            loading.publish(index.model());
-            watch::follow(index, &loading);
+            loop {
+                let reading = AssertUnwindSafe(|| {
+                    let index = Index::open(options.clone(), Box::new(super::environment));
+                    loading.publish(index.model());
+                    watch::follow(index, &loading);
+                });
+                if catch_unwind(reading).is_ok() {
+                    return;
+                }
+                // What panicked has been logged, and may be gone with the next edit.
+                loading.publish(problem("the project could not be read; the log of the server says more"));
+                std::thread::sleep(RESTART_DELAY);
+            }
         });
         if let Err(error) = spawned {
             tracing::error!("the project cannot be read: {error}");
-            server.publish(Arc::default());
+            server.publish(problem("the project could not be read; the system gives us no threads"));
         }
         server
     }
 
     /// What is known now. Who asks before the project is read waits for it.
-    fn model(&self) -> Arc<Model> {
-        let wait =
-            self.loaded.wait_timeout_while(lock(&self.current), LOADING_TIME_MAX, |model| model.is_none());
+    fn model(&self) -> Result<Arc<Model>, Failure> {
+        self.model_within(LOADING_TIME_MAX)
+    }
+
+    fn model_within(&self, patience: Duration) -> Result<Arc<Model>, Failure> {
+        let wait = self.loaded.wait_timeout_while(lock(&self.current), patience, |model| model.is_none());
         let (model, _) = wait.unwrap_or_else(PoisonError::into_inner);
-        model.clone().unwrap_or_default()
+        // An empty list would be a lie.
+        model.clone().ok_or_else(|| Failure::new(Kind::Unavailable, LOADING))
+    }
+
+    /// Asks of what is known. A file that changes in this moment is soon known as it is now.
+    fn ask<T>(&self, question: impl Fn(&Model) -> Result<T, Failure>) -> Result<T, Failure> {
+        let start = Instant::now();
+        loop {
+            let answer = question(&*self.model()?);
+            match answer {
+                Err(failure) if failure.kind == Kind::Conflict && start.elapsed() < SETTLING_TIME_MAX => {
+                    std::thread::sleep(SETTLING_INTERVAL);
+                }
+                answer => return answer,
+            }
+        }
     }
 
     fn publish(&self, model: Arc<Model>) {
@@ -100,13 +142,21 @@ impl TraceServer {
     }
 }
 
+/// What is known of a project that could not be read.
+fn problem(message: &str) -> Arc<Model> {
+    let mut model = Model::default();
+    model.general = [Diagnostic::error(Code::Unreadable, message)].into();
+    Arc::new(model)
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server for TraceServer {
     fn instructions(&self, _context: &Context<'_>) -> Option<String> {
-        Some(instructions::write(&self.model()))
+        let model = self.model_within(CONNECTING_TIME_MAX);
+        Some(instructions::write(&model.unwrap_or_else(|_| problem(LOADING))))
     }
 
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
@@ -119,20 +169,25 @@ impl Server for TraceServer {
         tool: &Tool,
         arguments: Value,
     ) -> Result<ToolOutput, Failure> {
-        let model = self.model();
-        let mut output = tools::call(&self.root, &model, &tool.name, &arguments)?;
-        // Whoever asks shall know that the project is not as it should be.
-        let problems = instructions::problems(&model);
-        if !problems.is_empty() {
+        self.ask(|model| {
+            // Whoever asks shall know that the project is not as it should be.
+            let budget = list::tokens_max(&arguments);
+            let problems = instructions::brief_problems(model, budget / 4);
+            if problems.is_empty() {
+                return tools::call(&self.root, model, &tool.name, &arguments);
+            }
             let text = json!({ "problems": problems }).to_string();
+            let mut arguments = arguments.clone();
+            arguments["max_tokens"] = json!(budget.saturating_sub(threats::tokens::count(&text)));
+            let mut output = tools::call(&self.root, model, &tool.name, &arguments)?;
             output.content.push(json!({"type": "text", "text": text}));
             output.meta.insert("duvet/problems".into(), json!(problems));
-        }
-        Ok(output)
+            Ok(output)
+        })
     }
 
     fn resources(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
-        mcp::page_of(&resources::all(&self.model()), cursor, resources::PAGE_SIZE)
+        mcp::page_of(&resources::all(&*self.model()?), cursor, resources::PAGE_SIZE)
     }
 
     fn resources_under(
@@ -141,7 +196,7 @@ impl Server for TraceServer {
         path: &str,
         cursor: Option<&str>,
     ) -> Result<Page<Resource>, Failure> {
-        mcp::page_of(&resources::under(&self.model(), path)?, cursor, resources::PAGE_SIZE)
+        mcp::page_of(&resources::under(&*self.model()?, path)?, cursor, resources::PAGE_SIZE)
     }
 
     fn templates(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
@@ -149,12 +204,12 @@ impl Server for TraceServer {
     }
 
     fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
-        let value = resources::read(&self.root, &self.model(), uri)?;
+        let value = self.ask(|model| resources::read(&self.root, model, uri))?;
         Ok(vec![json!({"uri": uri, "mimeType": "application/json", "text": value.to_string()})])
     }
 
     fn check_subscription(&self, _context: &Context<'_>, uri: &str) -> Result<(), Failure> {
-        resources::check_subscription(&self.model(), uri)
+        resources::check_subscription(&*self.model()?, uri)
     }
 
     fn complete(
@@ -163,7 +218,7 @@ impl Server for TraceServer {
         reference: &CompletionReference,
         completion: &Completion,
     ) -> Result<Vec<String>, Failure> {
-        Ok(resources::complete(&self.model(), reference, completion))
+        Ok(resources::complete(&*self.model()?, reference, completion))
     }
 
     fn watch(&self, changed: Changed) {

@@ -7,7 +7,7 @@ use mcp::{Completion, CompletionReference, Failure, Kind, Resource};
 use serde_json::{Map, Value, json};
 use trace::index::{Changes, Citation, Model, SpecificationEntry, percent_decode, percent_encode};
 
-use super::paths;
+use super::paths::{Code, LINE_CHARACTERS_MAX};
 use super::tools::level;
 
 /// How many resources a page has.
@@ -120,22 +120,21 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
                 "level": level(requirement.level),
             })
         }
-        Node::Citation(citation, _) => cited(root, citation),
+        Node::Citation(citation, _) => cited(root, citation)?,
         _ => return Err(not_found(uri)),
     })
 }
 
-fn cited(root: &Path, citation: &Citation) -> Value {
-    let line = citation.annotation.line;
-    let mut value = json!({"file_path": &*citation.path, "line_number": line});
-    if let Ok(lines) = paths::lines(root, &citation.path, line, 0) {
-        value["comment_text"] = json!(lines.first().map_or("", |line| line.trim()));
-    }
-    if let Ok(lines) = paths::lines(root, &citation.path, line, CONTEXT_LINES) {
-        value["context_lines"] = json!(lines);
-    }
-    value["type"] = json!(citation.kind().name());
-    value
+fn cited(root: &Path, citation: &Citation) -> Result<Value, Failure> {
+    let code = Code::of(root, citation)?;
+    let comment = code.lines(0, LINE_CHARACTERS_MAX);
+    Ok(json!({
+        "file_path": code.path,
+        "line_number": code.line,
+        "comment_text": comment.first().map_or("", |line| line.trim()),
+        "context_lines": code.lines(CONTEXT_LINES, LINE_CHARACTERS_MAX),
+        "type": citation.kind().name(),
+    }))
 }
 
 fn described(specification: &SpecificationEntry) -> Map<String, Value> {

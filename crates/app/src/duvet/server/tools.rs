@@ -10,7 +10,7 @@ use trace::diagnostic::nearest;
 use trace::index::{Model, SpecificationEntry};
 
 use super::list::{Window, invalid, tokens_max};
-use super::paths;
+use super::paths::{Code, LINE_CHARACTERS_MAX};
 
 type MakeSchema = fn() -> Value;
 
@@ -38,7 +38,11 @@ pub fn list() -> Vec<Arc<Tool>> {
             "search_requirements",
             "Find requirements by words (all must occur) or \"phrases\", best first.",
             true,
-            vec![("query", text("e.g. error handling"), true)],
+            vec![(
+                "query",
+                json!({"type": "string", "minLength": 1, "maxLength": 1000, "description": "e.g. error handling"}),
+                true,
+            )],
         ),
         tool(
             "get_requirement_status",
@@ -225,9 +229,8 @@ fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Fai
         .filter(|problem| problem.is_error())
         .filter(|problem| {
             specification.is_none_or(|specification| {
-                let mentions =
-                    |text: &str| specification.spellings.iter().any(|name| text.contains(name.as_str()));
-                mentions(&problem.message) || problem.places.iter().any(|place| mentions(&place.excerpt))
+                let is_named = |text: &str| specification.spellings.iter().any(|name| names(text, name));
+                is_named(&problem.message) || problem.places.iter().any(|place| is_named(&place.excerpt))
             })
         })
         .collect();
@@ -253,6 +256,21 @@ fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Fai
     Ok(Window::read(arguments)?.cut(problems.len(), item))
 }
 
+/// Tells whether a text names a specification, and not one whose name only begins or ends so.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || "-_./".contains(character);
+    text.match_indices(name).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let mut after = text[start + name.len()..].chars();
+        // A dot may end a sentence.
+        let is_longer = match after.next() {
+            Some('.') => after.next().is_some_and(is_part),
+            next => next.is_some_and(is_part),
+        };
+        !is_longer && !before.is_some_and(is_part)
+    })
+}
+
 /// What is wrong, in the words that clients know where there are any.
 fn error_text(problem: &trace::Diagnostic) -> &str {
     match problem.code {
@@ -268,7 +286,7 @@ fn error_text(problem: &trace::Diagnostic) -> &str {
 
 fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
     let n_lines = arguments.get("context_lines").and_then(Value::as_u64).unwrap_or(CONTEXT_LINES_DEFAULT);
-    let Some((path, line)) = paths::citation(model, id) else {
+    let Some(code) = Code::find(root, model, id)? else {
         let ids = model.all_citations().map(|citation| citation.id()).collect::<Vec<_>>();
         let nearest = nearest(id, ids.iter().map(String::as_str));
         let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
@@ -276,18 +294,20 @@ fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<To
     };
     let budget = tokens_max(arguments).saturating_sub(60);
     let mut n_around = n_lines as usize;
+    let mut n_characters_max = LINE_CHARACTERS_MAX;
     loop {
-        let context = paths::lines(root, &path, line, n_around).map_err(|problem| {
-            Failure::new(Kind::Unavailable, format!("{path} cannot be read: {problem}"))
-        })?;
-        let mut answer = json!({"file_path": path, "line_number": line, "context": context});
-        if n_around < n_lines as usize {
+        let lines = code.lines(n_around, n_characters_max);
+        let mut answer = json!({"file_path": code.path, "line_number": code.line, "context": lines});
+        if n_around < n_lines as usize || n_characters_max < LINE_CHARACTERS_MAX {
             answer["truncated"] = json!(true);
         }
-        if n_around == 0 || threats::tokens::count(&answer.to_string()) <= budget {
-            return Ok(ToolOutput::json(answer));
+        let fits = threats::tokens::count(&answer.to_string()) <= budget;
+        match (n_around, n_characters_max) {
+            _ if fits => return Ok(ToolOutput::json(answer)),
+            (0, 0) => return Ok(ToolOutput::json(answer)),
+            (0, _) => n_characters_max /= 2,
+            _ => n_around /= 2,
         }
-        n_around /= 2;
     }
 }
 

@@ -21,14 +21,20 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Follows changes until the process ends.
 pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
+    let root = index.root().canonicalize().unwrap_or_else(|_| index.root().to_path_buf());
     let (sender, events) = mpsc::channel();
+    let (own, beside) = (root.clone(), root.parent().map(Path::to_path_buf));
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let paths = match event {
+        let mut paths = match event {
             Ok(event) if event.kind.is_access() => return,
             Ok(event) => event.paths,
             Err(_) => Vec::new(),
         };
-        let _ = sender.send(paths);
+        let is_told = !paths.is_empty();
+        paths.retain(|path| *path == own || path.parent() != beside.as_deref());
+        if !is_told || !paths.is_empty() {
+            let _ = sender.send(paths);
+        }
     });
     let mut folders = match watcher {
         Ok(watcher) => Some(Folders { watcher, watched: BTreeSet::new() }),
@@ -37,53 +43,80 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
             None
         }
     };
-    let root = index.root().canonicalize().unwrap_or_else(|_| index.root().to_path_buf());
-    let mut is_watching = folders.as_mut().is_some_and(|folders| folders.watch(&root, &index));
-    // What changed between reading and watching.
-    let changes = index.refresh();
-    publish(&index, server, &changes, &server.model());
+    let watch = |folders: &mut Option<Folders>, index: &Index| match folders {
+        Some(folders) => folders.watch(&root, index),
+        None => Watched { is_complete: false, new: Vec::new() },
+    };
+    let mut watched = watch(&mut folders, &index);
     loop {
-        let Some(paths) = next(&events, (!is_watching).then_some(POLL_INTERVAL)) else {
-            return;
+        let is_polling = !watched.is_complete || !index.links().is_empty();
+        // In a folder that was not watched before, anything may have changed meanwhile.
+        let told = match std::mem::take(&mut watched.new) {
+            new if !new.is_empty() => Told::Paths(new),
+            _ => {
+                let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL)) else {
+                    return;
+                };
+                folders.iter_mut().for_each(|folders| folders.forget(&told));
+                told
+            }
         };
         let before = index.model();
-        let relative: Option<Vec<PathBuf>> =
-            paths.iter().map(|path| path.strip_prefix(&root).ok().map(Path::to_path_buf)).collect();
-        let changes = match relative {
-            Some(paths) if !paths.is_empty() => index.follow(&paths),
-            _ => index.refresh(),
+        let changes = match told {
+            Told::Nothing if watched.is_complete => {
+                let links = index.links().to_vec();
+                index.follow(&links)
+            }
+            Told::Nothing | Told::Anything => index.refresh(),
+            Told::Paths(paths) => {
+                let inside = paths.iter().map(|path| path.strip_prefix(&root).map(Path::to_path_buf));
+                match inside.collect::<Result<Vec<_>, _>>() {
+                    Ok(paths) => index.follow(&paths),
+                    Err(_) => index.refresh(),
+                }
+            }
         };
         publish(&index, server, &changes, &before);
-        is_watching = folders.as_mut().is_some_and(|folders| folders.watch(&root, &index));
+        watched = watch(&mut folders, &index);
     }
 }
 
-/// Waits for a burst of events and returns its paths; none after some time without any, if wanted.
-fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<Vec<PathBuf>> {
+/// What the system tells of changes.
+enum Told {
+    /// Something happened there.
+    Paths(Vec<PathBuf>),
+    /// Something happened, and nobody knows where.
+    Anything,
+    /// For some time nothing happened.
+    Nothing,
+}
+
+/// Waits for a burst of events, or for some time if that is wanted.
+fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<Told> {
     let first = match patience {
         Some(patience) => match events.recv_timeout(patience) {
             Ok(paths) => paths,
-            Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
+            Err(RecvTimeoutError::Timeout) => return Some(Told::Nothing),
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(patience);
-                return Some(Vec::new());
+                return Some(Told::Nothing);
             }
         },
         None => events.recv().ok()?,
     };
-    let mut has_unknown = first.is_empty();
+    let mut is_known = !first.is_empty();
     let mut paths: BTreeSet<PathBuf> = first.into_iter().collect();
     let start = Instant::now();
     while start.elapsed() < BURST_TIME_MAX {
         match events.recv_timeout(QUIET_TIME) {
             Ok(more) => {
-                has_unknown |= more.is_empty();
+                is_known &= !more.is_empty();
                 paths.extend(more);
             }
             Err(_) => break,
         }
     }
-    Some(if has_unknown { Vec::new() } else { paths.into_iter().collect() })
+    Some(if is_known { Told::Paths(paths.into_iter().collect()) } else { Told::Anything })
 }
 
 fn publish(index: &Index, server: &Arc<TraceServer>, changes: &Changes, before: &Model) {
@@ -107,30 +140,66 @@ struct Folders {
     watched: BTreeSet<PathBuf>,
 }
 
+/// What became of watching.
+struct Watched {
+    /// Whether all that matters is watched.
+    is_complete: bool,
+    /// What was not before.
+    new: Vec<PathBuf>,
+}
+
 impl Folders {
-    /// Watches the folders that matter now, and no others. Returns whether all of them could be.
-    fn watch(&mut self, root: &Path, index: &Index) -> bool {
-        let wanted: BTreeSet<PathBuf> = index.folders().into_iter().map(|folder| root.join(folder)).collect();
-        let mut is_complete = true;
-        for folder in wanted.difference(&self.watched.clone()) {
-            match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
+    /// Watches the folders that matter now, and no others.
+    fn watch(&mut self, root: &Path, index: &Index) -> Watched {
+        let mut wanted: BTreeSet<PathBuf> =
+            index.folders().into_iter().map(|folder| root.join(folder)).collect();
+        // A folder does not tell that it was moved away or made again; the one that it is in does.
+        wanted.extend(root.parent().map(Path::to_path_buf));
+        let mut watched = Watched { is_complete: root.is_dir(), new: Vec::new() };
+        for folder in wanted.difference(&self.watched).cloned().collect::<Vec<_>>() {
+            match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     self.watched.insert(folder.clone());
+                    watched.new.push(folder);
                 }
+                // Nothing in there can be read, and its own folder tells when that changes.
+                Err(error) if is_forbidden(&error) => {}
                 Err(error) if folder.is_dir() => {
                     tracing::warn!("{} cannot be watched: {error}", folder.display());
-                    is_complete = false;
+                    watched.is_complete = false;
                 }
                 Err(_) => {}
             }
         }
         let gone: Vec<PathBuf> = self.watched.difference(&wanted).cloned().collect();
-        for folder in gone {
-            let _ = self.watcher.unwatch(&folder);
-            self.watched.remove(&folder);
-        }
-        // A folder that was deleted and made again is another one.
-        self.watched.retain(|folder| folder.is_dir());
-        is_complete
+        gone.iter().for_each(|folder| self.unwatch(folder));
+        watched
     }
+
+    /// Forgets folders that something happened to: what was deleted or moved, and came back, is another one.
+    fn forget(&mut self, told: &Told) {
+        let is_touched = |folder: &Path| match told {
+            Told::Paths(paths) => {
+                folder.ancestors().any(|above| paths.binary_search_by(|path| (**path).cmp(above)).is_ok())
+            }
+            Told::Anything => true,
+            Told::Nothing => false,
+        };
+        let touched: Vec<PathBuf> =
+            self.watched.iter().filter(|folder| is_touched(folder)).cloned().collect();
+        touched.iter().for_each(|folder| self.unwatch(folder));
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        let _ = self.watcher.unwatch(folder);
+        self.watched.remove(folder);
+    }
+}
+
+fn is_forbidden(error: &notify::Error) -> bool {
+    let kind = match &error.kind {
+        notify::ErrorKind::Io(error) => Some(error.kind()),
+        _ => None,
+    };
+    kind == Some(std::io::ErrorKind::PermissionDenied)
 }

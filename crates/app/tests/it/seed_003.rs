@@ -1,0 +1,604 @@
+//! The server of seed 003, sentence by sentence. `[003 …]` names the part that a test proves.
+
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, column, folder, stateless, text, usual};
+
+/// BLAKE3 of "A pot MUST brew coffee."
+const BREW: &str = "9b1f8d031c6f636918b852336d000b4fcd2d73b091aa420f650e883c03506069";
+
+const SOURCES: &[(&str, &str)] = &[
+    (
+        "src/brew.rs",
+        "fn main() {\n    //= https://www.rfc-editor.org/rfc/rfc9999#section-2.1\n    //# A pot MUST brew coffee.\n    brew();\n}\n",
+    ),
+    ("src/a b.rs", "//= docs/kettle.md#lid\n"),
+];
+
+/// [003 §3.1] specifications by path and by URI, as a list and one by one.
+#[test]
+fn specifications_are_listed_and_read() {
+    let mut agent = Agent::new(SOURCES);
+    let kettle = json!({"id": "docs-kettle-md", "name": "Kettles", "url": "docs/kettle.md", "description": "All about kettles."});
+    let rfc = json!({"id": "rfc9999", "name": "RFC 9999", "url": "https://www.rfc-editor.org/rfc/rfc9999", "description": "A Protocol for Pots"});
+    let all = json!([kettle, rfc]);
+    check_list(&mut agent, "/specifications", &all);
+    check_item(&mut agent, "/specifications/rfc9999", &rfc);
+    check_item(&mut agent, "/specifications/docs-kettle-md", &kettle);
+    check_missing(&mut agent, "/specifications/rfc1");
+}
+
+/// [003 §3.2] sections, and every name that people have for one.
+#[test]
+fn sections_are_listed_and_read_by_any_of_their_names() {
+    let mut agent = Agent::new(SOURCES);
+    let sections = json!([
+        {"id": "section-1", "title": "Introduction"},
+        {"id": "section-2", "title": "Pots"},
+        {"id": "section-2.1", "title": "Brewing"},
+        {"id": "section-2.2", "title": "Delivery"},
+    ]);
+    check_list(&mut agent, "/specifications/rfc9999/sections", &sections);
+    let delivery = json!({"id": "section-2.2", "title": "Delivery", "content": "   A pot MUST pour, and it MUST\n   stop when the cup is full."});
+    for name in ["section-2.2", "2.2", "#2.2", "appendix-2.2", "SECTION-2.2", "section%2D2.2"] {
+        let mut found = agent.read(&format!("/specifications/rfc9999/sections/{name}"));
+        found["content"] = json!(found["content"].as_str().map(|content| content.trim_matches('\n')));
+        assert_eq!(found, delivery, "{name}");
+    }
+    for name in ["3-1-error-handling", "3.1", "31-error-handling", "3-1-Error-Handling", "section-3.1"] {
+        let found = agent.read(&format!("duvet:///specifications/docs-kettle-md/sections/{name}"));
+        assert_eq!(found["id"], "3-1-error-handling", "{name}");
+    }
+    check_missing(&mut agent, "/specifications/rfc9999/sections/9.9");
+}
+
+/// [003 §3.3] requirements with hashes of their texts, and their status.
+#[test]
+fn requirements_are_listed_and_read() {
+    let mut agent = Agent::new(SOURCES);
+    let section = "/specifications/rfc9999/sections/section-2.1/requirements";
+    let listed = agent.read(section);
+    assert_eq!(listed[0], json!({"identifier": BREW, "text": "A pot MUST brew coffee."}));
+    let texts =
+        ["A pot MUST brew coffee.", "A pot SHOULD keep it hot.", "A pot MAY sing.", "A pot MUST NOT leak."];
+    assert_eq!(column(&listed, "text"), texts);
+    check_list(&mut agent, section, &listed);
+    // A few characters are enough, and capitals do not matter.
+    for name in [BREW.to_owned(), BREW[..8].to_owned(), BREW[..12].to_uppercase()] {
+        let found = agent.read(&format!("{section}/{name}"));
+        assert_eq!(found["identifier"], BREW);
+        assert_eq!(found["text"], "A pot MUST brew coffee.");
+        assert_eq!(found["status"], "needs tests");
+    }
+    check_missing(&mut agent, &format!("{section}/{}", &BREW[..7]));
+    check_missing(&mut agent, &format!("/specifications/rfc9999/sections/section-2.2/requirements/{BREW}"));
+}
+
+/// [003 §3.4] citations by `path:line`, raw and percent-encoded, with the code around them.
+#[test]
+fn citations_are_listed_and_read() {
+    let mut agent = Agent::new(SOURCES);
+    let citations = format!("/specifications/rfc9999/sections/section-2.1/requirements/{BREW}/citations");
+    check_list(&mut agent, &citations, &json!([{"id": "src/brew.rs:2"}]));
+    for id in ["src/brew.rs:2", "src%2Fbrew.rs%3A2"] {
+        let citation = agent.read(&format!("{citations}/{id}"));
+        assert_eq!(citation["file_path"], "src/brew.rs");
+        assert_eq!(citation["line_number"], 2);
+        assert_eq!(citation["comment_text"], "//= https://www.rfc-editor.org/rfc/rfc9999#section-2.1");
+        assert_eq!(citation["context_lines"][0], "fn main() {");
+        assert_eq!(citation["context_lines"][4], "}");
+    }
+    check_missing(&mut agent, &format!("{citations}/src/brew.rs:3"));
+    // One that quotes no requirement lives under its section.
+    let section = "/specifications/docs-kettle-md/sections/lid/citations";
+    check_list(&mut agent, section, &json!([{"id": "src/a b.rs:1"}]));
+    for id in ["src/a b.rs:1", "src/a%20b.rs:1", "src%2Fa%20b.rs:1"] {
+        assert_eq!(agent.read(&format!("{section}/{id}"))["comment_text"], "//= docs/kettle.md#lid", "{id}");
+    }
+}
+
+/// [003 §3.5] all requirements and all citations of the project, with paths that can be read.
+#[test]
+fn virtual_resources_list_everything() {
+    let mut agent = Agent::new(SOURCES);
+    for (path, n_items) in [("/requirements", 9), ("/citations", 2)] {
+        let items = agent.read(path);
+        assert_eq!(items.as_array().map(Vec::len), Some(n_items), "{items}");
+        check_list(&mut agent, path, &items);
+        for full_path in column(&items, "full_path") {
+            agent.read(&full_path);
+            agent.read(&format!("duvet://{full_path}"));
+        }
+    }
+    assert_eq!(agent.citations(), ["src/a b.rs:1", "src/brew.rs:2"]);
+}
+
+/// [003 §3] what the protocol itself knows: all that can be listed at once, templates, and completions for them.
+#[test]
+fn resources_can_be_found_without_knowing_paths() {
+    let mut agent = Agent::new(SOURCES);
+    let answer = agent.ask("resources/list", json!({}));
+    for uri in column(&answer["result"]["resources"], "uri") {
+        agent.read(&uri);
+    }
+    let answer = agent.ask("resources/templates/list", json!({}));
+    let templates = column(&answer["result"]["resourceTemplates"], "uriTemplate");
+    assert_eq!(templates.len(), 9);
+    let reference = json!({"type": "ref/resource", "uri": templates[4]});
+    let mut complete = |name: &str, value: &str, arguments: Value| {
+        let params = json!({"ref": reference, "argument": {"name": name, "value": value}, "context": {"arguments": arguments}});
+        agent.ask("completion/complete", params)["result"]["completion"]["values"].clone()
+    };
+    assert_eq!(complete("spec_id", "rfc", json!({})), json!(["rfc9999"]));
+    assert_eq!(
+        complete("section_id", "2.", json!({"spec_id": "rfc9999"})),
+        json!(["section-2.1", "section-2.2"])
+    );
+    let section = json!({"spec_id": "rfc9999", "section_id": "section-2.1"});
+    assert_eq!(complete("req_identifier", &BREW[..3], section), json!([BREW]));
+    assert_eq!(complete("citation_id", "brew", json!({})), json!(["src/brew.rs:2"]));
+}
+
+/// [003 §4.1] a citation is valid, or what is wrong is said with the nearest that would be right.
+#[test]
+fn citations_are_validated() {
+    let mut agent = Agent::new(SOURCES);
+    let rfc = "https://www.rfc-editor.org/rfc/rfc9999";
+    let mut check = |citation: &str, expected: Value| {
+        assert_eq!(agent.json("validate_citation", json!({"citation": citation})), expected, "{citation}");
+    };
+    let valid = json!({"valid": true});
+    check(&format!("//= {rfc}#section-2.1"), valid.clone());
+    check(&format!("{rfc}#section-2.1"), valid.clone());
+    check("docs/kettle.md#lid", valid.clone());
+    check(
+        "//= https://datatracker.ietf.org/doc/html/rfc9999#section-2.1\n//# A pot MAY sing.",
+        valid.clone(),
+    );
+    check(
+        &format!(
+            "    //= {rfc}#section-2.1\r\n    //= type=test\r\n    //# A pot MUST\r\n    //# brew coffee."
+        ),
+        valid,
+    );
+    check("//= https:// nowhere#x", json!({"valid": false, "error": "Invalid URL"}));
+    let unknown = json!({"valid": false, "error": "Specification not found", "nearest": rfc});
+    check("//= https://www.rfc-editor.org/rfc/rfc9998#section-2.1", unknown);
+    let section =
+        json!({"valid": false, "error": "Section not found", "nearest": format!("{rfc}#section-2.1")});
+    check(&format!("//= {rfc}#section-2.11"), section);
+    check(
+        "//= docs/kettle.md",
+        json!({"valid": false, "error": "Section not found", "nearest": "docs/kettle.md#section"}),
+    );
+    let quote = json!({"valid": false, "error": "Requirement not found", "nearest": "the nearest text is: A pot MUST brew [-tea.-]{+coffee.+}"});
+    check(&format!("//= {rfc}#section-2.1\n//# A pot MUST brew tea."), quote);
+    let elsewhere = json!({"valid": false, "error": "Requirement not found", "nearest": "it stands in section `section-2.2`"});
+    check(&format!("//= {rfc}#section-2.1\n//# stop when the cup is full"), elsewhere);
+    let no_requirement = json!({"valid": true, "warning": "the quoted text belongs to no requirement"});
+    check(&format!("//= {rfc}#section-2\n//# A pot has a lid."), no_requirement);
+    let fuzzy = json!({"valid": true, "fuzzy": true, "warning": "differs by one edit: A pot MUST [-bre-]{+brew+} coffee."});
+    check(&format!("//= {rfc}#section-2.1\n//# A pot MUST bre coffee."), fuzzy);
+    check(
+        "what is this",
+        json!({"valid": false, "error": "Invalid citation", "nearest": "//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1"}),
+    );
+    let answer =
+        agent.json("validate_citation", json!({"citation": "//= type=tset\n//= docs/kettle.md#lid"}));
+    assert_eq!((&answer["valid"], &answer["error"]), (&json!(false), &json!("there is no type `tset`")));
+}
+
+/// [003 §4.1] every comment style of the project is understood.
+#[test]
+fn citations_are_validated_in_the_styles_of_the_project() {
+    let config = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n\
+        [[source]]\npattern = 'src/*.py'\ncomment-style = {meta = '##=', content = '##%'}\n\
+        [[specification]]\nsource = 'docs/kettle.md'\n";
+    let mut agent = Agent::with(&[(".duvet/config.toml", config), usual()[2]]);
+    for (citation, is_valid) in [
+        ("##= docs/kettle.md#lid\n##% The lid MUST close.", true),
+        ("//= docs/kettle.md#lid\n//# The lid MUST close.", true),
+        ("##= docs/kettle.md#lid\n##% The lid MUST be blue.", false),
+    ] {
+        let answer = agent.json("validate_citation", json!({"citation": citation}));
+        assert_eq!(answer["valid"], is_valid, "{citation}: {answer}");
+    }
+}
+
+/// [003 §4.2] keywords in any form, phrases, best first.
+#[test]
+fn requirements_are_searched() {
+    let mut agent = Agent::new(SOURCES);
+    let mut texts = |query: &str| column(&agent.json("search_requirements", json!({"query": query})), "text");
+    assert_eq!(texts("error handling"), ["Handling of errors is OPTIONAL."]);
+    assert_eq!(texts("BREWING coffee"), ["A pot MUST brew coffee."; 2]);
+    assert_eq!(texts("\"lid must close\""), ["The lid MUST close."]);
+    assert!(texts("\"close lid\"").is_empty());
+    assert!(texts("quantum").is_empty());
+    let found = agent.json("search_requirements", json!({"query": "brew", "spec_id": "rfc9999"}));
+    let full_path = format!("/specifications/rfc9999/sections/section-2.1/requirements/{BREW}");
+    assert_eq!(
+        found,
+        json!([{"identifier": BREW, "full_path": full_path, "text": "A pot MUST brew coffee."}])
+    );
+    let refused = agent.call("search_requirements", json!({"query": "x".repeat(1001)}));
+    assert_eq!(refused["isError"], true, "{refused}");
+}
+
+/// [003 §4.3, §5] the statuses: done, needs tests, in progress, not started; and what makes which.
+#[test]
+fn a_status_follows_from_the_citations() {
+    const QUOTE: &str = "//# A pot MUST pour, and it MUST stop when the cup is full.";
+    let cite = |kind: &str, quote: &str| {
+        format!("//= https://www.rfc-editor.org/rfc/rfc9999#section-2.2\n{kind}{quote}\n\n")
+    };
+    let (first, second) = ("//# A pot MUST pour,", "//# and it MUST\n//# stop when the cup is full.");
+    let (test, todo) = ("//= type=test\n", "//= type=TODO\n");
+    let (exception, implication) = ("//= type=exception\n//= reason=never\n", "//= type=implication\n");
+    for (source, status, detail, progress, n_todos) in [
+        (String::new(), "not started", "Unknown", "not_started", 0),
+        (cite("", ""), "not started", "Unknown", "not_started", 0),
+        (cite(todo, QUOTE), "not started", "Not started", "not_started", 1),
+        (cite(todo, QUOTE) + &cite(todo, first), "not started", "Not started", "not_started", 2),
+        (cite("", first), "in progress", "Partial coverage", "partially_implemented", 0),
+        (cite("", first) + &cite(todo, second), "in progress", "Not started", "partially_implemented", 1),
+        (cite(test, QUOTE), "in progress", "Missing citation", "not_started", 0),
+        (cite("", QUOTE), "needs tests", "Missing test", "fully_implemented", 0),
+        (cite("", QUOTE) + &cite(test, first), "needs tests", "Missing test", "fully_implemented", 0),
+        (cite("", QUOTE) + &cite(test, QUOTE), "done", "Complete", "fully_implemented", 0),
+        (cite(exception, QUOTE), "done", "Exception", "fully_implemented", 0),
+        (cite(implication, QUOTE), "done", "Complete", "fully_implemented", 0),
+        // Quotes that tile a requirement are as good as one.
+        (
+            cite("", first) + &cite("", second) + &cite(test, second) + &cite(test, first),
+            "done",
+            "Complete",
+            "fully_implemented",
+            0,
+        ),
+        (
+            cite("", first) + &cite(exception, second),
+            "needs tests",
+            "Partial coverage",
+            "fully_implemented",
+            0,
+        ),
+    ] {
+        let mut agent = Agent::new(&[("src/pour.rs", &source)]);
+        let requirements = agent.read("/specifications/rfc9999/sections/2.2/requirements");
+        let identifier = &requirements[0]["identifier"];
+        let answer = agent.json("get_requirement_status", json!({"req_identifier": identifier}));
+        assert_eq!(answer, json!({"status": status, "detail": detail}), "{source}");
+        let all = agent.json("get_prioritized_requirements", json!({"spec_id": "rfc9999"}));
+        let mine =
+            all.as_array().expect("a list").iter().find(|one| one["full_path"].to_string().contains("2.2"));
+        let mine = mine.expect("the requirement is there");
+        assert_eq!((&mine["status"], &mine["todo_count"]), (&json!(progress), &json!(n_todos)), "{source}");
+    }
+}
+
+/// [003 §4.3] an identifier that several requirements share answers with all, and with the least finished.
+#[test]
+fn an_ambiguous_identifier_answers_with_all_matches() {
+    let mut agent = Agent::new(SOURCES);
+    let path = |section: &str| format!("/specifications/{section}/requirements/{BREW}");
+    let (pot, lid) = (path("rfc9999/sections/section-2.1"), path("docs-kettle-md/sections/lid"));
+    for name in [BREW, &BREW[..8]] {
+        let answer = agent.json("get_requirement_status", json!({"req_identifier": name}));
+        assert_eq!((&answer["status"], &answer["match_count"]), (&json!("not started"), &json!(2)));
+        assert_eq!(column(&answer["matches"], "full_path"), [lid.clone(), pot.clone()]);
+        assert_eq!(column(&answer["matches"], "status"), ["not started", "needs tests"]);
+    }
+    for name in [pot.clone(), format!("duvet://{pot}"), path("rfc9999/sections/2.1")] {
+        let answer = agent.json("get_requirement_status", json!({"req_identifier": name}));
+        assert_eq!(answer, json!({"status": "needs tests", "detail": "Missing test"}), "{name}");
+    }
+    for name in ["0123456789", &BREW[..7], "/specifications/rfc9999/sections/2.1/requirements/0123456789"] {
+        let answer = agent.call("get_requirement_status", json!({"req_identifier": name}));
+        assert_eq!((text(&answer), &answer["isError"]), ("Requirement not found", &json!(true)), "{name}");
+    }
+}
+
+/// [003 §4.4] what nothing cites; with what only TODOs cite if that is wanted.
+#[test]
+fn uncited_requirements_are_listed() {
+    let todo = "//= docs/kettle.md#lid\n//= type=todo\n//# The lid MUST close.\n";
+    let mut agent = Agent::new(&[SOURCES[0], ("src/todo.rs", todo)]);
+    let uncited = agent.json("list_uncited_requirements", json!({"spec_id": "docs-kettle-md"}));
+    let texts =
+        ["A kettle MUST switch itself off.", "Handling of errors is OPTIONAL.", "A pot MUST brew coffee."];
+    assert_eq!(column(&uncited, "text"), texts);
+    assert_eq!(
+        uncited[0].as_object().expect("an object").keys().collect::<Vec<_>>(),
+        ["identifier", "full_path", "text"]
+    );
+    let with_todos =
+        agent.json("list_uncited_requirements", json!({"spec_id": "docs-kettle-md", "include_todo": true}));
+    assert_eq!(column(&with_todos, "text"), [texts[0], texts[1], "The lid MUST close.", texts[2]]);
+    assert_eq!(agent.json("list_uncited_requirements", json!({})).as_array().map(Vec::len), Some(7));
+}
+
+/// [003 §4.5] everything that is wrong, each with its place, its reason, and what would be right.
+#[test]
+fn invalid_citations_are_listed() {
+    let source = "//= docs/kettle.md#lids\n\n//= docs/kettle.md#lid\n//# The lid MUST cloze it.\n\n\
+                  //= docs/kettles.md#lid\n\n//= https://example.com:x/a#b\n\n//= type=tset\n//= docs/kettle.md#lid\n\n\
+                  //= colour=red\n\n//= docs/kettle.md\n";
+    let stale = "target = 'docs/kettle.md#lid'\n[[todo]]\nquote = 'The lid MUST sing loudly.'\n";
+    let mut agent = Agent::new(&[("src/wrong.rs", source), (".duvet/todos/stale.toml", stale), SOURCES[1]]);
+    let invalid = agent.json("list_invalid_citations", json!({}));
+    let rows: Vec<(&str, u64, &str, &str)> = invalid
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().expect("a text");
+            (
+                text("file_path"),
+                row["line_number"].as_u64().expect("a number"),
+                text("comment_text"),
+                text("error"),
+            )
+        })
+        .collect();
+    let wrong = "src/wrong.rs";
+    assert_eq!(
+        rows,
+        [
+            (".duvet/todos/stale.toml", 2, "[[todo]]", "Requirement not found"),
+            (wrong, 1, "//= docs/kettle.md#lids", "Section not found"),
+            (wrong, 3, "//= docs/kettle.md#lid", "Requirement not found"),
+            (wrong, 6, "//= docs/kettles.md#lid", "URL not found"),
+            (wrong, 8, "//= https://example.com:x/a#b", "Invalid URL"),
+            (wrong, 10, "//= type=tset", "there is no type `tset`"),
+            (wrong, 13, "//= colour=red", "there is no key `colour`"),
+            (wrong, 13, "//= colour=red", "the annotation names no specification"),
+            (wrong, 15, "//= docs/kettle.md", "Section not found"),
+        ]
+    );
+    assert_eq!(invalid[1]["suggestion"], "did you mean `lid`?");
+    assert_eq!(invalid[2]["suggestion"], "the nearest text is: The lid MUST [-cloze it.-]{+close.+}");
+    let of_kettle = agent.json("list_invalid_citations", json!({"spec_id": "docs-kettle-md"}));
+    assert!(!of_kettle.to_string().contains("kettles.md"), "{of_kettle}");
+    assert_eq!(agent.json("list_invalid_citations", json!({"spec_id": "rfc9999"})), json!([]));
+    // What is wrong can be looked at like what is right.
+    let context =
+        agent.json("get_citation_context", json!({"citation_id": "src/wrong.rs:6", "context_lines": 0}));
+    assert_eq!(context["context"], json!(["//= docs/kettles.md#lid"]));
+}
+
+/// [003 §4.6] the lines around a citation, as many as there are.
+#[test]
+fn the_context_of_a_citation_ends_where_the_file_does() {
+    let mut agent = Agent::new(SOURCES);
+    let lines = [
+        "fn main() {",
+        "    //= https://www.rfc-editor.org/rfc/rfc9999#section-2.1",
+        "    //# A pot MUST brew coffee.",
+        "    brew();",
+        "}",
+    ];
+    for (n_lines, expected) in [(0, &lines[1..2]), (1, &lines[..3]), (2, &lines[..4]), (100, &lines[..])] {
+        let context = agent
+            .json("get_citation_context", json!({"citation_id": "src/brew.rs:2", "context_lines": n_lines}));
+        assert_eq!(context, json!({"file_path": "src/brew.rs", "line_number": 2, "context": expected}));
+    }
+    assert_eq!(
+        agent.json("get_citation_context", json!({"citation_id": "src/brew.rs:2"}))["context"],
+        json!(lines)
+    );
+    for n_lines in [-1, 101] {
+        let refused = agent
+            .call("get_citation_context", json!({"citation_id": "src/brew.rs:2", "context_lines": n_lines}));
+        assert_eq!(refused["isError"], true, "{refused}");
+    }
+    let missing = agent.call("get_citation_context", json!({"citation_id": "src/brew.rs:3"}));
+    assert_eq!(text(&missing), "Citation not found: src/brew.rs:3; did you mean src/brew.rs:2?");
+}
+
+/// [003 §4.7] a specification by any of its addresses.
+#[test]
+fn a_specification_is_resolved_from_its_address() {
+    let mut agent = Agent::new(SOURCES);
+    for (url, id) in [
+        ("https://www.rfc-editor.org/rfc/rfc9999", "rfc9999"),
+        ("https://www.rfc-editor.org/rfc/rfc9999.txt#section-2.1", "rfc9999"),
+        ("https://tools.ietf.org/rfc/rfc9999", "rfc9999"),
+        ("https://datatracker.ietf.org/doc/html/rfc9999", "rfc9999"),
+        ("rfc9999", "rfc9999"),
+        ("docs/kettle.md", "docs-kettle-md"),
+        ("./docs/kettle.md", "docs-kettle-md"),
+    ] {
+        assert_eq!(agent.json("resolve_spec_id", json!({"url": url})), json!({"spec_id": id}), "{url}");
+    }
+    let answer = agent.json("resolve_spec_id", json!({"url": "https://www.rfc-editor.org/rfc/rfc9998"}));
+    assert_eq!(answer, json!({"error": "Specification not found", "nearest": ["rfc9999"]}));
+    assert_eq!(
+        agent.json("resolve_spec_id", json!({"url": "§§§"})),
+        json!({"error": "Specification not found"})
+    );
+}
+
+/// [003 §4.8] by level, then by what is underway, then by TODOs, then in the order of documents.
+#[test]
+fn priorities_come_in_the_order_of_the_document() {
+    let cite = |section: &str, kind: &str, quote: &str| {
+        format!("//= https://www.rfc-editor.org/rfc/rfc9999#{section}\n{kind}//# {quote}\n\n")
+    };
+    let source = cite("section-2.1", "", "A pot MUST brew coffee.")
+        + &cite("section-2.1", "//= type=todo\n", "A pot MUST NOT leak.")
+        + &cite("section-2.2", "", "A pot MUST pour,")
+        + &cite("section-2.1", "", "A pot SHOULD")
+        + &cite("section-2.1", "//= type=todo\n", "A pot MAY sing.");
+    let mut agent = Agent::new(&[("src/lib.rs", &source)]);
+    let all = agent.json("get_prioritized_requirements", json!({}));
+    let mut rows = Vec::new();
+    for one in all.as_array().expect("a list") {
+        let keys = one.as_object().expect("an object").keys().collect::<Vec<_>>();
+        assert_eq!(keys, ["full_path", "level", "status", "todo_count"]);
+        let requirement = agent.read(one["full_path"].as_str().expect("a path"));
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        rows.push(format!(
+            "{} {} {} {}",
+            text(&one["level"]),
+            text(&one["status"]),
+            one["todo_count"],
+            text(&requirement["text"])
+        ));
+    }
+    assert_eq!(
+        rows,
+        [
+            "MUST partially_implemented 0 A pot MUST pour, and it MUST stop when the cup is full.",
+            "MUST not_started 1 A pot MUST NOT leak.",
+            "MUST not_started 0 A kettle MUST switch itself off.",
+            "MUST not_started 0 The lid MUST close.",
+            "MUST not_started 0 A pot MUST brew coffee.",
+            "MUST fully_implemented 0 A pot MUST brew coffee.",
+            "SHOULD partially_implemented 0 A pot SHOULD keep it hot.",
+            "MAY not_started 1 A pot MAY sing.",
+            "MAY not_started 0 Handling of errors is OPTIONAL.",
+        ]
+    );
+}
+
+/// [003 §4.8] a requirement that does not say how binding it is comes last.
+#[test]
+fn an_unspecified_level_comes_last() {
+    let file = "target = 'docs/kettle.md#lid'\n[[spec]]\nquote = 'The lid MUST close.'\n";
+    let config = usual()[0].1.replace("[[specification]]\nsource = 'docs/kettle.md'\n", "");
+    let mut agent = Agent::with(&[
+        (".duvet/config.toml", &config),
+        usual()[1],
+        usual()[2],
+        (".duvet/requirements/lid.toml", file),
+    ]);
+    let all = agent.json("get_prioritized_requirements", json!({}));
+    let last = all.as_array().and_then(|all| all.last()).expect("a requirement");
+    assert_eq!(last["level"], "unspecified", "{all}");
+}
+
+/// [003 §5] the system prompt comes first, word for word; then what is really there.
+#[test]
+fn instructions_open_with_the_system_prompt() {
+    let folder = folder(&[&usual()[..], SOURCES].concat());
+    let mut serving = crate::process::Serving::duvet(folder.path(), &[]);
+    let answer = serving.handshake("2025-11-25");
+    let instructions = answer["result"]["instructions"].as_str().expect("a text");
+    let prompt = include_str!("../data/seed_003_system_prompt.md");
+    let rest = instructions.strip_prefix(prompt).unwrap_or_else(|| panic!("{instructions}"));
+    for part in [
+        "9 requirements: 0 done, 1 need tests, 0 in progress, 8 not started. 2 citations, 0 invalid.",
+        "- `rfc9999`: RFC 9999 (https://www.rfc-editor.org/rfc/rfc9999)",
+    ] {
+        assert!(rest.contains(part), "{rest}");
+    }
+    assert!(!rest.contains("wrong"), "{rest}");
+    let answer = serving.request(9, "server/discover", json!({"_meta": stateless()}));
+    assert_eq!(answer["result"]["instructions"], instructions);
+}
+
+/// [003 §4] the eight tools, described in few words.
+#[test]
+fn the_tools_are_listed_in_few_tokens() {
+    let mut agent = Agent::new(SOURCES);
+    let answer = agent.ask("tools/list", json!({}));
+    assert_eq!(
+        column(&answer["result"]["tools"], "name"),
+        [
+            "validate_citation",
+            "search_requirements",
+            "get_requirement_status",
+            "list_uncited_requirements",
+            "list_invalid_citations",
+            "get_citation_context",
+            "resolve_spec_id",
+            "get_prioritized_requirements",
+        ]
+    );
+    let n_tokens = threats::tokens::count(&answer["result"].to_string());
+    assert!(n_tokens < 1500, "{n_tokens}");
+}
+
+/// [003 §4] the examples call a tool by `tool`; the protocol does by `name`.
+#[test]
+fn a_tool_may_be_named_by_tool() {
+    let mut agent = Agent::new(SOURCES);
+    let arguments = json!({"citation": "//= https://www.rfc-editor.org/rfc/rfc9999#section-2.1"});
+    let answer = agent.ask("tools/call", json!({"tool": "validate_citation", "arguments": arguments}));
+    assert_eq!(text(&answer["result"]), r#"{"valid":true}"#);
+    for (params, code) in [
+        (json!({"tool": "no_such_tool", "arguments": {}}), -32602),
+        (json!({"tool": 5, "arguments": {}}), -32602),
+        (json!({"arguments": {}}), -32602),
+        (json!({"tool": "resolve_spec_id", "arguments": []}), -32602),
+    ] {
+        assert_eq!(agent.ask("tools/call", params.clone())["error"]["code"], code, "{params}");
+    }
+}
+
+/// [003 §2] one server in every revision of the protocol: the same texts, and structures where a revision has them.
+#[test]
+fn every_revision_gets_the_same_answers() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
+        let mut agent = Agent::start(folder(&[&usual()[..], SOURCES].concat()), revision, &[]);
+        let answer = agent.call("search_requirements", json!({"query": "lid"}));
+        let expected: Value = serde_json::from_str(text(&answer)).expect("JSON");
+        assert_eq!(column(&expected, "text"), ["The lid MUST close."]);
+        let structured = match revision {
+            "2024-11-05" | "2025-03-26" => Value::Null,
+            "2026-07-28" => expected,
+            _ => json!({"result": expected}),
+        };
+        assert_eq!(answer["structuredContent"], structured, "{revision}");
+        let answer = agent.call("resolve_spec_id", json!({"url": "rfc9999"}));
+        assert_eq!(text(&answer), r#"{"spec_id":"rfc9999"}"#);
+        let failed = agent.call("get_requirement_status", json!({"req_identifier": "0123456789"}));
+        assert_eq!(
+            (text(&failed), &failed["isError"]),
+            ("Requirement not found", &json!(true)),
+            "{revision}"
+        );
+        assert_eq!(agent.read("/specifications/rfc9999")["name"], "RFC 9999");
+        let missing = agent.ask("resources/read", json!({"uri": "duvet:///specifications/x"}));
+        let code = if revision == "2026-07-28" { -32602 } else { -32002 };
+        assert_eq!(missing["error"]["code"], code, "{revision}");
+        // The seed's own methods are no part of the newest revision.
+        let by_path = agent.ask("resources/get", json!({"path": "/specifications/rfc9999"}));
+        assert_eq!(by_path["error"]["code"] == -32601, revision == "2026-07-28", "{by_path}");
+    }
+}
+
+/// Reads a collection by both spellings of its URI and lists it by its path.
+#[track_caller]
+fn check_list(agent: &mut Agent, path: &str, expected: &Value) {
+    check_item(agent, path, expected);
+    let answer = agent.ask("resources/list", json!({"path": path}));
+    let listed = answer["result"]["resources"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+    assert_eq!(listed.len(), expected.as_array().map_or(0, Vec::len));
+    for (resource, item) in listed.iter().zip(expected.as_array().expect("a list")) {
+        for (key, value) in item.as_object().expect("an object") {
+            assert_eq!(&resource[key], value, "{resource}");
+        }
+        agent.read(resource["uri"].as_str().expect("a URI"));
+    }
+}
+
+/// Reads a resource by both spellings of its URI, and gets it by its path.
+#[track_caller]
+fn check_item(agent: &mut Agent, path: &str, expected: &Value) {
+    assert_eq!(&agent.read(path), expected, "{path}");
+    assert_eq!(&agent.read(&format!("duvet://{path}")), expected, "{path}");
+    for params in [json!({"path": path}), json!({"uri": path})] {
+        let answer = agent.ask("resources/get", params);
+        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), *expected, "{path}");
+    }
+}
+
+#[track_caller]
+fn check_missing(agent: &mut Agent, path: &str) {
+    let answer = agent.ask("resources/read", json!({"uri": path}));
+    assert_eq!(answer["error"]["code"], -32002, "{path}: {answer}");
+    assert_eq!(answer["error"]["data"]["uri"], path);
+}

@@ -1,0 +1,242 @@
+//! Lists what a glob matches, as the `glob` crate does, but for links: those that lead in circles are not followed,
+//! and where nothing outside may be read, those that lead there are not either.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use glob::{Pattern, PatternError};
+
+/// Where a glob led.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// What it matches.
+    pub found: BTreeSet<PathBuf>,
+    /// The folders that were looked into, or would have been if they were there.
+    pub folders: BTreeSet<PathBuf>,
+    /// What could not be looked into.
+    pub failures: Vec<(PathBuf, Failure)>,
+}
+
+/// Why a folder was not looked into.
+#[derive(Debug)]
+pub enum Failure {
+    /// The system says so.
+    Unreadable(io::Error),
+    /// It is outside of the project.
+    Outside,
+    /// Links lead to too many folders.
+    TooMany,
+}
+
+/// Two links in each of forty folders lead to more paths than anybody can list.
+const LINKS_MAX: usize = 10_000;
+
+/// Lists what a glob matches, seen from a folder. If `inside` is given, nothing outside of it is looked at.
+pub fn walk(base: &Path, pattern: &str, inside: Option<&Path>) -> Result<Walk, PatternError> {
+    // What is wrong with it is told with its place in the whole.
+    Pattern::new(pattern)?;
+    let mut start = base.to_path_buf();
+    let mut parts = Vec::new();
+    let mut names = Path::new(pattern).components().peekable();
+    while let Some(name) = names.next() {
+        let part = Part::new(&name.as_os_str().to_string_lossy())?;
+        match part {
+            Part::Plain(plain) if parts.is_empty() && names.peek().is_some() => start.push(plain),
+            Part::Folders if matches!(parts.last(), Some(Part::Folders)) => {}
+            part => parts.push(part),
+        }
+    }
+    let mut walker = Walker { walk: Walk::default(), inside, n_links: 0 };
+    let is_allowed = inside.is_none_or(|inside| super::files::is_inside(inside, &start));
+    if is_allowed {
+        walker.descend(&start, &parts, &mut Vec::new());
+    } else {
+        walker.walk.failures.push((start, Failure::Outside));
+    }
+    if pattern.ends_with('/') {
+        walker.walk.found.retain(|path| path.is_dir());
+    }
+    Ok(walker.walk)
+}
+
+/// A part of a glob between slashes.
+enum Part {
+    /// `**`
+    Folders,
+    /// A name.
+    Plain(String),
+    /// A name with wildcards.
+    Wild(Pattern),
+}
+
+impl Part {
+    fn new(text: &str) -> Result<Part, PatternError> {
+        Ok(match text {
+            "**" => Part::Folders,
+            _ if text.contains(['*', '?', '[']) => Part::Wild(Pattern::new(text)?),
+            _ => Part::Plain(text.to_owned()),
+        })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Part::Folders => true,
+            Part::Plain(plain) => plain == name,
+            Part::Wild(pattern) => pattern.matches(name),
+        }
+    }
+}
+
+struct Walker<'a> {
+    walk: Walk,
+    inside: Option<&'a Path>,
+    n_links: usize,
+}
+
+impl Walker<'_> {
+    /// Matches what is in a folder. `linked` are the real folders in which links on the way here stand.
+    fn descend(&mut self, folder: &Path, parts: &[Part], linked: &mut Vec<PathBuf>) {
+        let Some((part, rest)) = parts.split_first() else { return };
+        self.walk.folders.insert(folder.to_path_buf());
+        if let Part::Plain(name) = part {
+            let path = folder.join(name);
+            if rest.is_empty() {
+                if path.exists() {
+                    self.walk.found.insert(path);
+                }
+            } else if path.is_dir() {
+                self.enter(folder, &path, rest, linked);
+            }
+            return;
+        }
+        let is_recursive = matches!(part, Part::Folders);
+        let (next, after) = match rest.split_first() {
+            Some((next, after)) if is_recursive => (Some(next), after),
+            None if is_recursive => (None, rest),
+            _ => (Some(part), rest),
+        };
+        for (name, path, is_folder) in self.list(folder) {
+            if next.is_some_and(|next| next.matches(&name)) {
+                if after.is_empty() {
+                    self.walk.found.insert(path.clone());
+                } else if is_folder {
+                    self.enter(folder, &path, after, linked);
+                }
+            }
+            if is_recursive && is_folder {
+                if next.is_none() {
+                    self.walk.found.insert(path.clone());
+                }
+                self.enter(folder, &path, parts, linked);
+            }
+        }
+    }
+
+    /// Descends into a folder unless it is a link that leads out, in a circle, or to too many.
+    fn enter(&mut self, from: &Path, folder: &Path, parts: &[Part], linked: &mut Vec<PathBuf>) {
+        let is_link = folder.is_symlink();
+        if !is_link && !folder.ends_with("..") {
+            return self.descend(folder, parts, linked);
+        }
+        let (Ok(real_from), Ok(real)) = (from.canonicalize(), folder.canonicalize()) else { return };
+        if self.inside.is_some_and(|inside| !super::files::is_inside(inside, &real)) {
+            self.walk.failures.push((folder.to_path_buf(), Failure::Outside));
+            return;
+        }
+        let is_circle = |above: &PathBuf| above.starts_with(&real);
+        if is_link && (is_circle(&real_from) || linked.iter().any(is_circle)) {
+            return;
+        }
+        self.n_links += 1;
+        if self.n_links == LINKS_MAX {
+            self.walk.failures.push((folder.to_path_buf(), Failure::TooMany));
+        }
+        if self.n_links < LINKS_MAX {
+            linked.push(real_from);
+            self.descend(folder, parts, linked);
+            linked.pop();
+        }
+    }
+
+    /// Lists the names in a folder, and which of them are folders.
+    fn list(&mut self, folder: &Path) -> Vec<(String, PathBuf, bool)> {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            Err(error) => {
+                let is_gone = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+                if !is_gone {
+                    self.walk.failures.push((folder.to_path_buf(), Failure::Unreadable(error)));
+                }
+                return Vec::new();
+            }
+        };
+        let entry = |entry: io::Result<std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let path = entry.path();
+            let kind = entry.file_type().ok()?;
+            let is_folder = if kind.is_symlink() { path.is_dir() } else { kind.is_dir() };
+            Some((entry.file_name().into_string().ok()?, path, is_folder))
+        };
+        entries.filter_map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_finds_what_the_glob_crate_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [
+            "a.rs",
+            "src/a.rs",
+            "src/b.txt",
+            "src/x/a.rs",
+            "src/x/y/a.rs",
+            "src/x/y/.hidden.rs",
+            "src/[1]/b.rs",
+            "lib/a.rs",
+        ] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        for pattern in [
+            "a.rs",
+            "*.rs",
+            "*",
+            "**",
+            "**/*",
+            "**/*.rs",
+            "src",
+            "src/*",
+            "src/**",
+            "src/**/*.rs",
+            "src/**/y/*.rs",
+            "src/**/**/*.rs",
+            "*/x/**/a.rs",
+            "**/x/*",
+            "**/y/**",
+            "src/*/",
+            "src/?/*.rs",
+            "src/[[]1]/*",
+            "./src/*.rs",
+            "src/x/../*.rs",
+            "nothing/**/*.rs",
+            "src/a.rs/*",
+            "{src,lib}/*.rs",
+        ] {
+            let expected: BTreeSet<PathBuf> = glob::glob(folder.path().join(pattern).to_str().unwrap())
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
+            let found = walk(folder.path(), pattern, None).unwrap();
+            assert_eq!(found.found, expected, "{pattern}");
+            assert!(found.failures.is_empty(), "{pattern}");
+        }
+        assert!(walk(folder.path(), "src/***", None).is_err());
+        assert!(walk(folder.path(), "src/[", None).is_err());
+    }
+}
