@@ -30,6 +30,7 @@ pub struct Model {
     /// The marks of annotations that are in use.
     pub styles: Arc<[Style]>,
     pub(super) priorities: OnceLock<Vec<u32>>,
+    pub(super) uncited: [OnceLock<Vec<u32>>; 2],
 }
 
 impl Model {
@@ -50,6 +51,7 @@ impl Model {
             general: self.general.clone(),
             styles: self.styles.clone(),
             priorities: OnceLock::new(),
+            uncited: Default::default(),
         };
         for (section, citations) in sections {
             model.states[section as usize] = states(&self.catalogue, section, &citations);
@@ -160,15 +162,15 @@ impl Model {
     }
 
     /// The requirements that nothing touches, in the order of documents; with those that only todos touch if wanted.
-    pub fn uncited(&self, with_todos: bool) -> Vec<u32> {
-        let numbers = 0..self.catalogue.requirements.len() as u32;
-        numbers
-            .filter(|number| {
+    pub fn uncited(&self, with_todos: bool) -> &[u32] {
+        self.uncited[usize::from(with_todos)].get_or_init(|| {
+            let is_uncited = |number: &u32| {
                 let state = self.state(*number);
                 let n_others = state.citations.len() - state.n_todos as usize;
                 n_others == 0 && (with_todos || state.n_todos == 0)
-            })
-            .collect()
+            };
+            (0..self.catalogue.requirements.len() as u32).filter(is_uncited).collect()
+        })
     }
 
     /// How many requirements are how far, from not started to done.

@@ -15,6 +15,7 @@ pub struct Words {
     /// For each stem the texts that have it, in order, and how often.
     texts: HashMap<String, Vec<(u32, u16)>>,
     lengths: Vec<u16>,
+    n_words_usual: f32,
 }
 
 impl Words {
@@ -34,6 +35,8 @@ impl Words {
             }
             words.lengths.push(length);
         }
+        let n_words = words.lengths.iter().map(|length| f32::from(*length)).sum::<f32>();
+        words.n_words_usual = n_words / words.lengths.len().max(1) as f32;
         words
     }
 
@@ -48,31 +51,35 @@ impl Words {
         if wanted.is_empty() {
             return Vec::new();
         }
-        let n_words_usual = self.lengths.iter().map(|length| f32::from(*length)).sum::<f32>()
-            / self.lengths.len().max(1) as f32;
-        let mut scores: HashMap<u32, (usize, f32)> = HashMap::new();
+        let mut lists: Vec<&[(u32, u16)]> = Vec::with_capacity(wanted.len());
         for stem in &wanted {
-            let Some(texts) = self.texts.get(stem) else {
-                return Vec::new();
-            };
+            match self.texts.get(stem) {
+                Some(texts) => lists.push(texts),
+                None => return Vec::new(),
+            }
+        }
+        // The rarest word leaves the fewest texts to look at.
+        lists.sort_by_key(|texts| texts.len());
+        let mut scores: Vec<(u32, f32)> = lists[0].iter().map(|(number, _)| (*number, 0.0)).collect();
+        for texts in lists {
             let rarity = ((self.lengths.len() as f32 + 1.0) / (texts.len() as f32 + 0.5)).ln();
-            for (number, count) in texts {
-                let (n_words, score) = scores.entry(*number).or_default();
-                *n_words += 1;
+            let mut rest = texts;
+            scores.retain_mut(|(number, score)| {
+                rest = &rest[rest.partition_point(|(other, _)| other < number)..];
+                let Some((_, count)) = rest.first().filter(|(other, _)| other == number) else {
+                    return false;
+                };
                 // Of two that have the words the shorter is more about them.
-                let length = f32::from(self.lengths[*number as usize]) / n_words_usual;
+                let length = f32::from(self.lengths[*number as usize]) / self.n_words_usual;
                 let count = f32::from(*count);
                 *score += rarity * count
                     / (count + SATURATION * (1.0 - WEIGHT_OF_LENGTH + WEIGHT_OF_LENGTH * length));
-            }
+                true
+            });
         }
         let phrases: Vec<String> = phrases.iter().map(|phrase| stems.line(phrase)).collect();
-        let mut found: Vec<(u32, f32)> = scores
-            .into_iter()
-            .filter(|(_, (n_words, _))| *n_words == wanted.len())
-            .filter(|(number, _)| phrases.is_empty() || contains(&stems.line(text(*number)), &phrases))
-            .map(|(number, (_, score))| (number, score))
-            .collect();
+        let mut found = scores;
+        found.retain(|(number, _)| phrases.is_empty() || contains(&stems.line(text(*number)), &phrases));
         found.sort_by(|(first, first_score), (second, second_score)| {
             second_score.total_cmp(first_score).then(first.cmp(second))
         });

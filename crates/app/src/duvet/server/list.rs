@@ -1,5 +1,9 @@
 //! Answers that are lists: as much as fits into a budget of tokens, and where the rest begins.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use mcp::{Failure, FieldError, Kind, ToolOutput};
 use serde_json::{Value, json};
 
@@ -47,11 +51,11 @@ impl Window {
         while end < end_max {
             let mut value = item(end);
             let mut one = value.to_string();
-            let mut cost = threats::tokens::count(&one) + 1;
+            let mut cost = cost_of(&one);
             if items.is_empty() && cost > budget {
                 value = shorten(value, budget);
                 one = value.to_string();
-                cost = threats::tokens::count(&one) + 1;
+                cost = cost_of(&one);
             }
             if n_tokens + cost > budget && !items.is_empty() {
                 break;
@@ -77,6 +81,28 @@ impl Window {
         output.structured = Some(json!({"result": items, "nextCursor": cursor, "remaining": n_remaining}));
         output
     }
+}
+
+/// How many costs are remembered.
+const COSTS_MAX: usize = 1 << 16;
+
+/// Counts the tokens of an item, and of the comma behind it. The same items are asked for again and again.
+fn cost_of(item: &str) -> usize {
+    static COSTS: LazyLock<Mutex<HashMap<u64, usize>>> = LazyLock::new(Mutex::default);
+    let mut hasher = DefaultHasher::new();
+    item.hash(&mut hasher);
+    let key = hasher.finish();
+    let known = |costs: &HashMap<u64, usize>| costs.get(&key).copied();
+    if let Some(cost) = known(&COSTS.lock().unwrap_or_else(PoisonError::into_inner)) {
+        return cost;
+    }
+    let cost = threats::tokens::count(item) + 1;
+    let mut costs = COSTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if costs.len() >= COSTS_MAX {
+        costs.clear();
+    }
+    costs.insert(key, cost);
+    cost
 }
 
 /// The budget of an answer.

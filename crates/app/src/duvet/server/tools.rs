@@ -1,5 +1,6 @@
 //! The tools: what they take and what they answer.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -122,11 +123,11 @@ pub fn call(root: &Path, model: &Model, name: &str, arguments: &Value) -> Result
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
         "validate_citation" => Ok(validate(model, text("citation"))),
-        "search_requirements" => requirements(model, arguments, model.search(text("query"))),
+        "search_requirements" => requirements(model, arguments, Cow::Owned(model.search(text("query")))),
         "get_requirement_status" => status(model, text("req_identifier"), arguments),
         "list_uncited_requirements" => {
             let with_todos = arguments.get("include_todo").and_then(Value::as_bool).unwrap_or(false);
-            requirements(model, arguments, model.uncited(with_todos))
+            requirements(model, arguments, Cow::Borrowed(model.uncited(with_todos)))
         }
         "list_invalid_citations" => invalid_citations(model, arguments),
         "get_citation_context" => context(root, model, text("citation_id"), arguments),
@@ -153,9 +154,13 @@ fn validate(model: &Model, citation: &str) -> ToolOutput {
 }
 
 /// Requirements as searches and lists show them.
-fn requirements(model: &Model, arguments: &Value, mut numbers: Vec<u32>) -> Result<ToolOutput, Failure> {
+fn requirements(
+    model: &Model,
+    arguments: &Value,
+    mut numbers: Cow<'_, [u32]>,
+) -> Result<ToolOutput, Failure> {
     if let Some(specification) = wanted(model, arguments)? {
-        numbers.retain(|number| is_of(model, *number, specification));
+        numbers.to_mut().retain(|number| is_of(model, *number, specification));
     }
     let item = |index: usize| {
         let requirement = model.requirement(numbers[index]);
