@@ -1,5 +1,6 @@
 //! Finds and reads specifications, each once however it is named.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,9 +47,6 @@ pub struct Found {
     pub specification: Arc<Specification>,
 }
 
-/// What an annotation calls a specification: its target, its format, and the requirement file that it is relative to.
-type Name = (Arc<str>, Format, Option<Arc<str>>);
-
 /// The specifications that were asked for so far.
 pub struct Documents {
     root: PathBuf,
@@ -59,7 +57,8 @@ pub struct Documents {
     parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
     found: Vec<Found>,
     by_target: HashMap<Target, u32>,
-    by_name: HashMap<Name, Result<Named, Problem>, RandomState>,
+    /// By what annotations call them, for each format.
+    by_name: [HashMap<String, Result<Named, Problem>, RandomState>; 3],
 }
 
 impl std::fmt::Debug for Documents {
@@ -80,7 +79,7 @@ impl Documents {
             parsed: HashMap::new(),
             found: Vec::new(),
             by_target: HashMap::new(),
-            by_name: HashMap::default(),
+            by_name: Default::default(),
         }
     }
 
@@ -98,19 +97,22 @@ impl Documents {
 
     /// Finds the specification that an annotation in a file names.
     pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<Named, Problem> {
-        let base = file.is_requirements.then(|| file.path.clone());
-        let key = (annotation.target.clone(), annotation.format, base);
-        if let Some(found) = self.by_name.get(&key) {
+        // A requirement file may mean a file beside itself.
+        let name = match file.is_requirements {
+            true => Cow::Owned(format!("{}\0{}", annotation.target_path(), file.path)),
+            false => Cow::Borrowed(annotation.target_path()),
+        };
+        if let Some(found) = self.by_name[annotation.format as usize].get(&*name) {
             return found.clone();
         }
-        let found = self.look(annotation, key.2.as_deref());
-        self.by_name.insert(key, found.clone());
+        let found = self.look(annotation, file.is_requirements.then_some(&*file.path));
+        self.by_name[annotation.format as usize].insert(name.into_owned(), found.clone());
         found
     }
 
-    /// Finds a specification that was found for the same target before.
+    /// Finds a specification that an annotation in source code named before.
     pub fn find_known(&self, annotation: &Annotation) -> Option<u32> {
-        let known = self.by_name.get(&(annotation.target.clone(), annotation.format, None))?;
+        let known = self.by_name[annotation.format as usize].get(annotation.target_path())?;
         known.as_ref().ok().map(|(index, _)| *index)
     }
 
