@@ -72,6 +72,8 @@ impl Browser {
             capabilities.add_arg(flag).expect("flags are accepted");
         }
         capabilities.set_browser_log_level(LoggingPrefsLogLevel::All).expect("logging is accepted");
+        // Built beside our programs, the client of the driver wants to be told how to encrypt, though it never does.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let session = runtime
             .block_on(WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities))
