@@ -31,6 +31,7 @@ type Requirements = BTreeMap<(u32, Arc<[Span]>), Requirement>;
 impl Index {
     /// Reads what changed since the last time, and links everything.
     pub(super) fn build(&mut self) -> Model {
+        self.n_builds += 1;
         let project = match Project::open(self.options.clone(), &*self.environment) {
             Ok(project) => project,
             Err(problems) => {

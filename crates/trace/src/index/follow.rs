@@ -34,6 +34,8 @@ pub struct Index {
     /// The folders in which globs look for files, relative to the root.
     pub(super) globbed: BTreeSet<PathBuf>,
     pub(super) links: Vec<PathBuf>,
+    /// How often everything was looked at.
+    pub(super) n_builds: u64,
     pub(super) model: Arc<Model>,
 }
 
@@ -92,6 +94,7 @@ impl Index {
             patterns: Vec::new(),
             globbed: BTreeSet::new(),
             links: Vec::new(),
+            n_builds: 0,
             model: Arc::default(),
         };
         index.reload();
@@ -101,6 +104,11 @@ impl Index {
     /// What is known now.
     pub fn model(&self) -> Arc<Model> {
         self.model.clone()
+    }
+
+    /// How often everything was looked at: as long as that is the same, so are the folders.
+    pub fn n_builds(&self) -> u64 {
+        self.n_builds
     }
 
     /// The root of the project.

@@ -49,6 +49,8 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
     };
     let mut watched = watch(&mut folders, &index);
     loop {
+        let n_builds = index.n_builds();
+        let mut has_forgotten = false;
         let is_polling = !watched.is_complete || !index.links().is_empty();
         // In a folder that was not watched before, anything may have changed meanwhile.
         let told = match std::mem::take(&mut watched.new) {
@@ -57,7 +59,7 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
                 let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL)) else {
                     return;
                 };
-                folders.iter_mut().for_each(|folders| folders.forget(&told));
+                has_forgotten = folders.as_mut().is_some_and(|folders| folders.forget(&told));
                 told
             }
         };
@@ -77,7 +79,10 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
             }
         };
         publish(&index, server, &changes, &before);
-        watched = watch(&mut folders, &index);
+        // An edit of a file that is known changes no folder, and the next edit shall not wait.
+        if has_forgotten || index.n_builds() != n_builds {
+            watched = watch(&mut folders, &index);
+        }
     }
 }
 
@@ -176,8 +181,9 @@ impl Folders {
         watched
     }
 
-    /// Forgets folders that something happened to: what was deleted or moved, and came back, is another one.
-    fn forget(&mut self, told: &Told) {
+    /// Forgets folders that something happened to: what was deleted or moved, and came back, is another one. Returns
+    /// whether there were any.
+    fn forget(&mut self, told: &Told) -> bool {
         let is_touched = |folder: &Path| match told {
             Told::Paths(paths) => {
                 folder.ancestors().any(|above| paths.binary_search_by(|path| (**path).cmp(above)).is_ok())
@@ -188,6 +194,7 @@ impl Folders {
         let touched: Vec<PathBuf> =
             self.watched.iter().filter(|folder| is_touched(folder)).cloned().collect();
         touched.iter().for_each(|folder| self.unwatch(folder));
+        !touched.is_empty()
     }
 
     fn unwatch(&mut self, folder: &Path) {
