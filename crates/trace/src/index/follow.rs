@@ -111,6 +111,11 @@ impl Index {
         self.n_builds
     }
 
+    /// Whether a path, relative to the root, is that of a file that was read.
+    pub fn has_file(&self, path: &Path) -> bool {
+        self.files.keys().any(|entry| Path::new(&*entry.path) == path)
+    }
+
     /// The root of the project.
     pub fn root(&self) -> &Path {
         &self.options.root

@@ -63,6 +63,12 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
                 told
             }
         };
+        let is_edit = match &told {
+            Told::Paths(paths) => {
+                paths.iter().all(|path| path.strip_prefix(&root).is_ok_and(|path| index.has_file(path)))
+            }
+            Told::Anything | Told::Nothing => false,
+        };
         let before = index.model();
         let changes = match told {
             Told::Nothing if watched.is_complete => {
@@ -80,7 +86,7 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
         };
         publish(&index, server, &changes, &before);
         // An edit of a file that is known changes no folder, and the next edit shall not wait.
-        if has_forgotten || index.n_builds() != n_builds {
+        if !is_edit || has_forgotten || index.n_builds() != n_builds {
             watched = watch(&mut folders, &index);
         }
     }
