@@ -1,0 +1,295 @@
+//! One dialect, two engines. [`Store`] runs closures in transactions on SQLite or PostgreSQL; [`Tx`] is what they query.
+//!
+//! The dialect: columns are `text` or `bigint`, parameters `?1`, statements `&'static str`, so that none can be assembled
+//! from input. A closure may run more than once (a lost race is retried), so it has no effect but its queries. Results
+//! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
+
+mod job;
+mod location;
+mod postgres;
+mod queue;
+mod sqlite;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::migrate;
+use crate::value::{Row, Value};
+
+pub use self::location::Location;
+use self::job::{Job, Task};
+
+/// How a closure uses the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A few reads by key, each seeing what is committed when it runs. On SQLite they run on the calling thread.
+    Point,
+    /// Reads that see one state from beginning to end.
+    Snapshot,
+    /// Writes that are guarded by versions and keys.
+    Write,
+    /// Writes that keep an invariant which spans rows.
+    Serializable,
+    /// Like `Serializable`, but long: nobody else's write waits for the same commit.
+    Long,
+}
+
+/// What can be chosen when a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that work on the database, each with a connection.
+    pub connections: usize,
+    /// How long one statement may take.
+    pub statement_timeout: Duration,
+    /// How long a call waits for a database that is away.
+    pub wait_max: Duration,
+    /// A file with a certificate that signs PostgreSQL's, beside those the system trusts.
+    pub certificate_authority: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { connections: 16, statement_timeout: Duration::from_secs(30), wait_max: Duration::from_secs(10), certificate_authority: None }
+    }
+}
+
+/// An open store. Cloning is cheap; the last clone to go closes it after what waits has run.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<Engine>,
+    options: Options,
+}
+
+enum Engine {
+    Sqlite(sqlite::Engine),
+    Postgres(postgres::Engine),
+}
+
+impl Store {
+    /// Opens a store, creates it if it is not there, and brings its schema up to date.
+    pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+        let store = Store::open_as_it_is(location, options)?;
+        migrate::run(&store, now)?;
+        Ok(store)
+    }
+
+    /// Opens a store without looking at its schema.
+    pub fn open_as_it_is(location: &Location, options: Options) -> Result<Store> {
+        let engine = match location {
+            Location::Sqlite(path) => Engine::Sqlite(sqlite::Engine::open(path, &options)?),
+            Location::Postgres(url) => Engine::Postgres(postgres::Engine::open(url, &options)?),
+        };
+        Ok(Store { engine: Arc::new(engine), options })
+    }
+
+    /// The name of the engine, for people.
+    pub fn engine_name(&self) -> &'static str {
+        match *self.engine {
+            Engine::Sqlite(_) => "SQLite",
+            Engine::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// Runs `body` in a transaction and hands its result to `done`, on whatever thread it ran. What `body` wrote stays
+    /// when it returned `Ok`, and then `done` is called after the commit.
+    pub fn run<T, E, B, D>(&self, mode: Mode, body: B, done: D)
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        D: FnOnce(Result<T, E>) + Send + 'static,
+    {
+        let task = Task::new(mode, Instant::now() + self.options.wait_max, body, done);
+        self.submit(Box::new(task));
+    }
+
+    /// Like [`Store::run`], and waits for the result. Not for asynchronous callers.
+    pub fn wait<T, E, B>(&self, mode: Mode, body: B) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::channel();
+        self.run(mode, body, move |result| {
+            // A receiver that is gone has nobody to tell.
+            let _ = sender.send(result);
+        });
+        receiver.recv().unwrap_or_else(|_| Err(Error::internal("the store dropped a call").into()))
+    }
+
+    /// How many calls wait for a thread, for the metrics.
+    pub fn waiting(&self) -> usize {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.waiting(),
+            Engine::Postgres(engine) => engine.waiting(),
+        }
+    }
+
+    /// How many threads with a connection there are, for the metrics.
+    pub fn connections(&self) -> usize {
+        self.options.connections
+    }
+
+    fn submit(&self, job: Box<dyn Job>) {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.submit(job),
+            Engine::Postgres(engine) => engine.submit(job),
+        }
+    }
+
+    pub(crate) fn sqlite_path(&self) -> Option<&Path> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => Some(engine.path()),
+            Engine::Postgres(_) => None,
+        }
+    }
+}
+
+/// A transaction that is open, or for [`Mode::Point`] a connection.
+pub struct Tx<'a> {
+    connection: Connection<'a>,
+    failure: Option<Failure>,
+}
+
+enum Connection<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres(&'a mut postgres::Connection),
+}
+
+/// What went wrong below a closure, whatever it made of the error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// Another transaction won; the same may succeed at the next attempt.
+    LostRace,
+    /// The connection is gone.
+    Disconnected,
+}
+
+impl Tx<'_> {
+    /// All rows of a query.
+    pub fn rows<T>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        self.each(sql, values, |row| {
+            found.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The first row of a query.
+    pub fn row<T>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut found = None;
+        self.each(sql, values, |row| {
+            if found.is_none() {
+                found = Some(read(row)?);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands every row of a query to `read`, without gathering them.
+    pub fn each(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let result = match &mut self.connection {
+            Connection::Sqlite(connection) => sqlite::each(connection, sql, values, read),
+            Connection::Postgres(connection) => connection.each(sql, values, read),
+        };
+        self.noted(result)
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    pub fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+        let result = match &mut self.connection {
+            Connection::Sqlite(connection) => sqlite::execute(connection, sql, values),
+            Connection::Postgres(connection) => connection.execute(sql, values),
+        };
+        self.noted(result)
+    }
+
+    /// Runs `body`, and undoes what it wrote when it fails, while the transaction goes on.
+    pub fn savepoint<T, E: From<Error>>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
+        self.script("savepoint inner_part")?;
+        match body(self) {
+            Ok(value) => {
+                self.script("release inner_part")?;
+                Ok(value)
+            }
+            Err(error) => {
+                // A connection that is gone has undone it already; the first error says more.
+                if self.failure.is_none() {
+                    self.script("rollback to inner_part; release inner_part")?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the next number of a kind in a project. Numbers may be left out, and are never given twice.
+    pub fn next_number(&mut self, project_id: &str, kind: &str) -> Result<i64> {
+        if let Connection::Postgres(connection) = &mut self.connection {
+            let leased = connection.leases().take(project_id, kind);
+            return self.noted(leased);
+        }
+        let sql = "insert into counter (project_id, kind, next) values (?1, ?2, 2)
+                   on conflict (project_id, kind) do update set next = counter.next + 1 returning next - 1";
+        let number = self.row(sql, &[project_id.into(), kind.into()], |row| row.get(0))?;
+        number.ok_or_else(|| Error::internal("an upsert returns a row"))
+    }
+
+    /// The number of this transaction, in which others see its changes become visible.
+    pub fn transaction_number(&mut self) -> Result<i64> {
+        if self.is_postgres() {
+            let sql = "select cast(cast(pg_current_xact_id() as text) as bigint)";
+            return Ok(self.row(sql, &[], |row| row.get(0))?.unwrap_or_default());
+        }
+        Ok(0)
+    }
+
+    /// The number before which every transaction has ended.
+    pub fn oldest_open_transaction(&mut self) -> Result<i64> {
+        if self.is_postgres() {
+            let sql = "select cast(cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as bigint)";
+            return Ok(self.row(sql, &[], |row| row.get(0))?.unwrap_or_default());
+        }
+        // SQLite has one writer, so sequence order is commit order.
+        Ok(i64::MAX)
+    }
+
+    /// Runs several statements without parameters.
+    pub(crate) fn script(&mut self, sql: &str) -> Result<()> {
+        let result = match &mut self.connection {
+            Connection::Sqlite(connection) => sqlite::script(connection, sql),
+            Connection::Postgres(connection) => connection.script(sql),
+        };
+        self.noted(result)
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.connection, Connection::Postgres(_))
+    }
+
+    fn noted<T>(&mut self, result: std::result::Result<T, (Error, Option<Failure>)>) -> Result<T> {
+        result.map_err(|(error, failure)| {
+            self.failure = self.failure.or(failure);
+            error
+        })
+    }
+}

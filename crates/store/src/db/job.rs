@@ -1,0 +1,91 @@
+//! A closure on its way through the store: what to run, what came out, and whom to tell.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use super::{Failure, Mode, Tx};
+use crate::error::{Error, Result};
+
+/// A call of the store without its types.
+pub(super) trait Job: Send {
+    fn mode(&self) -> Mode;
+    /// Until when it may wait for a database that is away.
+    fn deadline(&self) -> Instant;
+    /// Runs the body once, and remembers what came out.
+    fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt;
+    /// Replaces what came out by an error.
+    fn fail(&mut self, error: Error);
+    /// Hands out what came out.
+    fn finish(self: Box<Self>);
+}
+
+/// What to do after an attempt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Keep,
+    Undo,
+    Again(Failure),
+}
+
+pub(super) struct Task<T, E, B, D> {
+    mode: Mode,
+    deadline: Instant,
+    body: B,
+    done: D,
+    result: Option<Result<T, E>>,
+}
+
+impl<T, E, B, D> Task<T, E, B, D> {
+    pub(super) fn new(mode: Mode, deadline: Instant, body: B, done: D) -> Self {
+        Task { mode, deadline, body, done, result: None }
+    }
+}
+
+impl<T, E, B, D> Job for Task<T, E, B, D>
+where
+    T: Send,
+    E: From<Error> + Send,
+    B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
+    D: FnOnce(Result<T, E>) + Send,
+{
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt {
+        let body = &mut self.body;
+        let result = catch_unwind(AssertUnwindSafe(|| body(tx)))
+            .unwrap_or_else(|panic| Err(Error::internal(format!("panicked: {}", panic_message(&*panic))).into()));
+        let attempt = match (&result, tx.failure) {
+            (_, Some(failure)) => Attempt::Again(failure),
+            (Ok(_), None) => Attempt::Keep,
+            (Err(_), None) => Attempt::Undo,
+        };
+        self.result = Some(result);
+        attempt
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.result = Some(Err(error.into()));
+    }
+
+    fn finish(self: Box<Self>) {
+        let Task { done, result, .. } = *self;
+        let result = result.unwrap_or_else(|| Err(Error::internal("the call did not run").into()));
+        // A callback that panics must not take the thread of the database with it.
+        let _ = catch_unwind(AssertUnwindSafe(move || done(result)));
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

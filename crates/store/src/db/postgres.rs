@@ -1,0 +1,281 @@
+//! PostgreSQL: threads with a connection each take calls from one queue. A connection that is lost is made anew, and a
+//! call is retried until its deadline as long as its commit was not sent.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use postgres::types::private::BytesMut;
+use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Statement};
+
+use super::job::{Attempt, Job};
+use super::queue::Queue;
+use super::{Connection as TxConnection, Failure, Mode, Options, Tx};
+use crate::error::{Error, ErrorKind, Result};
+use crate::value::{Row, Value};
+
+use self::connect::Connector;
+use self::lease::Leases;
+
+mod connect;
+mod lease;
+
+type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
+
+/// How often a transaction that lost a race is run before its caller is told.
+const ATTEMPTS_MAX: u32 = 12;
+/// The pause before the second attempt; it doubles up to the longest.
+const PAUSE_FIRST: Duration = Duration::from_millis(2);
+const PAUSE_LONGEST: Duration = Duration::from_millis(250);
+
+pub(super) struct Engine {
+    queue: Arc<Queue>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    pub(super) fn open(url: &str, options: &Options) -> Result<Engine> {
+        let connector = Arc::new(Connector::new(url, options)?);
+        let leases = Arc::new(Leases::new(connector.clone()));
+        // The first connection is made here, so that a wrong URL is told at once.
+        let mut first = Some(Connection::new(connector.connect()?, leases.clone()));
+        let mut engine = Engine { queue: Arc::new(Queue::new()), threads: Vec::new() };
+        for number in 0..options.connections.max(1) {
+            let queue = engine.queue.clone();
+            let mut worker = Worker { connector: connector.clone(), leases: leases.clone(), connection: first.take(), number };
+            let thread = std::thread::Builder::new()
+                .name("store worker".to_owned())
+                .spawn(move || {
+                    while let Some(job) = queue.pop() {
+                        worker.run(job);
+                    }
+                })
+                .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))?;
+            engine.threads.push(thread);
+        }
+        Ok(engine)
+    }
+
+    pub(super) fn submit(&self, job: Box<dyn Job>) {
+        self.queue.push(job);
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// What waits is still run; nothing that was accepted is dropped.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            // The last clone of a store may go on one of its own threads, which cannot wait for itself.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+struct Worker {
+    connector: Arc<Connector>,
+    leases: Arc<Leases>,
+    connection: Option<Connection>,
+    /// Spreads the pauses of workers that lost the same race.
+    number: usize,
+}
+
+impl Worker {
+    fn run(&mut self, mut job: Box<dyn Job>) {
+        let mut attempts = 0;
+        let mut pause = PAUSE_FIRST;
+        loop {
+            let error = match self.attempt(&mut *job) {
+                Ok(()) => return job.finish(),
+                Err(error) => error,
+            };
+            attempts += 1;
+            let patient = match error.kind {
+                ErrorKind::Unavailable => Instant::now() + pause < job.deadline(),
+                ErrorKind::Contention => attempts < ATTEMPTS_MAX,
+                _ => false,
+            };
+            if !patient {
+                job.fail(error);
+                return job.finish();
+            }
+            std::thread::sleep(pause + pause.mul_f64(self.number as f64 % 7.0 / 7.0));
+            pause = (pause * 2).min(PAUSE_LONGEST);
+        }
+    }
+
+    /// Runs the job once. An error means that nothing of it happened (or, if it says so, that nobody knows).
+    fn attempt(&mut self, job: &mut dyn Job) -> Result<()> {
+        let connection = match &mut self.connection {
+            Some(connection) if !connection.client.is_closed() => connection,
+            slot => slot.insert(Connection::new(self.connector.connect()?, self.leases.clone())),
+        };
+        let begin = match job.mode() {
+            Mode::Point => None,
+            Mode::Snapshot => Some("begin isolation level repeatable read read only"),
+            Mode::Write => Some("begin"),
+            Mode::Serializable | Mode::Long => Some("begin isolation level serializable"),
+        };
+        if let Some(begin) = begin
+            && let Err((error, _)) = connection.script(begin)
+        {
+            self.connection = None;
+            return Err(Error::new(ErrorKind::Unavailable, error.message));
+        }
+        let mut tx = Tx { connection: TxConnection::Postgres(connection), failure: None };
+        let attempt = job.attempt(&mut tx);
+        if begin.is_none() && !matches!(attempt, Attempt::Again(_)) {
+            return Ok(());
+        }
+        match attempt {
+            Attempt::Keep => self.commit(),
+            Attempt::Undo => {
+                if connection.script("rollback").is_err() {
+                    self.connection = None;
+                }
+                Ok(())
+            }
+            Attempt::Again(Failure::LostRace) => {
+                if connection.script("rollback").is_err() {
+                    self.connection = None;
+                }
+                Err(Error::new(ErrorKind::Contention, "others changed the same at the same time; try again"))
+            }
+            Attempt::Again(Failure::Disconnected) => {
+                self.connection = None;
+                Err(Error::new(ErrorKind::Unavailable, "the database closed the connection"))
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        connection.script("commit").map_err(|(error, failure)| match failure {
+            Some(Failure::LostRace) => Error::new(ErrorKind::Contention, error.message),
+            Some(Failure::Disconnected) => {
+                self.connection = None;
+                let message = "the connection was lost during the commit; the change may or may not have been made";
+                Error::new(ErrorKind::Unknown, message)
+            }
+            None => {
+                self.connection = None;
+                error
+            }
+        })
+    }
+}
+
+/// A connection with its prepared statements.
+pub(super) struct Connection {
+    client: Client,
+    statements: HashMap<&'static str, Statement, foldhash::fast::RandomState>,
+    leases: Arc<Leases>,
+}
+
+impl Connection {
+    fn new(client: Client, leases: Arc<Leases>) -> Connection {
+        Connection { client, statements: HashMap::default(), leases }
+    }
+
+    pub(super) fn leases(&self) -> &Arc<Leases> {
+        &self.leases
+    }
+
+    pub(super) fn each(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Outcome<()> {
+        let statement = self.prepare(sql)?;
+        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.client.query(&statement, &parameters).map_err(|error| translate(&error))?;
+        for row in &rows {
+            read(&Row::Postgres(row)).map_err(|error| (error, None))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
+        let statement = self.prepare(sql)?;
+        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        self.client.execute(&statement, &parameters).map_err(|error| translate(&error))
+    }
+
+    pub(super) fn script(&mut self, sql: &str) -> Outcome<()> {
+        self.client.batch_execute(sql).map_err(|error| translate(&error))
+    }
+
+    fn prepare(&mut self, sql: &'static str) -> Outcome<Statement> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(&dollars(sql)).map_err(|error| translate(&error))?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+/// Turns `?1` into `$1`. Our statements hold no question mark elsewhere.
+fn dollars(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Value::Null => Ok(IsNull::Yes),
+            Value::Number(number) => match *kind {
+                Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+                _ => number.to_sql(kind, out),
+            },
+            Value::Text(text) => text.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
+    let Some(told) = error.as_db_error() else {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let unavailable = Error::new(ErrorKind::Unavailable, format!("{error}{cause}"));
+        // Everything that is not an answer of the server is taken for the loss of the connection.
+        return (unavailable, Some(Failure::Disconnected));
+    };
+    let text = told.message().to_owned();
+    let (kind, failure) = match told.code().code() {
+        "23505" => (ErrorKind::Taken, None),
+        "23503" => (ErrorKind::Referenced, None),
+        code if code.starts_with("23") => (ErrorKind::Refused, None),
+        "40001" | "40P01" | "55P03" => (ErrorKind::Contention, Some(Failure::LostRace)),
+        "57014" => (ErrorKind::Timeout, None),
+        "57P01" | "57P02" | "57P03" => (ErrorKind::Unavailable, Some(Failure::Disconnected)),
+        code if code.starts_with("08") => (ErrorKind::Unavailable, Some(Failure::Disconnected)),
+        "53100" => (ErrorKind::Full, None),
+        "53300" | "53200" => (ErrorKind::Unavailable, None),
+        "25006" => (ErrorKind::ReadOnly, None),
+        "28000" | "28P01" | "3D000" => (ErrorKind::Schema, None),
+        _ => (ErrorKind::Internal, None),
+    };
+    let text = match kind {
+        ErrorKind::Full => "the disk of the database is full".to_owned(),
+        ErrorKind::ReadOnly => "the database cannot be written to".to_owned(),
+        ErrorKind::Timeout => "the query took too long".to_owned(),
+        _ => text,
+    };
+    (Error::new(kind, text), failure)
+}

@@ -1,0 +1,312 @@
+//! SQLite: one thread writes and groups commits, so that many small durable writes share one sync; a few threads read,
+//! and short reads run on the caller's thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter, types};
+
+use super::job::{Attempt, Job};
+use super::queue::Queue;
+use super::{Connection, Failure, Mode, Options, Tx};
+use crate::error::{Error, ErrorKind, Result};
+use crate::value::{Row, Value};
+
+type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
+
+/// A commit is shared by at most so many writes, which take at most so long together: the first of them waits for it.
+const GROUP_MAX: usize = 512;
+const GROUP_TIME: Duration = Duration::from_millis(5);
+/// How long to wait for another process that writes the same file.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// Threads for long reads. More than cores is of no use, fewer than two lets one slow search stop the lists.
+const READERS: usize = 4;
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 256;
+
+pub(super) struct Engine {
+    path: PathBuf,
+    /// Connections for reads on the callers' threads.
+    idle: Mutex<Vec<Connected>>,
+    statement_timeout: Duration,
+    writes: Arc<Queue>,
+    reads: Arc<Queue>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Engine> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Error::new(ErrorKind::Unavailable, format!("the folder {} cannot be made: {error}", folder.display()))
+            })?;
+        }
+        let mut engine = Engine {
+            path: path.to_owned(),
+            idle: Mutex::new(Vec::new()),
+            statement_timeout: options.statement_timeout,
+            writes: Arc::new(Queue::new()),
+            reads: Arc::new(Queue::new()),
+            threads: Vec::new(),
+        };
+        let writer = connect(path, true, options.statement_timeout)?;
+        let queue = engine.writes.clone();
+        engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue))?);
+        for _ in 0..READERS {
+            let reader = connect(path, false, options.statement_timeout)?;
+            let queue = engine.reads.clone();
+            engine.threads.push(spawn("store reader", move || {
+                while let Some(job) = queue.pop() {
+                    read(&reader, job);
+                }
+            })?);
+        }
+        Ok(engine)
+    }
+
+    pub(super) fn submit(&self, job: Box<dyn Job>) {
+        match job.mode() {
+            Mode::Point => self.read_here(job),
+            Mode::Snapshot => self.reads.push(job),
+            Mode::Write | Mode::Serializable | Mode::Long => self.writes.push(job),
+        }
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.writes.len() + self.reads.len()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_here(&self, mut job: Box<dyn Job>) {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle.map_or_else(|| connect(&self.path, false, self.statement_timeout), Ok) {
+            Ok(connection) => connection,
+            Err(error) => {
+                job.fail(error);
+                return job.finish();
+            }
+        };
+        read(&connection, job);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+/// What waits is still run; nothing that was accepted is dropped.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.writes.close();
+        self.reads.close();
+        for thread in self.threads.drain(..) {
+            // The last clone of a store may go on one of its own threads, which cannot wait for itself.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+fn connect(path: &Path, writes: bool, statement_timeout: Duration) -> Result<Connected> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> rusqlite::Result<Sqlite> {
+        let connection = Sqlite::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY_WAIT)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        connection.pragma_update(None, "foreign_keys", "on")?;
+        connection.pragma_update(None, "temp_store", "memory")?;
+        connection.pragma_update(None, "cache_size", -8_000)?;
+        connection.pragma_update(None, "mmap_size", 1_i64 << 30)?;
+        if writes {
+            connection.pragma_update(None, "journal_mode", "wal")?;
+            connection.pragma_update(None, "synchronous", "full")?;
+            connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        } else {
+            connection.pragma_update(None, "query_only", "on")?;
+        }
+        Ok(connection)
+    };
+    let connection = open().map_err(|error| {
+        let (error, _) = translate(error);
+        Error::new(error.kind, format!("{} cannot be opened: {}", path.display(), error.message))
+    })?;
+    watched(connection, statement_timeout)
+}
+
+/// A connection, and since when it works on the current call.
+struct Connected {
+    sqlite: Sqlite,
+    watch: Arc<Watch>,
+}
+
+/// Tells the handler that SQLite calls every so many steps when the current call began.
+struct Watch {
+    epoch: Instant,
+    started_ms: AtomicU64,
+}
+
+impl Watch {
+    fn start(&self) {
+        self.started_ms.store(self.now_ms(), Ordering::Relaxed);
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.epoch.elapsed().as_millis() as u64
+    }
+}
+
+/// Interrupts a call that runs for too long.
+fn watched(mut sqlite: Sqlite, timeout: Duration) -> Result<Connected> {
+    const STEPS: i32 = 100_000;
+    let watch = Arc::new(Watch { epoch: Instant::now(), started_ms: AtomicU64::new(0) });
+    let seen = watch.clone();
+    let limit_ms = timeout.as_millis() as u64;
+    let handler = move || seen.now_ms().saturating_sub(seen.started_ms.load(Ordering::Relaxed)) > limit_ms;
+    sqlite.progress_handler(STEPS, Some(handler)).map_err(|error| translate(error).0)?;
+    Ok(Connected { sqlite, watch })
+}
+
+fn read(connected: &Connected, mut job: Box<dyn Job>) {
+    connected.watch.start();
+    let connection = &connected.sqlite;
+    let snapshot = job.mode() == Mode::Snapshot;
+    if snapshot && let Err((error, _)) = script(connection, "begin") {
+        job.fail(error);
+        return job.finish();
+    }
+    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None };
+    job.attempt(&mut tx);
+    if snapshot && !connection.is_autocommit() {
+        let _ = script(connection, "rollback");
+    }
+    job.finish();
+}
+
+fn write_until_closed(connected: &Connected, queue: &Queue) {
+    while let Some(first) = queue.pop() {
+        write_group(connected, queue, first);
+    }
+    // Leaves one file behind where it can; failing to is harmless.
+    let _ = connected.sqlite.pragma_update(None, "wal_checkpoint", "truncate");
+}
+
+/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
+fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
+    let connection = &connected.sqlite;
+    let started = Instant::now();
+    let is_long = |job: &dyn Job| job.mode() == Mode::Long;
+    let alone = is_long(&*first);
+    let mut group = Vec::new();
+    let mut next = Some(first);
+    // Take the write lock at once: upgrading a read lock can fail midway.
+    let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
+    while let Some(mut job) = next.take() {
+        if failed.is_none() {
+            connected.watch.start();
+            failed = write_one(connection, &mut *job);
+        }
+        group.push(job);
+        if !alone && failed.is_none() && group.len() < GROUP_MAX && started.elapsed() < GROUP_TIME {
+            next = queue.pop_if(|job| !is_long(job));
+        }
+    }
+    let failed = failed.or_else(|| script(connection, "commit").err().map(|(error, _)| error));
+    if failed.is_some() && !connection.is_autocommit() {
+        let _ = script(connection, "rollback");
+    }
+    for mut job in group {
+        // Nothing of the group has happened, so nobody may believe that it has.
+        if let Some(error) = &failed {
+            job.fail(error.clone());
+        }
+        job.finish();
+    }
+}
+
+/// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
+fn write_one(connection: &Sqlite, job: &mut dyn Job) -> Option<Error> {
+    if let Err((error, _)) = script(connection, "savepoint job") {
+        return Some(error);
+    }
+    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None };
+    let end = match job.attempt(&mut tx) {
+        Attempt::Keep => "release job",
+        Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
+    };
+    if connection.is_autocommit() {
+        // A full disk or a damaged file makes SQLite roll back everything by itself.
+        return Some(Error::new(ErrorKind::Unavailable, "the transaction was rolled back by the database"));
+    }
+    script(connection, end).err().map(|(error, _)| error)
+}
+
+pub(super) fn each(
+    connection: &Sqlite,
+    sql: &'static str,
+    values: &[Value<'_>],
+    mut read: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Outcome<()> {
+    let mut statement = connection.prepare_cached(sql).map_err(translate)?;
+    let mut rows = statement.query(params_from_iter(values)).map_err(translate)?;
+    while let Some(row) = rows.next().map_err(translate)? {
+        read(&Row::Sqlite(row)).map_err(|error| (error, None))?;
+    }
+    Ok(())
+}
+
+pub(super) fn execute(connection: &Sqlite, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
+    let mut statement = connection.prepare_cached(sql).map_err(translate)?;
+    let changed = statement.execute(params_from_iter(values)).map_err(translate)?;
+    Ok(changed as u64)
+}
+
+pub(super) fn script(connection: &Sqlite, sql: &str) -> Outcome<()> {
+    connection.execute_batch(sql).map_err(translate)
+}
+
+impl rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<types::ToSqlOutput<'_>> {
+        Ok(types::ToSqlOutput::Borrowed(match self {
+            Value::Null => types::ValueRef::Null,
+            Value::Number(number) => types::ValueRef::Integer(*number),
+            Value::Text(text) => types::ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
+    let rusqlite::Error::SqliteFailure(code, message) = &error else {
+        return (Error::internal(&error), None);
+    };
+    let text = message.clone().unwrap_or_else(|| error.to_string());
+    let (kind, text) = match (code.code, code.extended_code) {
+        (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => (ErrorKind::Taken, text),
+        (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => (ErrorKind::Referenced, text),
+        (ErrorCode::ConstraintViolation, _) => (ErrorKind::Refused, text),
+        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+            (ErrorKind::Unavailable, "another process keeps the database locked".to_owned())
+        }
+        (ErrorCode::OperationInterrupted, _) => (ErrorKind::Timeout, "the query took too long".to_owned()),
+        (ErrorCode::DiskFull, _) => (ErrorKind::Full, "the disk is full".to_owned()),
+        (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => {
+            (ErrorKind::ReadOnly, "the database cannot be written to".to_owned())
+        }
+        (ErrorCode::CannotOpen, _) => (ErrorKind::Unavailable, format!("the file cannot be opened ({text})")),
+        (ErrorCode::SystemIoFailure, _) => (ErrorKind::Unavailable, format!("reading or writing failed ({text})")),
+        (ErrorCode::NotADatabase, _) => (ErrorKind::Schema, "the file is not a SQLite database".to_owned()),
+        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Internal, format!("the file is damaged ({text})")),
+        _ => (ErrorKind::Internal, text),
+    };
+    (Error::new(kind, text), None)
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)
+        .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))
+}

@@ -1,0 +1,61 @@
+//! What can go wrong in the store, in words that do not depend on the engine.
+
+use std::fmt;
+
+/// The result of everything that touches the database.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure of the store. A program looks at `kind`, a person reads `message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What a caller can decide upon.
+    pub kind: ErrorKind,
+    /// What happened, for people; never holds values of a row.
+    pub message: String,
+}
+
+/// The kinds of failure that callers treat differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The database cannot be reached now; the same call may succeed later.
+    Unavailable,
+    /// The connection was lost while the transaction was being committed: it may or may not have happened.
+    Unknown,
+    /// Another transaction was faster; the store has retried as often as it does.
+    Contention,
+    /// A value that must be unique is taken.
+    Taken,
+    /// Something else refers to this row, or the row that it refers to is not there.
+    Referenced,
+    /// Another constraint of the schema refuses the row.
+    Refused,
+    /// The deadline of the request has passed.
+    Timeout,
+    /// The disk is full.
+    Full,
+    /// The store cannot be written to.
+    ReadOnly,
+    /// The schema is newer than this program, or was changed by something else.
+    Schema,
+    /// A mistake of ours, or a damaged file.
+    Internal,
+}
+
+impl Error {
+    /// An error with its kind and its text.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error { kind, message: message.into() }
+    }
+
+    pub(crate) fn internal(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Internal, message.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
