@@ -92,6 +92,11 @@ impl Store {
         }
     }
 
+    /// Whether every call travels to another process, so that two calls cost twice as much as one.
+    pub fn is_remote(&self) -> bool {
+        matches!(*self.engine, Engine::Postgres(_))
+    }
+
     /// Runs `body` in a transaction and hands its result to `done`, on whatever thread it ran. What `body` wrote stays
     /// when it returned `Ok`, and then `done` is called after the commit.
     pub fn run<T, E, B, D>(&self, mode: Mode, body: B, done: D)

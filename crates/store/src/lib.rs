@@ -7,7 +7,18 @@ mod migrate;
 mod time;
 mod value;
 
+pub mod comment;
+pub mod entity;
+pub mod idempotency;
 pub mod model;
+pub mod project;
+pub mod prompt;
+pub mod relationship;
+pub mod revision;
+pub mod status;
+pub mod token;
+pub mod types;
+pub mod user;
 
 pub use db::{Location, Mode, Options, Store, Tx};
 pub use error::{Error, ErrorKind, Result};

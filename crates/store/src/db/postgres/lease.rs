@@ -52,8 +52,8 @@ impl Leases {
             Some(connected) => connected,
             None => client.insert(self.connector.connect().map_err(|error| (error, Some(Failure::Disconnected)))?),
         };
-        let sql = "insert into counter (project_id, kind, next) values ($1, $2, $3 + 1)
-                   on conflict (project_id, kind) do update set next = counter.next + $3 returning next";
+        let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
+                   on conflict (project_id, kind) do update set next = counter.next + cast($3 as bigint) returning next";
         let row = match connected.query_one(sql, &[&project_id, &kind, &block.size]) {
             Ok(row) => row,
             Err(error) => {

@@ -1,0 +1,60 @@
+//! The audit trail, for administrators.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::Mode;
+use store::revision::{self, AuditEntry, AuditFilter};
+
+use crate::context::Cx;
+use crate::entity::read::any_user;
+use crate::error::Result;
+use crate::input::{Id, Limit, Moment, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::page::{Page, page, window};
+
+/// List what happened, the newest first: every change, and every login that succeeded or failed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListAudit {
+    /// What this user did: an id or a name.
+    actor: Option<Text<1, 254>>,
+    /// What happened to this: a UUID or a reference id.
+    entity: Option<Id>,
+    /// Only this operation or event, such as `create_epic` or `login_failed`.
+    event: Option<Text<1, 100>>,
+    /// At or after this time.
+    from: Option<Moment>,
+    /// At or before this time.
+    to: Option<Moment>,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListAudit {
+    type Output = Page<AuditEntry>;
+    const NAME: &'static str = "list_audit";
+    const COMMANDS: &'static [Command] = &[command("audit")];
+    const ROUTES: &'static [Route] = &[get("/audit")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Snapshot);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<AuditEntry>> {
+        let entity_id = match &self.entity {
+            Some(Id(store::model::Reference::Id(id))) => Some(id.clone()),
+            Some(id) => Some(cx.any_entity("entity", id)?.id),
+            None => None,
+        };
+        let filter = AuditFilter {
+            actor_id: self.actor.as_ref().map(|who| any_user(cx, "actor", who.as_str())).transpose()?,
+            entity_id,
+            event: self.event.as_ref().map(Into::into),
+            from: self.from.map(Moment::first),
+            to: self.to.map(Moment::last),
+        };
+        let window = window(self.limit, self.offset);
+        let (entries, total) = revision::audit(cx.tx, &filter, window.0, window.1)?;
+        Ok(page(entries, total, window))
+    }
+}

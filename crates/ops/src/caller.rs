@@ -1,0 +1,177 @@
+//! Who is asking, and what they may do: the lesser of a user's role and a token's scopes.
+
+use store::model::{Role, Time, Via};
+use store::{Tx, token, user};
+use subtle::ConstantTimeEq;
+
+use crate::error::{Error, Kind, Result};
+use crate::operation::Effect;
+use crate::secret;
+
+/// What someone shows to prove who they are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// Nothing.
+    None,
+    /// A personal access token or the secret of a session.
+    Bearer(String),
+    /// Someone at the machine of the store: the named user, or the first administrator.
+    Local(Option<String>),
+}
+
+/// Who is asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The user's id.
+    pub user_id: String,
+    /// The user's name.
+    pub username: String,
+    /// The user's role.
+    pub role: Role,
+    /// The token, where one was shown.
+    pub token_id: Option<String>,
+    /// The token's scopes; none for a session or a local user, who may all that the role allows.
+    pub scopes: Option<Vec<Scope>>,
+    /// The hash of the session, where it is one.
+    pub session: Option<String>,
+    /// When the token was last used.
+    pub last_used_at: Option<Time>,
+}
+
+/// What a token may be used for. Each but the last includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Reading.
+    Read,
+    /// Commenting.
+    Comment,
+    /// Writing.
+    Write,
+    /// Administering.
+    Admin,
+    /// Everything, the owner's account included.
+    FullAccess,
+}
+
+impl Scope {
+    /// All scopes, the weakest first.
+    pub const ALL: [Scope; 5] = [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin, Scope::FullAccess];
+
+    /// The name in the store and in arguments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Comment => "comment",
+            Scope::Write => "write",
+            Scope::Admin => "admin",
+            Scope::FullAccess => "full_access",
+        }
+    }
+
+    /// The scope with this name.
+    pub fn from_name(name: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// The circumstances of a call that are not its arguments.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Through which surface.
+    pub via: Via,
+    /// When.
+    pub now: Time,
+    /// An id that logs, answers and revisions share.
+    pub request_id: Option<String>,
+    /// The network address that it came from.
+    pub address: Option<String>,
+}
+
+/// Finds out who is asking. None when nothing was shown.
+pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Result<Option<Caller>> {
+    let secret = match credentials {
+        Credentials::None => return Ok(None),
+        Credentials::Local(name) => return local(tx, name.as_deref()).map(Some),
+        Credentials::Bearer(secret) => secret,
+    };
+    let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
+    let hash = secret::hash(secret);
+    let owner = if secret.starts_with(secret::TOKEN_PREFIX) {
+        token::owner(tx, &hash)?
+    } else if secret.starts_with(secret::SESSION_PREFIX) {
+        token::session_owner(tx, &hash)?
+    } else {
+        return Err(refused("the token is malformed: expected mcp_pat_ and 43 characters"));
+    };
+    let Some(owner) = owner else { return Err(refused("the token is unknown or was revoked")) };
+    if !bool::from(owner.hash.as_bytes().ct_eq(hash.as_bytes())) {
+        return Err(refused("the token is unknown or was revoked"));
+    }
+    if owner.expires_at.is_some_and(|end| end <= now) {
+        return Err(refused("the token has expired"));
+    }
+    if owner.disabled {
+        return Err(refused("the user is disabled"));
+    }
+    let session = owner.token_id.is_none().then_some(hash);
+    let scopes = owner.token_id.is_some().then(|| owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
+    Ok(Some(Caller {
+        user_id: owner.user_id,
+        username: owner.username,
+        role: owner.role,
+        token_id: owner.token_id,
+        scopes,
+        session,
+        last_used_at: owner.last_used_at,
+    }))
+}
+
+fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
+    let user = match name {
+        Some(name) => user::find(tx, name)?.ok_or_else(|| Error::not_found("user", name))?,
+        None => user::first_administrator(tx)?
+            .ok_or_else(|| Error::new(Kind::Unauthenticated, "the store has no administrator to act for"))?,
+    };
+    if user.disabled {
+        return Err(Error::new(Kind::Unauthenticated, format!("the user {} is disabled", user.username)));
+    }
+    Ok(Caller {
+        user_id: user.id,
+        username: user.username,
+        role: user.role,
+        token_id: None,
+        scopes: None,
+        session: None,
+        last_used_at: None,
+    })
+}
+
+impl Caller {
+    /// Checks that the caller may do something of this effect.
+    pub fn may(&self, effect: Effect) -> Result<()> {
+        let (role, scope) = needed(effect);
+        if self.role < role {
+            let message = format!("this needs the role {}, and {} is {}", role.name(), self.username, self.role.name());
+            return Err(Error::forbidden(message));
+        }
+        let Some(scopes) = &self.scopes else { return Ok(()) };
+        if scopes.iter().any(|held| *held >= scope) {
+            return Ok(());
+        }
+        let held: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
+        let message = format!("this needs the scope {}, and the token has {}", scope.name(), held.join(", "));
+        Err(Error::forbidden(message))
+    }
+}
+
+/// What an effect needs, at least.
+pub const fn needed(effect: Effect) -> (Role, Scope) {
+    match effect {
+        Effect::Public | Effect::Reads => (Role::Commenter, Scope::Read),
+        Effect::Comments => (Role::Commenter, Scope::Comment),
+        Effect::Writes | Effect::Destroys => (Role::User, Scope::Write),
+        Effect::Administers => (Role::Administrator, Scope::Admin),
+        // Whoever can make tokens or set the password can become all that the user is.
+        Effect::OwnsAccount => (Role::Commenter, Scope::FullAccess),
+    }
+}

@@ -1,0 +1,361 @@
+//! Comments.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, json};
+use store::comment::{self, Comment, Filter};
+use store::entity;
+use store::model::{Kind, Reference, Role};
+use store::{Mode, model::Time};
+
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::entity::delete::refuse_deleted;
+use crate::entity::read::any_user;
+use crate::error::{Error, Result};
+use crate::input::{Id, Limit, Number, Offset, Set, Text, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post};
+use crate::page::{Page, page, window};
+
+impl Output for Comment {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// Comment on an epic, user story, acceptance criterion or requirement.
+///
+/// With `quote` the comment is anchored to that passage of the description. It follows the passage when the text
+/// changes, and is marked as detached when the passage is gone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddComment {
+    /// What to comment on, such as `REQ-012`.
+    reference: Id,
+    /// What you have to say, in Markdown.
+    content: Text<1, 50_000>,
+    /// The id of the comment that this one answers.
+    parent: Option<Id>,
+    /// The passage of the description that it is about.
+    quote: Option<Text<1, 5_000>>,
+    /// About where the passage begins, in characters, when it occurs more than once.
+    anchor_start: Option<Number<0, 50_000>>,
+}
+
+impl Operation for AddComment {
+    type Output = Comment;
+    const NAME: &'static str = "add_comment";
+    const COMMANDS: &'static [Command] = &[command("comment add")];
+    const ROUTES: &'static [Route] = &[
+        create("/comments"),
+        create("/epics/{reference}/comments"),
+        create("/user-stories/{reference}/comments"),
+        create("/acceptance-criteria/{reference}/comments"),
+        create("/requirements/{reference}/comments"),
+    ];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Comments;
+    const POSITIONAL: &'static [&'static str] = &["reference", "content"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        let entity = cx.live_entity("reference", &self.reference)?;
+        if entity.kind == Kind::SteeringDocument {
+            return Err(Error::field("reference", "steering documents take no comments"));
+        }
+        let parent_id = self.parent.as_ref().map(|parent| find_live(cx, "parent", parent)).transpose()?;
+        let parent_id = match parent_id {
+            Some(parent) if parent.entity_id != entity.id => {
+                let message = format!("that comment is on {}, not on {}", parent.entity, entity.reference_id);
+                return Err(Error::field("parent", message));
+            }
+            parent => parent.map(|parent| parent.id),
+        };
+        let anchor = match &self.quote {
+            None => None,
+            Some(quote) => {
+                let near = self.anchor_start.map(|start| start.0);
+                let found = comment::locate(&entity, quote.as_str(), near);
+                let missing = || Error::field("quote", format!("is not in the description of {}", entity.reference_id));
+                Some(found.ok_or_else(missing)?)
+            }
+        };
+        let caller = cx.caller()?;
+        let new = Comment {
+            id: cx.new_id(),
+            project_id: entity.project_id.clone(),
+            entity_id: entity.id,
+            entity: entity.reference_id,
+            entity_kind: entity.kind,
+            parent_id,
+            author_id: caller.user_id.clone(),
+            author: caller.username.clone(),
+            content: (&self.content).into(),
+            quote: self.quote.as_ref().map(Into::into),
+            anchor_start: anchor.map(|(start, _)| start),
+            anchor_end: anchor.map(|(_, end)| end),
+            detached: false,
+            resolved: false,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+            deleted_at: None,
+            deletion_id: None,
+        };
+        comment::insert(cx.tx, &new)?;
+        record(cx, None, &new)?;
+        Ok(new)
+    }
+}
+
+/// List comments, the oldest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListComments {
+    /// Those on this entity, such as `REQ-012`.
+    reference: Option<Id>,
+    /// Those of this user: an id or a name.
+    author: Option<Text<1, 100>>,
+    /// Those that are settled, or that are not.
+    resolved: Option<bool>,
+    /// Those in this project: a key or an id.
+    project: Option<Text<1, 64>>,
+    /// Deleted ones too.
+    #[serde(default)]
+    include_deleted: bool,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListComments {
+    type Output = Page<Comment>;
+    const NAME: &'static str = "list_comments";
+    const COMMANDS: &'static [Command] = &[command("comment list")];
+    const ROUTES: &'static [Route] = &[
+        get("/comments"),
+        get("/epics/{reference}/comments"),
+        get("/user-stories/{reference}/comments"),
+        get("/acceptance-criteria/{reference}/comments"),
+        get("/requirements/{reference}/comments"),
+    ];
+    const TOOLSET: Option<&'static str> = Some("comments");
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Comment>> {
+        let mut filter =
+            Filter { resolved: self.resolved, include_deleted: self.include_deleted, ..Filter::default() };
+        if let Some(reference) = &self.reference {
+            filter.entity_id = Some(cx.live_entity("reference", reference)?.id);
+        }
+        if let Some(who) = &self.author {
+            filter.author_id = Some(any_user(cx, "author", who.as_str())?);
+        }
+        if let Some(project) = &self.project {
+            filter.project_id = Some(cx.project("project", Some(project.as_str()))?.id);
+        }
+        let window = window(self.limit, self.offset);
+        let comments = comment::list(cx.tx, &filter, window.0, window.1)?;
+        Ok(page(comments, comment::count(cx.tx, &filter)?, window))
+    }
+}
+
+/// Read a comment.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetComment {
+    /// The comment's id.
+    comment_id: Id,
+}
+
+impl Operation for GetComment {
+    type Output = Comment;
+    const NAME: &'static str = "get_comment";
+    const COMMANDS: &'static [Command] = &[command("comment show")];
+    const ROUTES: &'static [Route] = &[get("/comments/{comment_id}")];
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        find_live(cx, "comment_id", &self.comment_id)
+    }
+}
+
+/// Edit a comment, or settle it.
+///
+/// Everybody may resolve comments; the text may be changed by its author and by administrators.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateComment {
+    /// The comment's id.
+    comment_id: Id,
+    /// The new text, in Markdown.
+    #[serde(default)]
+    content: Set<Text<1, 50_000>>,
+    /// Whether it is settled.
+    #[serde(default)]
+    resolved: Set<bool>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for UpdateComment {
+    type Output = Comment;
+    const NAME: &'static str = "update_comment";
+    const COMMANDS: &'static [Command] = &[command("comment update")];
+    const ROUTES: &'static [Route] = &[patch("/comments/{comment_id}")];
+    const TOOLSET: Option<&'static str> = Some("comments");
+    const EFFECT: Effect = Effect::Comments;
+    const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        let before = find_live(cx, "comment_id", &self.comment_id)?;
+        check_version(self.expected_version.map(|version| version.0), "the comment", before.version, &before)?;
+        let mut after = before.clone();
+        if let Some(content) = &self.content.0 {
+            check_author(cx, &before, "edit")?;
+            after.content = content.into();
+        }
+        if let Some(resolved) = self.resolved.0 {
+            after.resolved = resolved;
+        }
+        if after == before {
+            return Ok(before);
+        }
+        after.version += 1;
+        after.updated_at = cx.now();
+        if !comment::update(cx.tx, &after)? {
+            return Err(overtaken("the comment"));
+        }
+        record(cx, Some(&before), &after)?;
+        Ok(after)
+    }
+}
+
+/// Delete a comment and the answers to it. Its author may, and administrators.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteComment {
+    /// The comment's id.
+    comment_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for DeleteComment {
+    type Output = Comment;
+    const NAME: &'static str = "delete_comment";
+    const COMMANDS: &'static [Command] = &[command("comment delete")];
+    const ROUTES: &'static [Route] = &[delete("/comments/{comment_id}")];
+    const TOOLSET: Option<&'static str> = Some("comments");
+    const EFFECT: Effect = Effect::Comments;
+    const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        let gone = find_live(cx, "comment_id", &self.comment_id)?;
+        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
+        check_author(cx, &gone, "delete")?;
+        let deletion_id = cx.new_id();
+        let actor = cx.caller()?.user_id.clone();
+        comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
+        note_deletion(cx, &deletion_id, |comment| (None, comment.deleted_at))?;
+        find(cx, "comment_id", &self.comment_id)
+    }
+}
+
+/// Restore a deleted comment with the answers that went with it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreComment {
+    /// The comment's id.
+    comment_id: Id,
+}
+
+impl Operation for RestoreComment {
+    type Output = Comment;
+    const NAME: &'static str = "restore_comment";
+    const COMMANDS: &'static [Command] = &[command("comment restore")];
+    const ROUTES: &'static [Route] = &[post("/comments/{comment_id}/restore")];
+    const EFFECT: Effect = Effect::Comments;
+    const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        let gone = find(cx, "comment_id", &self.comment_id)?;
+        check_author(cx, &gone, "restore")?;
+        let Some(deletion_id) = &gone.deletion_id else {
+            return Err(Error::conflict("the comment is not deleted"));
+        };
+        let entity = entity::find(cx.tx, &Reference::Id(gone.entity_id.clone()))?;
+        if let Some(entity) = entity.filter(|entity| entity.deleted_at.is_some()) {
+            return Err(Error::conflict(format!("{} is deleted; restore it first", entity.reference_id)));
+        }
+        if let Some(parent) = &gone.parent_id
+            && let Some(parent) = comment::find(cx.tx, parent)?
+            && parent.deletion_id.as_deref().is_some_and(|id| id != deletion_id)
+        {
+            return Err(Error::conflict("the comment that it answers is deleted; restore that first"));
+        }
+        let members = comment::of_deletion(cx.tx, deletion_id)?;
+        entity::restore(cx.tx, deletion_id, cx.now())?;
+        for member in members {
+            let pair = json!([member.deleted_at, null]);
+            record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
+        }
+        find_live(cx, "comment_id", &self.comment_id)
+    }
+}
+
+fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Result<()> {
+    let caller = cx.caller()?;
+    if caller.user_id == comment.author_id || caller.role == Role::Administrator {
+        return Ok(());
+    }
+    Err(Error::forbidden(format!("only {} and administrators may {what} this comment", comment.author)))
+}
+
+fn note_deletion(
+    cx: &mut Cx<'_, '_>,
+    deletion_id: &str,
+    pair: impl Fn(&Comment) -> (Option<Time>, Option<Time>),
+) -> Result<()> {
+    for member in comment::of_deletion(cx.tx, deletion_id)? {
+        let (before, after) = pair(&member);
+        record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), json!([before, after]))]))?;
+    }
+    Ok(())
+}
+
+fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
+    let Reference::Id(uuid) = &id.0 else {
+        return Err(Error::field(field, "expected the id of a comment"));
+    };
+    comment::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("comment", uuid))
+}
+
+fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
+    let found = find(cx, field, id)?;
+    refuse_deleted("the comment", found.deleted_at)?;
+    Ok(found)
+}
+
+fn record(cx: &mut Cx<'_, '_>, before: Option<&Comment>, after: &Comment) -> Result<()> {
+    let before = before.map(to_value).transpose()?;
+    let changes = crate::context::difference(before.as_ref(), Some(&to_value(after)?));
+    record_changes(cx, after, &changes)
+}
+
+fn record_changes(cx: &mut Cx<'_, '_>, comment: &Comment, changes: &Map<String, serde_json::Value>) -> Result<()> {
+    let subject = Subject {
+        project_id: Some(&comment.project_id),
+        kind: Kind::Comment.name(),
+        id: &comment.id,
+        reference_id: Some(&comment.entity),
+        version: comment.version,
+    };
+    cx.record_changes(&subject, changes)
+}

@@ -1,0 +1,217 @@
+//! Status models.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::Mode;
+use store::model::Kind;
+use store::status::{self, Status, StatusModel, Transition};
+use store::types::same_name;
+
+use super::{record, status_models};
+use crate::context::{Cx, check_version, overtaken};
+use crate::error::{Error, Result};
+use crate::input::{KindName, Limit, Offset, Text, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, get, put};
+use crate::page::{Page, page, window};
+
+impl Output for StatusModel {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+}
+
+/// List the status models: which statuses epics, user stories and requirements have.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListStatusModels {
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListStatusModels {
+    type Output = Page<StatusModel>;
+    const NAME: &'static str = "list_status_models";
+    const COMMANDS: &'static [Command] = &[command("status-model list")];
+    const ROUTES: &'static [Route] = &[get("/config/status-models")];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<StatusModel>> {
+        let all = status_models(cx)?;
+        let (total, window) = (all.len() as i64, window(self.limit, self.offset));
+        let shown = all.into_iter().skip(window.1 as usize).take(window.0 as usize).collect();
+        Ok(page(shown, total, window))
+    }
+}
+
+/// Read the status model of a kind.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetStatusModel {
+    /// The kind: `epic`, `user_story` or `requirement`.
+    kind: KindName,
+}
+
+impl Operation for GetStatusModel {
+    type Output = StatusModel;
+    const NAME: &'static str = "get_status_model";
+    const COMMANDS: &'static [Command] = &[command("status-model show")];
+    const ROUTES: &'static [Route] = &[get("/config/status-models/{kind}")];
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["kind"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusModel> {
+        find(cx, self.kind.0)
+    }
+}
+
+/// Replace the status model of a kind.
+///
+/// Exactly one status is the initial one. A status that entities have cannot go; rename it with `renamed`, and they
+/// follow. Without transitions every status may follow every other.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateStatusModel {
+    /// The kind: `epic`, `user_story` or `requirement`.
+    kind: KindName,
+    /// The statuses, in their order.
+    statuses: Vec<Status>,
+    /// Which status may follow which.
+    #[serde(default)]
+    transitions: Vec<Transition>,
+    /// Statuses that get another name.
+    #[serde(default)]
+    renamed: Vec<Renamed>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+}
+
+/// A status that gets another name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Renamed {
+    /// The present name.
+    from: Text<1, 50>,
+    /// The new name, which is among the statuses.
+    to: Text<1, 50>,
+}
+
+/// How many statuses and transitions a model may have.
+const STATUSES_MAX: usize = 30;
+
+impl Operation for UpdateStatusModel {
+    type Output = StatusModel;
+    const NAME: &'static str = "update_status_model";
+    const COMMANDS: &'static [Command] = &[command("status-model update")];
+    const ROUTES: &'static [Route] = &[put("/config/status-models/{kind}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["kind"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusModel> {
+        let before = find(cx, self.kind.0)?;
+        let name = format!("the status model of {}", self.kind.0.words());
+        check_version(self.expected_version.map(|version| version.0), &name, before.version, &before)?;
+        self.check_statuses()?;
+        self.check_transitions()?;
+        let renamed = self.check_renamed(&before)?;
+        for gone in before.statuses.iter().filter(|old| self.statuses.iter().all(|new| new.name != old.name)) {
+            if renamed.iter().any(|(from, _)| *from == gone.name) {
+                continue;
+            }
+            let used = status::count(cx.tx, self.kind.0, &gone.name)?;
+            if used > 0 {
+                let message = format!("{used} entities (deleted ones included) have the status {}", gone.name);
+                return Err(Error::conflict(message));
+            }
+        }
+        let after = StatusModel {
+            entity_kind: self.kind.0,
+            statuses: self.statuses.clone(),
+            transitions: self.transitions.clone(),
+            version: before.version + 1,
+            updated_at: cx.now(),
+        };
+        if !status::replace(cx.tx, &after, &renamed)? {
+            return Err(overtaken(&name));
+        }
+        record(cx, "status_model", self.kind.0.name(), after.version, Some(&before), Some(&after))?;
+        find(cx, self.kind.0)
+    }
+}
+
+impl UpdateStatusModel {
+    fn check_statuses(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::field("statuses", message));
+        if self.statuses.is_empty() || self.statuses.len() > STATUSES_MAX {
+            return wrong(format!("expected 1 to {STATUSES_MAX} statuses, found {}", self.statuses.len()));
+        }
+        for (index, status) in self.statuses.iter().enumerate() {
+            if let Err(message) = Text::<1, 50>::new(status.name.clone()) {
+                return Err(Error::field(&format!("statuses[{index}].name"), message));
+            }
+            let is_colour = status.colour.len() == 7
+                && status.colour.starts_with('#')
+                && status.colour.bytes().skip(1).all(|byte| byte.is_ascii_hexdigit());
+            if !is_colour {
+                let message = format!("expected a colour such as #2563eb, found {:?}", status.colour);
+                return Err(Error::field(&format!("statuses[{index}].colour"), message));
+            }
+            if self.statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
+                return wrong(format!("{:?} is there twice", status.name));
+            }
+        }
+        match self.statuses.iter().filter(|status| status.initial).count() {
+            1 => Ok(()),
+            count => wrong(format!("expected one initial status, found {count}")),
+        }
+    }
+
+    fn check_transitions(&self) -> Result<()> {
+        if self.transitions.len() > STATUSES_MAX * STATUSES_MAX {
+            return Err(Error::field("transitions", "there are more than pairs of statuses"));
+        }
+        for (index, Transition { from, to }) in self.transitions.iter().enumerate() {
+            for (field, name) in [("from", from), ("to", to)] {
+                if self.statuses.iter().all(|status| status.name != *name) {
+                    let names = self.statuses.iter().map(|status| status.name.as_str());
+                    return Err(Error::not_allowed(&format!("transitions[{index}].{field}"), name, names));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_renamed(&self, before: &StatusModel) -> Result<Vec<(String, String)>> {
+        let mut renamed = Vec::new();
+        for (index, Renamed { from, to }) in self.renamed.iter().enumerate() {
+            let place = |field: &str| format!("renamed[{index}].{field}");
+            let Some(old) = before.status(from.as_str()) else {
+                let names = before.statuses.iter().map(|status| status.name.as_str());
+                return Err(Error::not_allowed(&place("from"), from.as_str(), names));
+            };
+            if self.statuses.iter().all(|status| status.name != to.as_str()) {
+                let names = self.statuses.iter().map(|status| status.name.as_str());
+                return Err(Error::not_allowed(&place("to"), to.as_str(), names));
+            }
+            let clashes = before.statuses.iter().any(|other| other.name != old.name && same_name(&other.name, to.as_str()));
+            if clashes {
+                return Err(Error::field(&place("to"), format!("{:?} is the name of another status", to.as_str())));
+            }
+            renamed.push((old.name.clone(), to.into()));
+        }
+        Ok(renamed)
+    }
+}
+
+fn find(cx: &mut Cx<'_, '_>, kind: Kind) -> Result<StatusModel> {
+    match status::model(cx.tx, kind)? {
+        Some(model) => Ok(model),
+        None => {
+            let kinds = Kind::ALL.into_iter().filter(|kind| kind.has_status());
+            Err(Error::not_allowed("kind", kind.name(), kinds.map(Kind::name)))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What an operation works with: the transaction, who is asking, and ways to find and record things.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use store::entity::Entity;
+use store::model::{Kind, Reference, Time};
+use store::project::Project;
+use store::revision::{self, New};
+use store::{Tx, entity, project, user};
+use uuid::Uuid;
+
+use crate::caller::{Caller, Request};
+use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::input::Id;
+
+/// The context of a run.
+pub struct Cx<'a, 't> {
+    /// The transaction.
+    pub tx: &'a mut Tx<'t>,
+    /// The circumstances.
+    pub request: &'a Request,
+    /// The operation that runs.
+    pub operation: &'static str,
+    caller: Option<&'a Caller>,
+}
+
+impl<'a, 't> Cx<'a, 't> {
+    /// A context for a caller, or for nobody where the operation is public.
+    pub fn new(tx: &'a mut Tx<'t>, request: &'a Request, operation: &'static str, caller: Option<&'a Caller>) -> Self {
+        Cx { tx, request, operation, caller }
+    }
+
+    /// Who is asking.
+    pub fn caller(&self) -> Result<&'a Caller> {
+        self.caller.ok_or_else(|| Error::new(ErrorKind::Unauthenticated, "a token is required"))
+    }
+
+    /// The time of the request.
+    pub fn now(&self) -> Time {
+        self.request.now
+    }
+
+    /// A new id, in the order of time.
+    pub fn new_id(&self) -> String {
+        new_id(self.now())
+    }
+
+    /// The live entity of a kind that an argument names.
+    pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
+        let found = self.any_entity(field, id)?;
+        if found.kind != kind {
+            let message = format!("expected a {}, and {} is a {}", kind.words(), found.reference_id, found.kind.words());
+            return Err(Error::field(field, message));
+        }
+        live(found)
+    }
+
+    /// The live entity of any kind that an argument names.
+    pub fn live_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
+        self.any_entity(field, id).and_then(live)
+    }
+
+    /// The entity that an argument names, deleted or not.
+    pub fn any_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
+        match entity::find(self.tx, &id.0)? {
+            Some(found) => Ok(found),
+            None => {
+                let what = match &id.0 {
+                    Reference::Id(_) => "entity",
+                    Reference::Numbered { kind, .. } => kind.words(),
+                };
+                Err(Error { fields: vec![crate::FieldError {
+                    field: field.to_owned(),
+                    message: "does not exist".to_owned(),
+                    allowed: Vec::new(),
+                }], ..Error::not_found(what, &id.0) })
+            }
+        }
+    }
+
+    /// The project that an argument names, or the default one.
+    pub fn project(&mut self, field: &str, name: Option<&str>) -> Result<Project> {
+        let name = name.unwrap_or(store::model::DEFAULT_PROJECT_KEY);
+        match project::find(self.tx, name)? {
+            Some(project) => Ok(project),
+            None => {
+                let known = project::list(self.tx, 20, 0)?;
+                Err(Error::not_allowed(field, name, known.into_iter().map(|project| project.key)))
+            }
+        }
+    }
+
+    /// The id and the name of the user whom an argument names, who must not be disabled.
+    pub fn assignee(&mut self, field: &str, who: &str) -> Result<(String, String)> {
+        match user::find(self.tx, who)? {
+            Some(user) if !user.disabled => Ok((user.id, user.username)),
+            Some(user) => Err(Error::field(field, format!("the user {} is disabled", user.username))),
+            None => Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name"))),
+        }
+    }
+
+    /// Records a change of something that has a version.
+    pub fn record(&mut self, what: &Subject<'_>, before: Option<&Value>, after: Option<&Value>) -> Result<()> {
+        let changes = difference(before, after);
+        self.record_changes(what, &changes)
+    }
+
+    /// Records a change whose fields are known.
+    pub fn record_changes(&mut self, what: &Subject<'_>, changes: &Map<String, Value>) -> Result<()> {
+        let changes = serde_json::to_string(changes).map_err(internal)?;
+        let id = self.new_id();
+        let new = New {
+            id: &id,
+            project_id: what.project_id,
+            entity_kind: what.kind,
+            entity_id: what.id,
+            reference_id: what.reference_id,
+            version: what.version,
+            actor_id: self.caller.map(|caller| caller.user_id.as_str()),
+            token_id: self.caller.and_then(|caller| caller.token_id.as_deref()),
+            via: self.request.via,
+            operation: self.operation,
+            changes: &changes,
+            now: self.request.now,
+            request_id: self.request.request_id.as_deref(),
+        };
+        revision::insert(self.tx, &new)?;
+        Ok(())
+    }
+
+    /// Records a change of an entity.
+    pub fn record_entity(&mut self, before: Option<&Entity>, after: &Entity) -> Result<()> {
+        let subject = Subject {
+            project_id: Some(&after.project_id),
+            kind: after.kind.name(),
+            id: &after.id,
+            reference_id: Some(&after.reference_id),
+            version: after.version,
+        };
+        let before = before.map(to_value).transpose()?;
+        self.record(&subject, before.as_ref(), Some(&to_value(after)?))
+    }
+}
+
+/// What a revision is about.
+pub struct Subject<'a> {
+    /// The project, where there is one.
+    pub project_id: Option<&'a str>,
+    /// The kind: `epic`, `user`, `relationship`.
+    pub kind: &'a str,
+    /// The id.
+    pub id: &'a str,
+    /// The reference id, where it has one.
+    pub reference_id: Option<&'a str>,
+    /// The version after the change.
+    pub version: i64,
+}
+
+/// A UUID of version 7 for a time.
+pub fn new_id(now: Time) -> String {
+    let microseconds = now.microseconds().max(0) as u64;
+    let (seconds, nanoseconds) = (microseconds / 1_000_000, (microseconds % 1_000_000 * 1_000) as u32);
+    Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
+}
+
+/// Refuses what is deleted, and says when it was.
+pub fn live(entity: Entity) -> Result<Entity> {
+    match entity.deleted_at {
+        None => Ok(entity),
+        Some(deleted_at) => Err(deleted(&entity.reference_id, deleted_at)),
+    }
+}
+
+/// The error for something that is deleted.
+pub fn deleted(name: &str, deleted_at: Time) -> Error {
+    Error::new(ErrorKind::NotFound, format!("{name} was deleted at {deleted_at}; it can be restored"))
+        .with(json!({ "deleted_at": deleted_at }))
+}
+
+/// Checks the version that a caller expects.
+pub fn check_version(expected: Option<i64>, name: &str, current: i64, state: &impl Serialize) -> Result<()> {
+    match expected {
+        Some(expected) if expected != current => {
+            let message = format!("{name} has version {current}, not {expected}: it was changed meanwhile");
+            Err(Error::new(ErrorKind::StaleVersion, message).with(json!({ "current": to_value(state)? })))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error for a change that another one has overtaken between reading and writing.
+pub fn overtaken(name: &str) -> Error {
+    Error::new(ErrorKind::StaleVersion, format!("{name} was changed by somebody else at the same moment; try again"))
+}
+
+/// A value as JSON.
+pub fn to_value(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(internal)
+}
+
+/// Fields that change with every change, or follow from others, tell nothing in a history.
+const SILENT: &[&str] = &["version", "created_at", "updated_at", "epic", "user_story", "acceptance_criteria", "suspect"];
+
+/// The fields in which two states differ, each as `[before, after]`.
+pub fn difference(before: Option<&Value>, after: Option<&Value>) -> Map<String, Value> {
+    let empty = Map::new();
+    let before = before.and_then(Value::as_object).unwrap_or(&empty);
+    let after = after.and_then(Value::as_object).unwrap_or(&empty);
+    let mut changes = Map::new();
+    for name in before.keys().chain(after.keys()) {
+        let (old, new) = (before.get(name).unwrap_or(&Value::Null), after.get(name).unwrap_or(&Value::Null));
+        if old != new && !SILENT.contains(&name.as_str()) && !changes.contains_key(name) {
+            changes.insert(name.clone(), json!([old, new]));
+        }
+    }
+    changes
+}
+
+fn internal(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::InternalError, error.to_string())
+}

@@ -1,0 +1,310 @@
+//! The one door. Every call, whichever way it came, goes through [`Engine::call`]: who is asking, may they, is it the
+//! same request again, a transaction, the operation, the commit.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::model::Time;
+use store::{Mode, Store, Tx, idempotency, token};
+
+use crate::caller::{Caller, Credentials, Request, authenticate};
+use crate::context::Cx;
+use crate::error::{Error, FieldError, Kind, Result};
+use crate::operation::{Answer, Effect, Entry, Prepared};
+
+/// A call of an operation.
+pub struct Call {
+    /// The operation.
+    pub entry: &'static Entry,
+    /// Its arguments: a JSON object.
+    pub arguments: Value,
+    /// What the caller shows.
+    pub credentials: Credentials,
+    /// The circumstances.
+    pub request: Request,
+    /// Makes the same call twice happen once.
+    pub idempotency_key: Option<String>,
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Reply {
+    /// The answer, or why there is none.
+    pub result: Result<Answer>,
+    /// Who asked, where that was found out.
+    pub caller: Option<Caller>,
+    /// Whether it is the answer to an earlier call with the same key.
+    pub replayed: bool,
+}
+
+/// Decides whether a known caller may go on: rate limits.
+pub type Gate = dyn Fn(&Caller) -> Result<()> + Send + Sync;
+
+/// Runs operations on a store.
+#[derive(Clone)]
+pub struct Engine {
+    store: Store,
+    gate: Option<Arc<Gate>>,
+    running: Arc<Mutex<HashSet<String>>>,
+}
+
+/// How often the last use of a token is written down.
+const TOUCH_EVERY_S: i64 = 60;
+/// How long the key of an idempotent request may be.
+const KEY_MAX: usize = 255;
+
+impl Engine {
+    /// An engine on a store.
+    pub fn new(store: Store) -> Engine {
+        Engine { store, gate: None, running: Arc::default() }
+    }
+
+    /// The same engine behind a gate.
+    #[must_use]
+    pub fn behind(mut self, gate: Arc<Gate>) -> Engine {
+        self.gate = Some(gate);
+        self
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
+    pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
+        let Call { entry, arguments, credentials, request, idempotency_key } = call;
+        let key = match idempotency_key.filter(|_| entry.effect != Effect::Reads && !entry.answers_secret) {
+            Some(key) if key.is_empty() || key.len() > KEY_MAX || !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                let message = format!("expected 1 to {KEY_MAX} visible ASCII characters");
+                return done(Reply { result: Err(Error::field("Idempotency-Key", message)), caller: None, replayed: false });
+            }
+            Some(key) => Some((key, hash_of(&arguments))),
+            None => None,
+        };
+        let run = Run {
+            engine: self.clone(),
+            entry,
+            credentials,
+            request,
+            key,
+            caller: None,
+            admitted: false,
+            replayed: false,
+            claimed: None,
+        };
+        match entry.parse(arguments) {
+            // Who may not ask is told that first, and not what is wrong with the question.
+            Err(error) => self.admit(run, move |run, admitted| done(run.reply(admitted.and(Err(error))))),
+            Ok(operation) if self.store.is_remote() && !entry.prepares => {
+                // Every journey to another machine counts: everything happens in one.
+                run.start(operation, done);
+            }
+            Ok(operation) => self.admit(run, move |run, admitted| match admitted {
+                Err(error) => done(run.reply(Err(error))),
+                Ok(()) if entry.prepares => run.prepare(operation, done),
+                Ok(()) => run.start(operation, done),
+            }),
+        }
+    }
+
+    /// Like [`Engine::call`], and waits for it. Not for asynchronous callers.
+    pub fn wait(&self, call: Call) -> Reply {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.call(call, move |reply| {
+            let _ = sender.send(reply);
+        });
+        receiver.recv().unwrap_or_else(|_| Reply {
+            result: Err(Error::new(Kind::InternalError, "the call was dropped")),
+            caller: None,
+            replayed: false,
+        })
+    }
+
+    /// Finds out who is asking, without doing anything.
+    pub fn identify(&self, credentials: Credentials, now: Time, done: impl FnOnce(Result<Option<Caller>>) + Send + 'static) {
+        self.store.run(Mode::Point, move |tx| authenticate(tx, &credentials, now), done);
+    }
+
+    fn admit(&self, run: Run, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
+        let run = Arc::new(Mutex::new(Some(run)));
+        let handle = run.clone();
+        let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.admit(tx));
+        self.store.run(Mode::Point, body, move |admitted: Result<()>| {
+            let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
+            next(run.expect("a run is taken once"), admitted);
+        });
+    }
+}
+
+/// One call on its way.
+struct Run {
+    engine: Engine,
+    entry: &'static Entry,
+    credentials: Credentials,
+    request: Request,
+    key: Option<(String, String)>,
+    caller: Option<Caller>,
+    admitted: bool,
+    replayed: bool,
+    /// The key in the set of running calls, while this one holds it.
+    claimed: Option<String>,
+}
+
+impl Run {
+    fn reply(self, result: Result<Answer>) -> Reply {
+        let touch = self.caller.as_ref().filter(|_| result.is_ok()).and_then(|caller| {
+            let id = caller.token_id.clone()?;
+            let due = caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= self.request.now);
+            due.then_some(id)
+        });
+        if let Some(id) = touch {
+            let now = self.request.now;
+            // Nobody waits for it, and a token whose use could not be noted still worked.
+            self.engine.store.run(Mode::Write, move |tx| token::touch(tx, &id, now), |_| {});
+        }
+        if let Some(claimed) = &self.claimed {
+            self.engine.running.lock().unwrap_or_else(PoisonError::into_inner).remove(claimed);
+        }
+        Reply { result, caller: self.caller, replayed: self.replayed }
+    }
+
+    /// Checks who is asking and whether they may. Does nothing the second time.
+    fn admit(&mut self, tx: &mut Tx<'_>) -> Result<()> {
+        if self.admitted {
+            return Ok(());
+        }
+        let caller = authenticate(tx, &self.credentials, self.request.now)?;
+        match &caller {
+            None if self.entry.effect == Effect::Public => {}
+            None => return Err(Error::new(Kind::Unauthenticated, "a token is required")),
+            Some(caller) => {
+                self.caller = Some(caller.clone());
+                if let Some(gate) = &self.engine.gate {
+                    gate(caller)?;
+                }
+                caller.may(self.entry.effect)?;
+            }
+        }
+        self.admitted = true;
+        self.claim()
+    }
+
+    /// Notes that a request with this key is running in this process.
+    fn claim(&mut self) -> Result<()> {
+        let (Some((key, _)), Some(caller)) = (&self.key, &self.caller) else { return Ok(()) };
+        let claimed = format!("{} {} {key}", caller.user_id, self.entry.name);
+        let mut running = self.engine.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.insert(claimed.clone()) {
+            self.claimed = Some(claimed);
+            return Ok(());
+        }
+        let error = Error::new(Kind::StillRunning, "a request with this Idempotency-Key is still running");
+        Err(Error { retry_after_s: Some(1), ..error })
+    }
+
+    /// Does what is slow, off the thread that writes, and then the rest.
+    fn prepare(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        let engine = self.engine.clone();
+        let state = Arc::new(Mutex::new(Some((self, operation))));
+        let handle = state.clone();
+        let body = move |tx: &mut Tx<'_>| -> Result<()> {
+            let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
+            let (run, operation) = state.as_mut().expect("a run is taken once");
+            let mut cx = Cx::new(tx, &run.request, run.entry.name, run.caller.as_ref());
+            operation.prepare(&mut cx)
+        };
+        engine.store.run(Mode::Snapshot, body, move |prepared: Result<()>| {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (run, operation) = state.expect("a run is taken once");
+            match prepared {
+                Ok(()) => run.start(operation, done),
+                Err(error) => done(run.reply(Err(error))),
+            }
+        });
+    }
+
+    /// Runs the operation in its transaction.
+    fn start(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        let engine = self.engine.clone();
+        let mode = self.entry.mode;
+        let run = Arc::new(Mutex::new(Some(self)));
+        let handle = run.clone();
+        let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.execute(tx, &*operation));
+        engine.store.run(mode, body, move |result: Result<Result<Answer>>| {
+            let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
+            done(run.expect("a run is taken once").reply(result.and_then(|answer| answer)));
+        });
+    }
+
+    /// An outer error undoes everything; an inner one is an answer that is kept for the key.
+    fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
+        self.admit(tx)?;
+        let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
+            let mut cx = Cx::new(tx, &self.request, self.entry.name, self.caller.as_ref());
+            return operation.run(&mut cx).map(Ok);
+        };
+        let name = self.entry.name;
+        if !idempotency::claim(tx, &caller.user_id, name, key, hash, self.request.now)? {
+            self.replayed = true;
+            return replay(tx, &caller.user_id, name, key, hash).map(Ok);
+        }
+        let request = &self.request;
+        let result = tx.savepoint(|tx| operation.run(&mut Cx::new(tx, request, name, Some(caller))));
+        let kept = match &result {
+            Ok(answer) => Kept::Answer {
+                json: answer.json.clone(),
+                version: answer.version,
+                reference: answer.reference.clone(),
+            },
+            Err(error) if error.kind.is_callers() => Kept::Error {
+                code: error.kind.code().to_owned(),
+                message: error.message.clone(),
+                fields: error.fields.clone(),
+                more: error.more.clone(),
+            },
+            Err(error) => return Err(error.clone()),
+        };
+        let text = serde_json::to_string(&kept).map_err(|error| Error::new(Kind::InternalError, error.to_string()))?;
+        idempotency::keep(tx, &caller.user_id, name, key, 1, &text)?;
+        Ok(result)
+    }
+}
+
+/// An answer as it is kept for a key.
+#[derive(Serialize, Deserialize)]
+enum Kept {
+    Answer { json: String, version: Option<i64>, reference: Option<String> },
+    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Value> },
+}
+
+fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {
+    let found = idempotency::find(tx, user_id, operation, key)?;
+    let Some(found) = found.filter(|found| found.status != 0) else {
+        let error = Error::new(Kind::StillRunning, "a request with this Idempotency-Key is still running");
+        return Err(Error { retry_after_s: Some(1), ..error });
+    };
+    if found.body_hash != hash {
+        let message = "this Idempotency-Key was used with another request; use a new key for a new request";
+        return Err(Error::new(Kind::IdempotencyKeyReused, message));
+    }
+    match serde_json::from_str(&found.answer) {
+        Ok(Kept::Answer { json, version, reference }) => Ok(Answer { json, version, reference }),
+        Ok(Kept::Error { code, message, fields, more }) => {
+            let kind = Kind::from_code(&code).unwrap_or(Kind::InternalError);
+            Err(Error { fields, more, ..Error::new(kind, message) })
+        }
+        Err(error) => Err(Error::new(Kind::InternalError, format!("a kept answer is damaged: {error}"))),
+    }
+}
+
+fn hash_of(arguments: &Value) -> String {
+    blake3::hash(arguments.to_string().as_bytes()).to_hex().to_string()
+}
+
+fn with<T>(run: &Mutex<Option<Run>>, body: impl FnOnce(&mut Run) -> Result<T>) -> Result<T> {
+    let mut run = run.lock().unwrap_or_else(PoisonError::into_inner);
+    body(run.as_mut().expect("a run is taken once"))
+}

@@ -1,0 +1,187 @@
+//! Epics, user stories, acceptance criteria and requirements.
+
+pub mod criteria;
+pub mod delete;
+pub mod epic;
+pub mod hierarchy;
+pub mod history;
+pub mod read;
+pub mod requirement;
+pub mod story;
+
+use store::entity::{self, Entity};
+use store::model::{Kind, reference_id};
+use store::{comment, status, types};
+
+use crate::context::{Cx, check_version, overtaken};
+use crate::error::{Error, Result};
+use crate::input::{Patch, Text, Version};
+use crate::operation::Output;
+
+impl Output for Entity {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.reference_id)
+    }
+}
+
+/// A new entity without text: of a kind, in a project, below a parent, made by the caller now.
+pub(crate) fn blank(cx: &mut Cx<'_, '_>, kind: Kind, project: (&str, &str), parent: Option<&Entity>) -> Result<Entity> {
+    let (project_id, project_key) = project;
+    let caller = cx.caller()?;
+    let number = cx.tx.next_number(project_id, kind.name())?;
+    let of_story = kind.parent() == Some(Kind::UserStory);
+    let parent_id = parent.map(|parent| parent.id.clone());
+    let parent_reference = parent.map(|parent| parent.reference_id.clone());
+    let status = if kind.has_status() { Some(status::initial(cx.tx, kind)?) } else { None };
+    Ok(Entity {
+        id: cx.new_id(),
+        reference_id: reference_id(project_key, kind, number),
+        kind,
+        project: project_key.to_owned(),
+        project_id: project_id.to_owned(),
+        number,
+        title: None,
+        description: None,
+        priority: None,
+        status,
+        epic_id: parent_id.clone().filter(|_| !of_story),
+        epic: parent_reference.clone().filter(|_| !of_story),
+        user_story_id: parent_id.filter(|_| of_story),
+        user_story: parent_reference.filter(|_| of_story),
+        acceptance_criteria_id: None,
+        acceptance_criteria: None,
+        type_id: None,
+        type_name: None,
+        creator_id: caller.user_id.clone(),
+        creator: caller.username.clone(),
+        assignee_id: None,
+        assignee: None,
+        version: 1,
+        content_version: 1,
+        created_at: cx.now(),
+        updated_at: cx.now(),
+        deleted_at: None,
+        deletion_id: None,
+        purged_at: None,
+    })
+}
+
+/// Gives an entity to someone, or to who made it.
+pub(crate) fn assign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: Option<&str>) -> Result<()> {
+    let (id, name) = match assignee {
+        Some(who) => cx.assignee("assignee_id", who)?,
+        None => (entity.creator_id.clone(), entity.creator.clone()),
+    };
+    entity.assignee_id = Some(id);
+    entity.assignee = Some(name);
+    Ok(())
+}
+
+/// Gives an entity to someone else, to nobody, or leaves it.
+pub(crate) fn reassign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: &Patch<Text<1, 100>>) -> Result<()> {
+    match assignee {
+        Patch::Absent => {}
+        Patch::Null => (entity.assignee_id, entity.assignee) = (None, None),
+        Patch::Value(who) => {
+            let (id, name) = cx.assignee("assignee_id", who.as_str())?;
+            (entity.assignee_id, entity.assignee) = (Some(id), Some(name));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a new entity.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Entity) -> Result<Entity> {
+    entity::insert(cx.tx, &new)?;
+    cx.record_entity(None, &new)?;
+    Ok(new)
+}
+
+/// Changes an entity by `edit`, if its version is the expected one. Without a difference nothing is written.
+pub(crate) fn change(
+    cx: &mut Cx<'_, '_>,
+    before: Entity,
+    expected: Option<Version>,
+    edit: impl FnOnce(&mut Cx<'_, '_>, &mut Entity) -> Result<()>,
+) -> Result<Entity> {
+    check_version(expected.map(|version| version.0), &before.reference_id, before.version, &before)?;
+    let mut after = before.clone();
+    edit(cx, &mut after)?;
+    if after == before {
+        return Ok(before);
+    }
+    after.version += 1;
+    after.updated_at = cx.now();
+    let meaning = |entity: &Entity| {
+        (entity.title.clone(), entity.description.clone(), entity.type_id.clone(), entity.acceptance_criteria_id.clone())
+    };
+    if meaning(&before) != meaning(&after) {
+        after.content_version = after.version;
+    }
+    if !entity::update(cx.tx, &after)? {
+        return Err(overtaken(&before.reference_id));
+    }
+    if before.description != after.description {
+        move_anchors(cx, &after)?;
+    }
+    cx.record_entity(Some(&before), &after)?;
+    Ok(after)
+}
+
+/// Finds the passages that comments are about in the changed text.
+fn move_anchors(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<()> {
+    for anchored in comment::anchored(cx.tx, &entity.id)? {
+        let quote = anchored.quote.as_deref().unwrap_or_default();
+        let anchor = comment::locate(entity, quote, anchored.anchor_start);
+        if anchor != anchored.anchor_start.zip(anchored.anchor_end) {
+            comment::move_anchor(cx.tx, &anchored.id, anchor)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets the status that a text means, if the model allows it from the present one.
+pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str) -> Result<()> {
+    let model = status::of(cx.tx, entity.kind)?;
+    let Some(found) = model.status(wanted) else {
+        return Err(Error::not_allowed("status", wanted, model.statuses.iter().map(|status| status.name.as_str())));
+    };
+    let from = entity.status.clone().unwrap_or_default();
+    if !model.allows(&from, &found.name) {
+        let next = model.statuses.iter().filter(|status| model.allows(&from, &status.name) && status.name != from);
+        let next: Vec<&str> = next.map(|status| status.name.as_str()).collect();
+        let next = if next.is_empty() { "nothing".to_owned() } else { next.join(", ") };
+        let message = format!("{} is {from}, which {} cannot follow; {next} can", entity.reference_id, found.name);
+        return Err(Error::conflict(message));
+    }
+    entity.status = Some(found.name.clone());
+    Ok(())
+}
+
+/// The id and the name of the requirement type that a text means: its id or its name.
+pub(crate) fn requirement_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<(String, String)> {
+    let known = types::requirement_types(cx.tx)?;
+    match known.iter().find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted)) {
+        Some(found) => Ok((found.id.clone(), found.name.clone())),
+        None => Err(Error::not_allowed(field, wanted, known.iter().map(|known| known.name.as_str()))),
+    }
+}
+
+/// Moves an entity below another parent of the same project.
+pub(crate) fn move_below(entity: &mut Entity, field: &str, parent: &Entity) -> Result<()> {
+    if parent.project_id != entity.project_id {
+        let message = format!("{} is in another project than {}", parent.reference_id, entity.reference_id);
+        return Err(Error::field(field, message));
+    }
+    let (id, reference) = (Some(parent.id.clone()), Some(parent.reference_id.clone()));
+    if parent.kind == Kind::Epic {
+        (entity.epic_id, entity.epic) = (id, reference);
+    } else {
+        (entity.user_story_id, entity.user_story) = (id, reference);
+    }
+    Ok(())
+}

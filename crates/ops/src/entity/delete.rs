@@ -1,0 +1,340 @@
+//! Deleting, restoring and purging. A delete is soft: everything that goes with it can be brought back at once.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::Deserialize;
+use serde_json::{Map, json};
+use store::entity::{self, Below, Entity};
+use store::model::{Kind, Reference};
+use store::{Mode, comment, relationship, revision};
+
+use super::change;
+use super::read::check_kind;
+use crate::context::{Cx, Subject, check_version, deleted};
+use crate::error::{Error, Result};
+use crate::input::{Id, KindName, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, post};
+
+/// Delete an epic, user story, acceptance criterion, requirement or steering document.
+///
+/// An epic with stories, a story with criteria or requirements and a requirement with relationships are only deleted
+/// with `force`, and everything below goes with them. `dry_run` says what would go. What is deleted can be restored.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteEntity {
+    /// Its UUID or reference id, such as `EP-001`.
+    reference: Id,
+    /// The kind that it must be.
+    kind: Option<KindName>,
+    /// Only say what would go.
+    #[serde(default)]
+    dry_run: bool,
+    /// Also when other things depend on it.
+    #[serde(default)]
+    force: bool,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
+}
+
+/// What a delete has taken away, or would.
+#[derive(Serialize, JsonSchema)]
+pub struct Deleted {
+    /// The reference id of what was to be deleted.
+    pub reference_id: String,
+    /// Whether it is deleted now.
+    pub deleted: bool,
+    /// How much goes with it.
+    pub with_it: Below,
+    /// The reference ids of what goes, the first 100.
+    pub references: Vec<String>,
+}
+
+impl Output for Deleted {}
+
+/// How many reference ids a preview lists.
+const LISTED: usize = 100;
+/// A delete that takes more than this is refused: it would keep everybody else waiting.
+const AT_ONCE: i64 = 100_000;
+
+impl Operation for DeleteEntity {
+    type Output = Deleted;
+    const NAME: &'static str = "delete_entity";
+    const COMMANDS: &'static [Command] = &[
+        command("delete"),
+        command("epic delete").with(&[("kind", "epic")]),
+        command("user-story delete").with(&[("kind", "user_story")]),
+        command("acceptance-criteria delete").with(&[("kind", "acceptance_criteria")]),
+        command("requirement delete").with(&[("kind", "requirement")]),
+        command("steering-document delete").with(&[("kind", "steering_document")]),
+    ];
+    const ROUTES: &'static [Route] = &[
+        delete("/epics/{reference}").with(&[("kind", "epic")]),
+        delete("/user-stories/{reference}").with(&[("kind", "user_story")]),
+        delete("/acceptance-criteria/{reference}").with(&[("kind", "acceptance_criteria")]),
+        delete("/requirements/{reference}").with(&[("kind", "requirement")]),
+        delete("/steering-documents/{reference}").with(&[("kind", "steering_document")]),
+    ];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Destroys;
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {
+        let root = cx.live_entity("reference", &self.reference)?;
+        check_kind(&root, self.kind)?;
+        check_version(self.expected_version.map(|version| version.0), &root.reference_id, root.version, &root)?;
+        let members = entity::below(cx.tx, &root.id, AT_ONCE + 1)?;
+        if members.len() as i64 > AT_ONCE {
+            return Err(Error::conflict(format!("more than {AT_ONCE} entities are below {}", root.reference_id)));
+        }
+        let (with_it, dependents) = dependents(cx, &root, &members)?;
+        let mut outcome = Deleted {
+            reference_id: root.reference_id.clone(),
+            deleted: false,
+            with_it,
+            references: members.iter().take(LISTED).map(|member| member.reference_id.clone()).collect(),
+        };
+        if self.dry_run {
+            return Ok(outcome);
+        }
+        if !dependents.is_empty() && !self.force {
+            let named = dependents.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+            let message = format!(
+                "{} has {} that would go with it ({named}); use force to delete them all",
+                root.reference_id,
+                counted(dependents.len())
+            );
+            return Err(Error::conflict(message).with(json!({ "with_it": outcome.with_it, "dependents": dependents })));
+        }
+        release_criterion(cx, &root)?;
+        let deletion_id = cx.new_id();
+        let actor = cx.caller()?.user_id.clone();
+        entity::delete(cx.tx, &root, &deletion_id, &actor, cx.now())?;
+        note_members(cx, &deletion_id)?;
+        outcome.deleted = true;
+        Ok(outcome)
+    }
+}
+
+fn counted(number: usize) -> String {
+    if number == 1 { "one thing".to_owned() } else { format!("{number} things") }
+}
+
+/// What would go with an entity: how much, and the names of what depends on it directly or below.
+fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<(Below, Vec<String>)> {
+    let mut below = Below::default();
+    let mut names = Vec::new();
+    for member in members {
+        if member.id != root.id {
+            names.push(member.reference_id.clone());
+            match member.kind {
+                Kind::UserStory => below.user_stories += 1,
+                Kind::AcceptanceCriteria => below.acceptance_criteria += 1,
+                _ => below.requirements += 1,
+            }
+        }
+        if member.kind == Kind::Requirement {
+            let related = relationship::count_of(cx.tx, &member.id)?;
+            below.relationships += related;
+            if related > 0 && member.id == root.id {
+                let relations = relationship::of(cx.tx, &member.id, 10, 0)?;
+                names.extend(relations.iter().map(|relation| {
+                    format!("{} {} {}", relation.source, relation.type_name, relation.target)
+                }));
+            }
+        }
+        if member.kind != Kind::SteeringDocument {
+            let filter = comment::Filter { entity_id: Some(member.id.clone()), ..comment::Filter::default() };
+            below.comments += comment::count(cx.tx, &filter)?;
+        }
+    }
+    Ok((below, names))
+}
+
+/// Requirements stay when their criterion goes; they only lose it.
+fn release_criterion(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<()> {
+    if root.kind != Kind::AcceptanceCriteria {
+        return Ok(());
+    }
+    let filter = entity::Filter {
+        kind: Some(Kind::Requirement),
+        criterion_id: Some(root.id.clone()),
+        include_deleted: true,
+        ..entity::Filter::default()
+    };
+    for requirement in entity::list(cx.tx, &filter, entity::Sort::Number, AT_ONCE, 0)? {
+        change(cx, requirement, None, |_, requirement| {
+            (requirement.acceptance_criteria_id, requirement.acceptance_criteria) = (None, None);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Records a revision for everything that a deletion has taken.
+fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
+    for member in entity::deletion_members(cx.tx, deletion_id)? {
+        let change = Map::from_iter([("deleted_at".to_owned(), json!([null, member.deleted_at]))]);
+        note(cx, &member, &change)?;
+    }
+    for gone in relationship::of_deletion(cx.tx, deletion_id)? {
+        let change = Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]);
+        note_relationship(cx, &gone, &change)?;
+    }
+    Ok(())
+}
+
+fn note(cx: &mut Cx<'_, '_>, member: &Entity, changes: &Map<String, serde_json::Value>) -> Result<()> {
+    let subject = Subject {
+        project_id: Some(&member.project_id),
+        kind: member.kind.name(),
+        id: &member.id,
+        reference_id: Some(&member.reference_id),
+        version: member.version,
+    };
+    cx.record_changes(&subject, changes)
+}
+
+pub(crate) fn note_relationship(
+    cx: &mut Cx<'_, '_>,
+    gone: &relationship::Relationship,
+    changes: &Map<String, serde_json::Value>,
+) -> Result<()> {
+    let subject = Subject {
+        project_id: Some(&gone.project_id),
+        kind: "relationship",
+        id: &gone.id,
+        reference_id: None,
+        version: gone.version,
+    };
+    cx.record_changes(&subject, changes)
+}
+
+/// Restore something that was deleted, with everything that went with it.
+///
+/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreEntity {
+    /// Its UUID or reference id, such as `EP-001`.
+    reference: Id,
+    /// The kind that it must be.
+    kind: Option<KindName>,
+    /// The version to go back to.
+    version: Option<Version>,
+}
+
+impl Operation for RestoreEntity {
+    type Output = Entity;
+    const NAME: &'static str = "restore_entity";
+    const COMMANDS: &'static [Command] = &[command("restore-entity")];
+    const ROUTES: &'static [Route] = &[
+        post("/epics/{reference}/restore").with(&[("kind", "epic")]),
+        post("/user-stories/{reference}/restore").with(&[("kind", "user_story")]),
+        post("/acceptance-criteria/{reference}/restore").with(&[("kind", "acceptance_criteria")]),
+        post("/requirements/{reference}/restore").with(&[("kind", "requirement")]),
+        post("/steering-documents/{reference}/restore").with(&[("kind", "steering_document")]),
+    ];
+    const EFFECT: Effect = Effect::Writes;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let found = cx.any_entity("reference", &self.reference)?;
+        check_kind(&found, self.kind)?;
+        if let Some(version) = self.version {
+            return super::history::take_back(cx, found, version.0);
+        }
+        let Some(deletion_id) = found.deletion_id.clone() else {
+            return Err(Error::conflict(format!("{} is not deleted", found.reference_id)));
+        };
+        if found.purged_at.is_some() {
+            return Err(Error::conflict(format!("{} was purged: its text is gone for good", found.reference_id)));
+        }
+        check_restorable(cx, &found, &deletion_id)?;
+        let members = entity::deletion_members(cx.tx, &deletion_id)?;
+        let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
+        entity::restore(cx.tx, &deletion_id, cx.now())?;
+        for member in &members {
+            let changes = Map::from_iter([("deleted_at".to_owned(), json!([member.deleted_at, null]))]);
+            note(cx, &Entity { version: member.version + 1, ..member.clone() }, &changes)?;
+        }
+        for relation in relations {
+            let changes = Map::from_iter([("deleted_at".to_owned(), json!([relation.deleted_at, null]))]);
+            note_relationship(cx, &relationship::Relationship { version: relation.version + 1, ..relation }, &changes)?;
+        }
+        cx.live_entity("reference", &Id(Reference::Id(found.id)))
+    }
+}
+
+/// A batch can come back only if what it hangs on is there.
+fn check_restorable(cx: &mut Cx<'_, '_>, found: &Entity, deletion_id: &str) -> Result<()> {
+    let Some(root_id) = entity::deletion(cx.tx, deletion_id)? else { return Ok(()) };
+    let Some(root) = entity::find(cx.tx, &Reference::Id(root_id))? else { return Ok(()) };
+    if let Some(parent_id) = root.parent_id()
+        && let Some(parent) = entity::find(cx.tx, &Reference::Id(parent_id.to_owned()))?
+        && parent.deleted_at.is_some()
+    {
+        let message = format!(
+            "{} was deleted with {}, which belongs to {}, and that is deleted; restore {} first",
+            found.reference_id, root.reference_id, parent.reference_id, parent.reference_id
+        );
+        return Err(Error::conflict(message));
+    }
+    for relation in relationship::of_deletion(cx.tx, deletion_id)? {
+        if let Some(live) = relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)? {
+            let message = format!(
+                "the relationship {} {} {} has been made again meanwhile; delete the new one ({}) first",
+                relation.source, relation.type_name, relation.target, live.id
+            );
+            return Err(Error::conflict(message));
+        }
+        for end in [&relation.source_id, &relation.target_id] {
+            let end = entity::find(cx.tx, &Reference::Id(end.clone()))?;
+            if let Some(end) = end.filter(|end| end.deletion_id.as_deref().is_some_and(|id| id != deletion_id)) {
+                let message = format!("{}, to which a relationship leads, is deleted; restore it first", end.reference_id);
+                return Err(Error::conflict(message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Erase the text of something that is deleted, for good: from the entity, its history, its comments and the search.
+///
+/// The reference id stays taken, and a tombstone says when it happened.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgeEntity {
+    /// Its UUID or reference id, such as `EP-001`.
+    reference: Id,
+}
+
+impl Operation for PurgeEntity {
+    type Output = Entity;
+    const NAME: &'static str = "purge_entity";
+    const COMMANDS: &'static [Command] = &[command("purge")];
+    const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let found = cx.any_entity("reference", &self.reference)?;
+        if found.deleted_at.is_none() {
+            return Err(Error::conflict(format!("{} is not deleted; delete it first", found.reference_id)));
+        }
+        if found.purged_at.is_some() {
+            return Ok(found);
+        }
+        entity::purge(cx.tx, &found, cx.now())?;
+        revision::purge(cx.tx, &found.id)?;
+        let purged = cx.any_entity("reference", &self.reference)?;
+        note(cx, &purged, &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]))?;
+        Ok(purged)
+    }
+}
+
+/// The error for a comment or prompt that is deleted.
+pub(crate) fn refuse_deleted(name: &str, deleted_at: Option<store::model::Time>) -> Result<()> {
+    deleted_at.map_or(Ok(()), |deleted_at| Err(deleted(name, deleted_at)))
+}

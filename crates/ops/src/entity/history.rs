@@ -1,0 +1,114 @@
+//! What happened to an entity, and going back to what it was.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use store::entity::Entity;
+use store::model::{Kind, Reference};
+use store::revision::{self, Revision};
+use store::{comment, prompt};
+
+use super::change;
+use crate::context::{Cx, live};
+use crate::error::{Error, Result};
+use crate::input::{Id, Limit, Offset};
+use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::page::{Page, page, window};
+
+/// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, the newest
+/// first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetHistory {
+    /// Its UUID or reference id, such as `REQ-012`.
+    reference: Id,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for GetHistory {
+    type Output = Page<Revision>;
+    const NAME: &'static str = "get_history";
+    const COMMANDS: &'static [Command] = &[command("history")];
+    const ROUTES: &'static [Route] = &[
+        get("/epics/{reference}/history"),
+        get("/user-stories/{reference}/history"),
+        get("/acceptance-criteria/{reference}/history"),
+        get("/requirements/{reference}/history"),
+        get("/steering-documents/{reference}/history"),
+        get("/prompts/{reference}/history"),
+        get("/comments/{reference}/history"),
+    ];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Revision>> {
+        let id = subject(cx, &self.reference)?;
+        let window = window(self.limit, self.offset);
+        let (revisions, total) = revision::history(cx.tx, &id, window.0, window.1)?;
+        Ok(page(revisions, total, window))
+    }
+}
+
+/// The id of whatever a reference names, deleted or not.
+fn subject(cx: &mut Cx<'_, '_>, reference: &Id) -> Result<String> {
+    if let Reference::Numbered { kind: Kind::Prompt, .. } = &reference.0 {
+        let found = prompt::find(cx.tx, &reference.0)?;
+        return found.map(|prompt| prompt.id).ok_or_else(|| Error::not_found("prompt", &reference.0));
+    }
+    if let Reference::Id(id) = &reference.0 {
+        if let Some(found) = comment::find(cx.tx, id)? {
+            return Ok(found.id);
+        }
+        if let Some(found) = prompt::find(cx.tx, &reference.0)? {
+            return Ok(found.id);
+        }
+    }
+    cx.any_entity("reference", reference).map(|entity| entity.id)
+}
+
+/// How far back a version can be reconstructed in one go.
+const STEPS_MAX: i64 = 10_000;
+
+/// Gives an entity the text and fields that it had at a version.
+pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Result<Entity> {
+    let entity = live(entity)?;
+    if version >= entity.version {
+        let message = format!("expected a version before {}, which is the present one, found {version}", entity.version);
+        return Err(Error::field("version", message));
+    }
+    let then = fields_at(cx, &entity, version)?;
+    let text = |name: &str| then.get(name).and_then(Value::as_str).map(str::to_owned);
+    let old = |name: &str, present: &Option<String>| if then.contains_key(name) { text(name) } else { present.clone() };
+    change(cx, entity, None, |cx, entity| {
+        entity.title = old("title", &entity.title);
+        entity.description = old("description", &entity.description);
+        if let Some(priority) = then.get("priority").and_then(Value::as_i64) {
+            entity.priority = Some(priority);
+        }
+        if let Some(status) = text("status") {
+            super::set_status(cx, entity, &status)?;
+        }
+        if let Some(type_id) = text("type_id") {
+            let (id, name) = super::requirement_type(cx, "version", &type_id)?;
+            (entity.type_id, entity.type_name) = (Some(id), Some(name));
+        }
+        Ok(())
+    })
+}
+
+/// The fields that differ between a version and the present, with their values then.
+fn fields_at(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<Map<String, Value>> {
+    let (revisions, _) = revision::history(cx.tx, &entity.id, STEPS_MAX, 0)?;
+    let mut then = Map::new();
+    for revision in revisions.iter().take_while(|revision| revision.version > version) {
+        let changes: Map<String, Value> = serde_json::from_str(revision.changes.get()).unwrap_or_default();
+        for (name, pair) in changes {
+            then.insert(name, pair.get(0).cloned().unwrap_or_default());
+        }
+    }
+    Ok(then)
+}

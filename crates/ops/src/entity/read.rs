@@ -1,0 +1,286 @@
+//! Reading entities: one, or a page of many.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::entity::{self, Entity, Filter, Sort};
+use store::model::Kind;
+use store::{Mode, project, status};
+
+use super::requirement_type;
+use crate::context::{Cx, live};
+use crate::error::{Error, Result};
+use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::page::{Page, page, window};
+
+/// Read an epic, user story, acceptance criterion, requirement or steering document.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetEntity {
+    /// Its UUID or reference id, such as `REQ-012`.
+    reference: Id,
+    /// The kind that it must be.
+    kind: Option<KindName>,
+    /// Also when it is deleted.
+    #[serde(default)]
+    include_deleted: bool,
+}
+
+impl Operation for GetEntity {
+    type Output = Entity;
+    const NAME: &'static str = "get_entity";
+    const COMMANDS: &'static [Command] = &[
+        command("show"),
+        command("epic show").with(&[("kind", "epic")]),
+        command("user-story show").with(&[("kind", "user_story")]),
+        command("acceptance-criteria show").with(&[("kind", "acceptance_criteria")]),
+        command("requirement show").with(&[("kind", "requirement")]),
+        command("steering-document show").with(&[("kind", "steering_document")]),
+    ];
+    const ROUTES: &'static [Route] = &[
+        get("/epics/{reference}").with(&[("kind", "epic")]),
+        get("/user-stories/{reference}").with(&[("kind", "user_story")]),
+        get("/acceptance-criteria/{reference}").with(&[("kind", "acceptance_criteria")]),
+        get("/requirements/{reference}").with(&[("kind", "requirement")]),
+        get("/steering-documents/{reference}").with(&[("kind", "steering_document")]),
+    ];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["reference"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let found = cx.any_entity("reference", &self.reference)?;
+        check_kind(&found, self.kind)?;
+        if self.include_deleted { Ok(found) } else { live(found) }
+    }
+}
+
+/// An entity of another kind than the path says is not there.
+pub(crate) fn check_kind(entity: &Entity, kind: Option<KindName>) -> Result<()> {
+    match kind {
+        Some(KindName(kind)) if kind != entity.kind => {
+            let message = format!("{} is a {}, not a {}", entity.reference_id, entity.kind.words(), kind.words());
+            Err(Error::new(crate::Kind::NotFound, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// List entities of a kind, filtered and sorted, a page at a time.
+///
+/// Filters that are given must all hold. `status` and `priority` take several values, of which one must hold.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListEntities {
+    /// The kind: `epic`, `user_story`, `acceptance_criteria`, `requirement` or `steering_document`.
+    kind: KindName,
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
+    /// Those below this epic. For steering documents: those linked with it.
+    epic_id: Option<Id>,
+    /// Those of this user story.
+    user_story_id: Option<Id>,
+    /// Requirements that serve this criterion.
+    acceptance_criteria_id: Option<Id>,
+    /// Epics that this steering document is linked with.
+    steering_document_id: Option<Id>,
+    /// One of these statuses.
+    status: Option<Vec<Text<1, 50>>>,
+    /// One of these priorities.
+    priority: Option<Vec<Number<1, 4>>>,
+    /// The requirement type: its name or id.
+    #[serde(rename = "type")]
+    requirement_type: Option<Text<1, 100>>,
+    /// Who works on it: a user's id or name.
+    assignee: Option<Text<1, 100>>,
+    /// Who made it: a user's id or name.
+    creator: Option<Text<1, 100>>,
+    /// Made at or after this time.
+    created_from: Option<Moment>,
+    /// Made at or before this time.
+    created_to: Option<Moment>,
+    /// Changed at or after this time.
+    updated_from: Option<Moment>,
+    /// Changed at or before this time.
+    updated_to: Option<Moment>,
+    /// Deleted ones too.
+    #[serde(default)]
+    include_deleted: bool,
+    /// The order.
+    #[serde(default)]
+    sort: SortName,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+/// An order of entities.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum SortName {
+    /// By reference id.
+    #[default]
+    Number,
+    /// By reference id, the highest first.
+    NumberDescending,
+    /// By title.
+    Title,
+    /// The most important first.
+    Priority,
+    /// The newest first.
+    Created,
+    /// What changed last first.
+    Updated,
+}
+
+impl Operation for ListEntities {
+    type Output = Page<Entity>;
+    const NAME: &'static str = "list_entities";
+    const COMMANDS: &'static [Command] = &[
+        command("list"),
+        command("epic list").with(&[("kind", "epic")]),
+        command("user-story list").with(&[("kind", "user_story")]),
+        command("acceptance-criteria list").with(&[("kind", "acceptance_criteria")]),
+        command("requirement list").with(&[("kind", "requirement")]),
+        command("steering-document list").with(&[("kind", "steering_document")]),
+    ];
+    const ROUTES: &'static [Route] = &[
+        get("/epics").with(&[("kind", "epic")]),
+        get("/user-stories").with(&[("kind", "user_story")]),
+        get("/acceptance-criteria").with(&[("kind", "acceptance_criteria")]),
+        get("/requirements").with(&[("kind", "requirement")]),
+        get("/steering-documents").with(&[("kind", "steering_document")]),
+        get("/epics/{epic_id}/user-stories").with(&[("kind", "user_story")]),
+        get("/user-stories/{user_story_id}/requirements").with(&[("kind", "requirement")]),
+        get("/user-stories/{user_story_id}/acceptance-criteria").with(&[("kind", "acceptance_criteria")]),
+        get("/epics/{epic_id}/steering-documents").with(&[("kind", "steering_document")]),
+        get("/steering-documents/{steering_document_id}/epics").with(&[("kind", "epic")]),
+    ];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["kind"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Entity>> {
+        let filter = self.filter(cx)?;
+        let sort = match self.sort {
+            SortName::Number => Sort::Number,
+            SortName::NumberDescending => Sort::NumberDescending,
+            SortName::Title => Sort::Title,
+            SortName::Priority => Sort::Priority,
+            SortName::Created => Sort::Created,
+            SortName::Updated => Sort::Updated,
+        };
+        let window = window(self.limit, self.offset);
+        let found = entity::list(cx.tx, &filter, sort, window.0, window.1)?;
+        Ok(page(found, entity::count(cx.tx, &filter)?, window))
+    }
+}
+
+impl ListEntities {
+    /// Looks up what the arguments name. A filter that this kind does not have is an error.
+    fn filter(&self, cx: &mut Cx<'_, '_>) -> Result<Filter> {
+        let kind = self.kind.0;
+        if matches!(kind, Kind::Prompt | Kind::Comment) {
+            let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Prompt | Kind::Comment));
+            return Err(Error::not_allowed("kind", kind.name(), kinds.map(Kind::name)));
+        }
+        let mut filter = Filter { kind: Some(kind), include_deleted: self.include_deleted, ..Filter::default() };
+        self.refuse_unfit(kind)?;
+        if let Some(id) = &self.epic_id {
+            let epic = cx.entity("epic_id", id, Kind::Epic)?;
+            match kind {
+                Kind::SteeringDocument => filter.linked_with = Some(epic.id),
+                Kind::UserStory => filter.parent_id = Some(epic.id),
+                _ => filter.epic_id = Some(epic.id),
+            }
+        }
+        if let Some(id) = &self.user_story_id {
+            filter.parent_id = Some(cx.entity("user_story_id", id, Kind::UserStory)?.id);
+        }
+        if let Some(id) = &self.acceptance_criteria_id {
+            filter.criterion_id = Some(cx.entity("acceptance_criteria_id", id, Kind::AcceptanceCriteria)?.id);
+        }
+        if let Some(id) = &self.steering_document_id {
+            filter.linked_with = Some(cx.entity("steering_document_id", id, Kind::SteeringDocument)?.id);
+        }
+        filter.project_id = match &self.project {
+            Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
+            // The statement that needs no sorting is the one of a project.
+            None if filter.parent_id.is_none() => project::only(cx.tx)?,
+            None => None,
+        };
+        if let Some(wanted) = &self.status {
+            filter.statuses = statuses(cx, kind, wanted)?;
+        }
+        if let Some(priorities) = &self.priority {
+            filter.priorities = distinct("priority", priorities.iter().map(|priority| priority.0), 4)?;
+        }
+        if let Some(name) = &self.requirement_type {
+            filter.type_id = Some(requirement_type(cx, "type", name.as_str())?.0);
+        }
+        filter.assignee_id = self.assignee.as_ref().map(|who| any_user(cx, "assignee", who.as_str())).transpose()?;
+        filter.creator_id = self.creator.as_ref().map(|who| any_user(cx, "creator", who.as_str())).transpose()?;
+        filter.created_from = self.created_from.map(Moment::first);
+        filter.created_to = self.created_to.map(Moment::last);
+        filter.updated_from = self.updated_from.map(Moment::first);
+        filter.updated_to = self.updated_to.map(Moment::last);
+        Ok(filter)
+    }
+
+    fn refuse_unfit(&self, kind: Kind) -> Result<()> {
+        let unfit: &[(&str, bool, bool)] = &[
+            ("status", self.status.is_some(), kind.has_status()),
+            ("priority", self.priority.is_some(), kind.has_status()),
+            ("assignee", self.assignee.is_some(), kind.has_status()),
+            ("type", self.requirement_type.is_some(), kind == Kind::Requirement),
+            ("acceptance_criteria_id", self.acceptance_criteria_id.is_some(), kind == Kind::Requirement),
+            ("user_story_id", self.user_story_id.is_some(), kind.parent() == Some(Kind::UserStory)),
+            ("epic_id", self.epic_id.is_some(), kind != Kind::Epic),
+            ("steering_document_id", self.steering_document_id.is_some(), kind == Kind::Epic),
+        ];
+        match unfit.iter().find(|(_, given, fits)| *given && !fits) {
+            Some((field, ..)) => Err(Error::field(field, format!("is no filter of a {}", kind.words()))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The statuses that texts mean.
+pub(crate) fn statuses(cx: &mut Cx<'_, '_>, kind: Kind, wanted: &[Text<1, 50>]) -> Result<Vec<String>> {
+    let model = status::of(cx.tx, kind)?;
+    let mut found = Vec::new();
+    for text in wanted {
+        match model.status(text.as_str()) {
+            Some(status) => found.push(status.name.clone()),
+            None => {
+                let known = model.statuses.iter().map(|status| status.name.as_str());
+                return Err(Error::not_allowed("status", text.as_str(), known));
+            }
+        }
+    }
+    distinct("status", found.into_iter(), entity::VALUES_MAX)
+}
+
+fn distinct<T: PartialEq>(field: &str, values: impl Iterator<Item = T>, max: usize) -> Result<Vec<T>> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    if found.is_empty() || found.len() > max {
+        return Err(Error::field(field, format!("expected 1 to {max} values, found {}", found.len())));
+    }
+    Ok(found)
+}
+
+/// The id of a user, disabled or not.
+pub(crate) fn any_user(cx: &mut Cx<'_, '_>, field: &str, who: &str) -> Result<String> {
+    match store::user::find(cx.tx, who)? {
+        Some(user) => Ok(user.id),
+        None => Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name"))),
+    }
+}

@@ -1,0 +1,134 @@
+//! Requirements.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::entity::Entity;
+use store::model::Kind;
+
+use super::epic::update_arguments;
+use super::{add, assign, blank, change, move_below, requirement_type};
+use crate::context::Cx;
+use crate::error::{Error, Result};
+use crate::input::{Description, Id, Patch, Priority, Set, Text, Title};
+use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+
+/// Create a requirement in a user story.
+///
+/// A requirement says what the product must do. It begins with the initial status of its status model.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateRequirement {
+    /// The user story, such as `US-001`.
+    user_story_id: Id,
+    /// The title.
+    title: Title,
+    /// The type: its name, such as `Functional`, or its id.
+    type_id: Text<1, 100>,
+    /// 1 critical, 2 high, 3 medium, 4 low.
+    priority: Priority,
+    /// The text, in Markdown.
+    description: Option<Description>,
+    /// The criterion of the same story that it serves, such as `AC-001`.
+    acceptance_criteria_id: Option<Id>,
+    /// Who works on it: a user's id or name. The caller when absent.
+    assignee_id: Option<Text<1, 100>>,
+}
+
+impl Operation for CreateRequirement {
+    type Output = Entity;
+    const NAME: &'static str = "create_requirement";
+    const COMMANDS: &'static [Command] = &[command("requirement create")];
+    const ROUTES: &'static [Route] =
+        &[create("/requirements"), create("/user-stories/{user_story_id}/requirements")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Writes;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;
+        let (type_id, type_name) = requirement_type(cx, "type_id", self.type_id.as_str())?;
+        let project = (story.project_id.as_str(), story.project.as_str());
+        let mut requirement = blank(cx, Kind::Requirement, project, Some(&story))?;
+        requirement.title = Some((&self.title).into());
+        requirement.description = self.description.as_ref().map(Into::into);
+        requirement.priority = Some(self.priority.0);
+        (requirement.type_id, requirement.type_name) = (Some(type_id), Some(type_name));
+        if let Some(criterion) = &self.acceptance_criteria_id {
+            serve(cx, &mut requirement, criterion)?;
+        }
+        assign(cx, &mut requirement, self.assignee_id.as_ref().map(Text::as_str))?;
+        add(cx, requirement)
+    }
+}
+
+update_arguments! {
+    /// Change a requirement.
+    ///
+    /// Fields that are absent stay as they are; null clears those that may be empty. `user_story_id` moves it to another
+    /// story of the same project, and leaves its criterion behind unless a new one is given.
+    UpdateRequirement {
+        /// The requirement, such as `REQ-001`.
+        requirement_id: Id,
+        /// The type: its name or its id.
+        #[serde(default)]
+        type_id: Set<Text<1, 100>>,
+        /// The criterion of the same story that it serves; null for none.
+        #[serde(default)]
+        acceptance_criteria_id: Patch<Id>,
+        /// The story to move it to.
+        #[serde(default)]
+        user_story_id: Set<Id>,
+    }
+}
+
+impl Operation for UpdateRequirement {
+    type Output = Entity;
+    const NAME: &'static str = "update_requirement";
+    const COMMANDS: &'static [Command] = &[command("requirement update")];
+    const ROUTES: &'static [Route] = &[patch("/requirements/{requirement_id}")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["requirement_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let requirement = cx.entity("requirement_id", &self.requirement_id, Kind::Requirement)?;
+        change(cx, requirement, self.expected_version, |cx, requirement| {
+            self.apply(cx, requirement)?;
+            if let Some(wanted) = &self.type_id.0 {
+                let (id, name) = requirement_type(cx, "type_id", wanted.as_str())?;
+                (requirement.type_id, requirement.type_name) = (Some(id), Some(name));
+            }
+            if let Some(story_id) = &self.user_story_id.0 {
+                let story = cx.entity("user_story_id", story_id, Kind::UserStory)?;
+                if requirement.user_story_id.as_deref() != Some(&story.id) {
+                    move_below(requirement, "user_story_id", &story)?;
+                    (requirement.acceptance_criteria_id, requirement.acceptance_criteria) = (None, None);
+                }
+            }
+            match &self.acceptance_criteria_id {
+                Patch::Absent => {}
+                Patch::Null => {
+                    (requirement.acceptance_criteria_id, requirement.acceptance_criteria) = (None, None);
+                }
+                Patch::Value(criterion) => serve(cx, requirement, criterion)?,
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Says which criterion a requirement serves.
+fn serve(cx: &mut Cx<'_, '_>, requirement: &mut Entity, id: &Id) -> Result<()> {
+    let criterion = cx.entity("acceptance_criteria_id", id, Kind::AcceptanceCriteria)?;
+    if criterion.user_story_id != requirement.user_story_id {
+        let message = format!(
+            "{} belongs to {}, and the requirement to {}",
+            criterion.reference_id,
+            criterion.user_story.unwrap_or_default(),
+            requirement.user_story.as_deref().unwrap_or_default()
+        );
+        return Err(Error::field("acceptance_criteria_id", message));
+    }
+    requirement.acceptance_criteria_id = Some(criterion.id);
+    requirement.acceptance_criteria = Some(criterion.reference_id);
+    Ok(())
+}

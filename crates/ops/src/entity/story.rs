@@ -1,0 +1,86 @@
+//! User stories.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::entity::Entity;
+use store::model::Kind;
+
+use super::epic::update_arguments;
+use super::{add, assign, blank, change, move_below};
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::{Description, Id, Priority, Set, Text, Title};
+use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+
+/// Create a user story in an epic.
+///
+/// A user story says who wants something from an epic, and why. It begins with the initial status of its status model.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateUserStory {
+    /// The epic, such as `EP-001`.
+    epic_id: Id,
+    /// The title.
+    title: Title,
+    /// 1 critical, 2 high, 3 medium, 4 low.
+    priority: Priority,
+    /// The text, in Markdown.
+    description: Option<Description>,
+    /// Who works on it: a user's id or name. The caller when absent.
+    assignee_id: Option<Text<1, 100>>,
+}
+
+impl Operation for CreateUserStory {
+    type Output = Entity;
+    const NAME: &'static str = "create_user_story";
+    const COMMANDS: &'static [Command] = &[command("user-story create")];
+    const ROUTES: &'static [Route] = &[create("/user-stories"), create("/epics/{epic_id}/user-stories")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Writes;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let epic = cx.entity("epic_id", &self.epic_id, Kind::Epic)?;
+        let mut story = blank(cx, Kind::UserStory, (&epic.project_id, &epic.project), Some(&epic))?;
+        story.title = Some((&self.title).into());
+        story.description = self.description.as_ref().map(Into::into);
+        story.priority = Some(self.priority.0);
+        assign(cx, &mut story, self.assignee_id.as_ref().map(Text::as_str))?;
+        add(cx, story)
+    }
+}
+
+update_arguments! {
+    /// Change a user story.
+    ///
+    /// Fields that are absent stay as they are; null clears those that may be empty. `epic_id` moves the story, with all
+    /// that is below it, to another epic of the same project.
+    UpdateUserStory {
+        /// The user story, such as `US-001`.
+        user_story_id: Id,
+        /// The epic to move it to.
+        #[serde(default)]
+        epic_id: Set<Id>,
+    }
+}
+
+impl Operation for UpdateUserStory {
+    type Output = Entity;
+    const NAME: &'static str = "update_user_story";
+    const COMMANDS: &'static [Command] = &[command("user-story update")];
+    const ROUTES: &'static [Route] = &[patch("/user-stories/{user_story_id}")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["user_story_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;
+        change(cx, story, self.expected_version, |cx, story| {
+            self.apply(cx, story)?;
+            if let Some(epic_id) = &self.epic_id.0 {
+                let epic = cx.entity("epic_id", epic_id, Kind::Epic)?;
+                move_below(story, "epic_id", &epic)?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! What can go wrong with an operation. A transport turns the kind into its own words, in one table.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::ErrorKind as StoreKind;
+
+/// The result of an operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation was refused or failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// For programs.
+    pub kind: Kind,
+    /// For people.
+    pub message: String,
+    /// What is wrong with which field.
+    pub fields: Vec<FieldError>,
+    /// More about it, as JSON: the current state for a stale version, when something was deleted.
+    pub more: Option<serde_json::Value>,
+    /// After how many seconds the same may succeed.
+    pub retry_after_s: Option<u64>,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FieldError {
+    /// The field, such as `title` or `operations[2].priority`.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// What would be right, where that can be listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<String>,
+}
+
+/// The kinds of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Kind {
+    /// The arguments are wrong.
+    ValidationError,
+    /// Who is asking is not known.
+    Unauthenticated,
+    /// Who is asking may not.
+    Forbidden,
+    /// There is no such thing.
+    NotFound,
+    /// It is not in a state that allows this.
+    Conflict,
+    /// The version that was expected is not the present one.
+    StaleVersion,
+    /// The same key came with another request.
+    IdempotencyKeyReused,
+    /// The same request is being worked on.
+    StillRunning,
+    /// Too much at once.
+    TooLarge,
+    /// Too often.
+    RateLimited,
+    /// It took too long.
+    Timeout,
+    /// The store cannot be reached or written to now.
+    Unavailable,
+    /// A mistake of ours.
+    InternalError,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 13] = [
+        Kind::ValidationError,
+        Kind::Unauthenticated,
+        Kind::Forbidden,
+        Kind::NotFound,
+        Kind::Conflict,
+        Kind::StaleVersion,
+        Kind::IdempotencyKeyReused,
+        Kind::StillRunning,
+        Kind::TooLarge,
+        Kind::RateLimited,
+        Kind::Timeout,
+        Kind::Unavailable,
+        Kind::InternalError,
+    ];
+
+    /// The name in answers: `VALIDATION_ERROR`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Kind::ValidationError => "VALIDATION_ERROR",
+            Kind::Unauthenticated => "UNAUTHENTICATED",
+            Kind::Forbidden => "FORBIDDEN",
+            Kind::NotFound => "NOT_FOUND",
+            Kind::Conflict => "CONFLICT",
+            Kind::StaleVersion => "STALE_VERSION",
+            Kind::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
+            Kind::StillRunning => "STILL_RUNNING",
+            Kind::TooLarge => "TOO_LARGE",
+            Kind::RateLimited => "RATE_LIMITED",
+            Kind::Timeout => "TIMEOUT",
+            Kind::Unavailable => "UNAVAILABLE",
+            Kind::InternalError => "INTERNAL_ERROR",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_code(code: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// Whether it is the caller's to mend; then the answer to an idempotent request is kept.
+    pub const fn is_callers(self) -> bool {
+        !matches!(self, Kind::RateLimited | Kind::Timeout | Kind::Unavailable | Kind::InternalError | Kind::StillRunning)
+    }
+}
+
+impl Error {
+    /// An error of a kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+        Error { kind, message: message.into(), fields: Vec::new(), more: None, retry_after_s: None }
+    }
+
+    /// A field has a wrong value.
+    pub fn field(field: &str, message: impl Into<String>) -> Error {
+        Error::fields(vec![FieldError { field: field.to_owned(), message: message.into(), allowed: Vec::new() }])
+    }
+
+    /// A field has a value that is not among those allowed.
+    pub fn not_allowed(field: &str, found: &str, allowed: impl IntoIterator<Item = impl Into<String>>) -> Error {
+        let allowed: Vec<String> = allowed.into_iter().map(Into::into).collect();
+        let message = format!("expected one of {}, found {found:?}", allowed.join(", "));
+        Error::fields(vec![FieldError { field: field.to_owned(), message, allowed }])
+    }
+
+    /// Several fields have wrong values.
+    pub fn fields(fields: Vec<FieldError>) -> Error {
+        let message = match fields.as_slice() {
+            [] => "the arguments are wrong".to_owned(),
+            [one] => format!("{}: {}", one.field, one.message),
+            [one, rest @ ..] => format!("{}: {} (and {} more)", one.field, one.message, rest.len()),
+        };
+        Error { fields, ..Error::new(Kind::ValidationError, message) }
+    }
+
+    /// There is no such thing.
+    pub fn not_found(what: &str, name: impl fmt::Display) -> Error {
+        Error::new(Kind::NotFound, format!("there is no {what} {name}"))
+    }
+
+    /// It is not in a state that allows this.
+    pub fn conflict(message: impl Into<String>) -> Error {
+        Error::new(Kind::Conflict, message)
+    }
+
+    /// Who is asking may not.
+    pub fn forbidden(message: impl Into<String>) -> Error {
+        Error::new(Kind::Forbidden, message)
+    }
+
+    /// Adds more about it.
+    #[must_use]
+    pub fn with(mut self, more: serde_json::Value) -> Error {
+        self.more = Some(more);
+        self
+    }
+
+    /// Puts a prefix before every field: the place of an operation in a list.
+    #[must_use]
+    pub fn within(mut self, place: &str) -> Error {
+        for field in &mut self.fields {
+            field.field = format!("{place}.{}", field.field);
+        }
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let kind = match error.kind {
+            StoreKind::Unavailable | StoreKind::Full | StoreKind::ReadOnly | StoreKind::Unknown => Kind::Unavailable,
+            StoreKind::Contention | StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
+            StoreKind::Timeout => Kind::Timeout,
+            StoreKind::Refused | StoreKind::Schema | StoreKind::Internal => Kind::InternalError,
+        };
+        let message = match error.kind {
+            // Which constraint it was says nothing to a caller; operations check before and give the reason.
+            StoreKind::Taken => "another change has just made the same thing".to_owned(),
+            StoreKind::Referenced => "something else refers to it, or what it refers to has just gone".to_owned(),
+            _ => error.message,
+        };
+        let retry_after_s = matches!(kind, Kind::Unavailable).then_some(2);
+        Error { retry_after_s, ..Error::new(kind, message) }
+    }
+}

@@ -1,0 +1,116 @@
+//! Everything the product can do, each thing once. [`OPERATIONS`] is the list; REST routes, commands, tools for agents,
+//! the OpenAPI file and the manual are derived from it. [`Engine::call`] is the one door to all of them.
+
+mod account;
+mod audit;
+mod caller;
+mod comment;
+mod config;
+mod context;
+mod engine;
+mod entity;
+mod error;
+mod input;
+mod operation;
+mod page;
+mod project;
+mod prompt;
+mod relationship;
+mod secret;
+mod start;
+mod steering;
+mod token;
+mod user;
+
+pub use caller::{Caller, Credentials, Request, Scope, authenticate, needed};
+pub use context::new_id;
+pub use engine::{Call, Engine, Gate, Reply};
+pub use error::{Error, FieldError, Kind, Result};
+pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};
+pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
+pub use start::{First, first_start};
+
+use operation::entry;
+
+/// Everything the product can do.
+pub const OPERATIONS: &[Entry] = &[
+    entry::<entity::epic::CreateEpic>(),
+    entry::<entity::epic::UpdateEpic>(),
+    entry::<entity::story::CreateUserStory>(),
+    entry::<entity::story::UpdateUserStory>(),
+    entry::<entity::criteria::CreateAcceptanceCriteria>(),
+    entry::<entity::criteria::UpdateAcceptanceCriteria>(),
+    entry::<entity::requirement::CreateRequirement>(),
+    entry::<entity::requirement::UpdateRequirement>(),
+    entry::<entity::read::GetEntity>(),
+    entry::<entity::read::ListEntities>(),
+    entry::<entity::delete::DeleteEntity>(),
+    entry::<entity::delete::RestoreEntity>(),
+    entry::<entity::delete::PurgeEntity>(),
+    entry::<entity::history::GetHistory>(),
+    entry::<entity::hierarchy::GetHierarchy>(),
+    entry::<entity::hierarchy::GetPath>(),
+    entry::<steering::CreateSteeringDocument>(),
+    entry::<steering::UpdateSteeringDocument>(),
+    entry::<steering::LinkSteeringDocument>(),
+    entry::<steering::UnlinkSteeringDocument>(),
+    entry::<comment::AddComment>(),
+    entry::<comment::ListComments>(),
+    entry::<comment::GetComment>(),
+    entry::<comment::UpdateComment>(),
+    entry::<comment::DeleteComment>(),
+    entry::<comment::RestoreComment>(),
+    entry::<relationship::CreateRelationship>(),
+    entry::<relationship::DeleteRelationship>(),
+    entry::<relationship::ListRelationships>(),
+    entry::<relationship::ListSuspectLinks>(),
+    entry::<relationship::ClearSuspectLink>(),
+    entry::<prompt::CreatePrompt>(),
+    entry::<prompt::UpdatePrompt>(),
+    entry::<prompt::GetPrompt>(),
+    entry::<prompt::ListPrompts>(),
+    entry::<prompt::GetActivePrompt>(),
+    entry::<prompt::ActivatePrompt>(),
+    entry::<prompt::DeletePrompt>(),
+    entry::<prompt::RestorePrompt>(),
+    entry::<config::ListTypes>(),
+    entry::<config::requirement_type::ListRequirementTypes>(),
+    entry::<config::requirement_type::GetRequirementType>(),
+    entry::<config::requirement_type::CreateRequirementType>(),
+    entry::<config::requirement_type::UpdateRequirementType>(),
+    entry::<config::requirement_type::DeleteRequirementType>(),
+    entry::<config::relationship_type::ListRelationshipTypes>(),
+    entry::<config::relationship_type::GetRelationshipType>(),
+    entry::<config::relationship_type::CreateRelationshipType>(),
+    entry::<config::relationship_type::UpdateRelationshipType>(),
+    entry::<config::relationship_type::DeleteRelationshipType>(),
+    entry::<config::status_model::ListStatusModels>(),
+    entry::<config::status_model::GetStatusModel>(),
+    entry::<config::status_model::UpdateStatusModel>(),
+    entry::<project::CreateProject>(),
+    entry::<project::ListProjects>(),
+    entry::<project::GetProject>(),
+    entry::<project::UpdateProject>(),
+    entry::<project::DeleteProject>(),
+    entry::<user::CreateUser>(),
+    entry::<user::ListUsers>(),
+    entry::<user::GetUser>(),
+    entry::<user::UpdateUser>(),
+    entry::<user::DeleteUser>(),
+    entry::<user::ListUserDirectory>(),
+    entry::<token::CreateToken>(),
+    entry::<token::ListTokens>(),
+    entry::<token::GetToken>(),
+    entry::<token::UpdateToken>(),
+    entry::<token::RevokeToken>(),
+    entry::<account::Login>(),
+    entry::<account::Logout>(),
+    entry::<account::WhoAmI>(),
+    entry::<account::ChangePassword>(),
+    entry::<audit::ListAudit>(),
+];
+
+/// The operation with this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    OPERATIONS.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,202 @@
+//! Projects.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::model::{DEFAULT_PROJECT_ID, is_project_key};
+use store::project::{self, Project};
+use store::Mode;
+
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::error::{Error, Result};
+use crate::input::{Description, Limit, Offset, Patch, Set, Text, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::page::{Page, page, window};
+
+impl Output for Project {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.key)
+    }
+}
+
+/// Create a project.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateProject {
+    /// The letters before its reference ids: 2 to 10 capitals and digits, a letter first.
+    key: Text<2, 10>,
+    /// The name for people.
+    name: Text<1, 200>,
+    /// What it is about, in Markdown.
+    description: Option<Description>,
+}
+
+impl Operation for CreateProject {
+    type Output = Project;
+    const NAME: &'static str = "create_project";
+    const COMMANDS: &'static [Command] = &[command("project create")];
+    const ROUTES: &'static [Route] = &[create("/projects")];
+    const EFFECT: Effect = Effect::Administers;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
+        let key = self.key.as_str().to_ascii_uppercase();
+        if !is_project_key(&key) {
+            let message = format!(
+                "expected 2 to 10 letters and digits, a letter first, that are no prefix of a reference id, found {key:?}"
+            );
+            return Err(Error::field("key", message));
+        }
+        if project::find(cx.tx, &key)?.is_some() {
+            return Err(Error::conflict(format!("the key {key} is taken")));
+        }
+        let new = Project {
+            id: cx.new_id(),
+            key,
+            name: (&self.name).into(),
+            description: self.description.as_ref().map(Into::into),
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        };
+        project::insert(cx.tx, &new)?;
+        record(cx, None, &new, new.version)?;
+        Ok(new)
+    }
+}
+
+/// List projects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListProjects {
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListProjects {
+    type Output = Page<Project>;
+    const NAME: &'static str = "list_projects";
+    const COMMANDS: &'static [Command] = &[command("project list")];
+    const ROUTES: &'static [Route] = &[get("/projects")];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Project>> {
+        let window = window(self.limit, self.offset);
+        let projects = project::list(cx.tx, window.0, window.1)?;
+        Ok(page(projects, project::count(cx.tx)?, window))
+    }
+}
+
+/// Read a project.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetProject {
+    /// Its key or id.
+    project: Text<1, 64>,
+}
+
+impl Operation for GetProject {
+    type Output = Project;
+    const NAME: &'static str = "get_project";
+    const COMMANDS: &'static [Command] = &[command("project show")];
+    const ROUTES: &'static [Route] = &[get("/projects/{project}")];
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["project"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
+        find(cx, &self.project)
+    }
+}
+
+/// Change a project. Its key stays, for it is in the reference ids.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateProject {
+    /// Its key or id.
+    project: Text<1, 64>,
+    /// The name for people.
+    #[serde(default)]
+    name: Set<Text<1, 200>>,
+    /// What it is about, in Markdown; null clears it.
+    #[serde(default)]
+    description: Patch<Description>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for UpdateProject {
+    type Output = Project;
+    const NAME: &'static str = "update_project";
+    const COMMANDS: &'static [Command] = &[command("project update")];
+    const ROUTES: &'static [Route] = &[patch("/projects/{project}")];
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["project"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
+        let before = find(cx, &self.project)?;
+        check_version(self.expected_version.map(|version| version.0), &before.key, before.version, &before)?;
+        let mut after = before.clone();
+        if let Some(name) = &self.name.0 {
+            after.name = name.into();
+        }
+        after.description = self.description.apply(after.description.take(), |text| text.into());
+        if after == before {
+            return Ok(before);
+        }
+        after.version += 1;
+        after.updated_at = cx.now();
+        if !project::update(cx.tx, &after)? {
+            return Err(overtaken(&before.key));
+        }
+        record(cx, Some(&before), &after, after.version)?;
+        Ok(after)
+    }
+}
+
+/// Delete a project in which nothing was ever made.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteProject {
+    /// Its key or id.
+    project: Text<1, 64>,
+}
+
+impl Operation for DeleteProject {
+    type Output = Project;
+    const NAME: &'static str = "delete_project";
+    const COMMANDS: &'static [Command] = &[command("project delete")];
+    const ROUTES: &'static [Route] = &[delete("/projects/{project}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["project"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
+        let gone = find(cx, &self.project)?;
+        if gone.id == DEFAULT_PROJECT_ID {
+            return Err(Error::conflict("the default project cannot be deleted"));
+        }
+        if !project::is_empty(cx.tx, &gone.id)? {
+            let message = format!("{} is not empty: what was made in it, even if deleted, keeps its reference ids", gone.key);
+            return Err(Error::conflict(message));
+        }
+        project::delete(cx.tx, &gone.id)?;
+        record(cx, Some(&gone), &gone, gone.version + 1)?;
+        Ok(gone)
+    }
+}
+
+fn find(cx: &mut Cx<'_, '_>, name: &Text<1, 64>) -> Result<Project> {
+    project::find(cx.tx, name.as_str())?.ok_or_else(|| Error::not_found("project", name.as_str()))
+}
+
+fn record(cx: &mut Cx<'_, '_>, before: Option<&Project>, after: &Project, version: i64) -> Result<()> {
+    let subject =
+        Subject { project_id: Some(&after.id), kind: "project", id: &after.id, reference_id: Some(&after.key), version };
+    let before = before.map(to_value).transpose()?;
+    cx.record(&subject, before.as_ref(), Some(&to_value(after)?))
+}

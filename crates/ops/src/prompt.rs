@@ -1,0 +1,377 @@
+//! Prompts: texts for agents, one of which they are told first.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use store::prompt::{self, Prompt};
+use store::{Mode, model::Kind};
+
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::entity::delete::refuse_deleted;
+use crate::error::{Error, Result};
+use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post, put};
+use crate::page::{Page, page, window};
+use crate::secret;
+
+impl Output for Prompt {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.reference_id)
+    }
+}
+
+/// Who says a prompt.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Speaker {
+    /// The user.
+    #[default]
+    User,
+    /// The assistant.
+    Assistant,
+}
+
+impl Speaker {
+    const fn name(self) -> &'static str {
+        match self {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        }
+    }
+}
+
+/// Create a prompt.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreatePrompt {
+    /// The name that agents ask for, which no other prompt has.
+    name: Text<1, 100>,
+    /// The title for people.
+    title: Title,
+    /// The text.
+    content: Text<1, 50_000>,
+    /// What it is for.
+    description: Option<Description>,
+    /// Who says it.
+    #[serde(default)]
+    role: Speaker,
+}
+
+impl Operation for CreatePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "create_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt create")];
+    const ROUTES: &'static [Route] = &[create("/prompts")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Administers;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        check_name(cx, self.name.as_str(), None)?;
+        check_secrets(self.content.as_str(), self.description.as_ref().map(Text::as_str))?;
+        let caller = cx.caller()?;
+        let number = prompt::next_number(cx.tx)?;
+        let new = Prompt {
+            id: cx.new_id(),
+            reference_id: store::model::reference_id("", Kind::Prompt, number),
+            number,
+            name: (&self.name).into(),
+            title: (&self.title).into(),
+            description: self.description.as_ref().map(Into::into),
+            content: (&self.content).into(),
+            role: self.role.name().to_owned(),
+            active: false,
+            creator_id: Some(caller.user_id.clone()),
+            creator: Some(caller.username.clone()),
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+            deleted_at: None,
+            deletion_id: None,
+        };
+        prompt::insert(cx.tx, &new)?;
+        record(cx, None, &new)?;
+        Ok(new)
+    }
+}
+
+/// Change a prompt.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdatePrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+    /// The name that agents ask for.
+    #[serde(default)]
+    name: Set<Text<1, 100>>,
+    /// The title for people.
+    #[serde(default)]
+    title: Set<Title>,
+    /// The text.
+    #[serde(default)]
+    content: Set<Text<1, 50_000>>,
+    /// What it is for; null clears it.
+    #[serde(default)]
+    description: Patch<Description>,
+    /// Who says it.
+    #[serde(default)]
+    role: Set<Speaker>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for UpdatePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "update_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt update")];
+    const ROUTES: &'static [Route] = &[patch("/prompts/{prompt_id}")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        let before = find_live(cx, &self.prompt_id)?;
+        if let Some(name) = &self.name.0 {
+            check_name(cx, name.as_str(), Some(&before.id))?;
+        }
+        change(cx, before, self.expected_version, |prompt| {
+            if let Some(name) = &self.name.0 {
+                prompt.name = name.into();
+            }
+            if let Some(title) = &self.title.0 {
+                prompt.title = title.into();
+            }
+            if let Some(content) = &self.content.0 {
+                prompt.content = content.into();
+            }
+            prompt.description = self.description.apply(prompt.description.take(), |text| text.into());
+            if let Some(role) = self.role.0 {
+                prompt.role = role.name().to_owned();
+            }
+        })
+    }
+}
+
+/// Read a prompt.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+}
+
+impl Operation for GetPrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "get_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt show")];
+    const ROUTES: &'static [Route] = &[get("/prompts/{prompt_id}")];
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        find_live(cx, &self.prompt_id)
+    }
+}
+
+/// List prompts.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListPrompts {
+    /// Deleted ones too.
+    #[serde(default)]
+    include_deleted: bool,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListPrompts {
+    type Output = Page<Prompt>;
+    const NAME: &'static str = "list_prompts";
+    const COMMANDS: &'static [Command] = &[command("prompt list")];
+    const ROUTES: &'static [Route] = &[get("/prompts")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Prompt>> {
+        let window = window(self.limit, self.offset);
+        let (prompts, total) = prompt::list(cx.tx, self.include_deleted, window.0, window.1)?;
+        Ok(page(prompts, total, window))
+    }
+}
+
+/// Read the active prompt: what agents are told first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetActivePrompt {}
+
+impl Operation for GetActivePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "get_active_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt active")];
+    const ROUTES: &'static [Route] = &[get("/prompts/active")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Point);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        prompt::active(cx.tx)?.ok_or_else(|| Error::new(crate::Kind::NotFound, "no prompt is active"))
+    }
+}
+
+/// Make a prompt the active one; the one before is active no more.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivatePrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+}
+
+impl Operation for ActivatePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "activate_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt activate")];
+    const ROUTES: &'static [Route] = &[put("/prompts/{prompt_id}/activate")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        let wanted = find_live(cx, &self.prompt_id)?;
+        if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
+            change(cx, other, None, |prompt| prompt.active = false)?;
+        }
+        change(cx, wanted, None, |prompt| prompt.active = true)
+    }
+}
+
+/// Delete a prompt. When it was the active one, none is active.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeletePrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for DeletePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "delete_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt delete")];
+    const ROUTES: &'static [Route] = &[delete("/prompts/{prompt_id}")];
+    const TOOLSET: Option<&'static str> = Some("prompts");
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        let gone = find_live(cx, &self.prompt_id)?;
+        let deletion_id = cx.new_id();
+        let (actor, now) = (cx.caller()?.user_id.clone(), cx.now());
+        prompt::note_deletion(cx.tx, &gone.id, &deletion_id, &actor, now)?;
+        change(cx, gone, self.expected_version, |prompt| {
+            prompt.active = false;
+            prompt.deleted_at = Some(now);
+            prompt.deletion_id = Some(deletion_id.clone());
+        })
+    }
+}
+
+/// Restore a deleted prompt. It is not active.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestorePrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+}
+
+impl Operation for RestorePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "restore_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt restore")];
+    const ROUTES: &'static [Route] = &[post("/prompts/{prompt_id}/restore")];
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        let gone = find(cx, &self.prompt_id)?;
+        if gone.deleted_at.is_none() {
+            return Err(Error::conflict(format!("{} is not deleted", gone.reference_id)));
+        }
+        check_name(cx, &gone.name, Some(&gone.id))?;
+        change(cx, gone, None, |prompt| {
+            prompt.deleted_at = None;
+            prompt.deletion_id = None;
+        })
+    }
+}
+
+fn change(
+    cx: &mut Cx<'_, '_>,
+    before: Prompt,
+    expected: Option<Version>,
+    edit: impl FnOnce(&mut Prompt),
+) -> Result<Prompt> {
+    check_version(expected.map(|version| version.0), &before.reference_id, before.version, &before)?;
+    let mut after = before.clone();
+    edit(&mut after);
+    if after == before {
+        return Ok(before);
+    }
+    check_secrets(&after.content, after.description.as_deref())?;
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !prompt::update(cx.tx, &after)? {
+        return Err(overtaken(&before.reference_id));
+    }
+    record(cx, Some(&before), &after)?;
+    Ok(after)
+}
+
+fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
+    match prompt::find_by_name(cx.tx, name)? {
+        Some(other) if own_id != Some(&other.id) => {
+            Err(Error::conflict(format!("the name {name:?} is taken by {}", other.reference_id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prompts are read by everybody and sent to models: a token in one would be known to all.
+fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
+    for (field, text) in [("content", Some(content)), ("description", description)] {
+        if text.is_some_and(secret::holds_token) {
+            return Err(Error::field(field, "holds something that looks like a token; prompts are shown to everybody"));
+        }
+    }
+    Ok(())
+}
+
+fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
+    prompt::find(cx.tx, &id.0)?.ok_or_else(|| Error::not_found("prompt", &id.0))
+}
+
+fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
+    let found = find(cx, id)?;
+    refuse_deleted(&found.reference_id, found.deleted_at)?;
+    Ok(found)
+}
+
+pub(crate) fn record(cx: &mut Cx<'_, '_>, before: Option<&Prompt>, after: &Prompt) -> Result<()> {
+    let subject = Subject {
+        project_id: None,
+        kind: Kind::Prompt.name(),
+        id: &after.id,
+        reference_id: Some(&after.reference_id),
+        version: after.version,
+    };
+    let before: Option<Value> = before.map(to_value).transpose()?;
+    cx.record(&subject, before.as_ref(), Some(&to_value(after)?))
+}

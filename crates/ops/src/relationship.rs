@@ -1,0 +1,246 @@
+//! Relationships between requirements, and those that have become suspect.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, json};
+use store::model::{Kind, Reference};
+use store::relationship::{self, Relationship};
+use store::types::{self, RelationshipType};
+use store::{Mode, entity};
+
+use crate::context::{Cx, deleted, difference, overtaken, to_value};
+use crate::entity::delete::note_relationship;
+use crate::error::{Error, Result};
+use crate::input::{Id, Limit, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, post};
+use crate::page::{Page, page, window};
+
+impl Output for Relationship {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// Relate two requirements.
+///
+/// `depends_on`, `blocks` and `derives_from` must not form a circle. The relationship remembers the target's version; when
+/// the target's text changes later, the relationship is suspect until it is confirmed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateRelationship {
+    /// The requirement that it starts from, such as `REQ-001`.
+    source_requirement_id: Id,
+    /// The requirement that it leads to, such as `REQ-002`.
+    target_requirement_id: Id,
+    /// The type: its name, such as `depends_on`, or its id.
+    relationship_type_id: Text<1, 100>,
+}
+
+impl Operation for CreateRelationship {
+    type Output = Relationship;
+    const NAME: &'static str = "create_relationship";
+    const COMMANDS: &'static [Command] = &[command("relationship create")];
+    const ROUTES: &'static [Route] = &[create("/relationships")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Writes;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] =
+        &["source_requirement_id", "relationship_type_id", "target_requirement_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
+        let source = cx.entity("source_requirement_id", &self.source_requirement_id, Kind::Requirement)?;
+        let target = cx.entity("target_requirement_id", &self.target_requirement_id, Kind::Requirement)?;
+        let kind = relationship_type(cx, "relationship_type_id", self.relationship_type_id.as_str())?;
+        if source.id == target.id {
+            return Err(Error::field("target_requirement_id", "a requirement cannot be related to itself"));
+        }
+        if source.project_id != target.project_id {
+            let message = format!("{} is in another project than {}", target.reference_id, source.reference_id);
+            return Err(Error::field("target_requirement_id", message));
+        }
+        if let Some(known) = relationship::between(cx.tx, &source.id, &target.id, &kind.id)? {
+            let message = format!("{} {} {} already", source.reference_id, kind.name, target.reference_id);
+            return Err(Error::conflict(message).with(json!({ "current": known })));
+        }
+        if kind.acyclic
+            && let Some(way) = relationship::way(cx.tx, &source.project, &target.id, &source.id)?
+        {
+            let way = way.join(" → ");
+            let message = format!(
+                "{} {} {} would close a circle: {} → {way}",
+                source.reference_id, kind.name, target.reference_id, target.reference_id
+            );
+            return Err(Error::conflict(message));
+        }
+        let new = Relationship {
+            id: cx.new_id(),
+            project_id: source.project_id,
+            source_id: source.id,
+            source: source.reference_id,
+            target_id: target.id,
+            target: target.reference_id,
+            type_id: kind.id,
+            type_name: kind.name,
+            inverse_type: kind.inverse_name,
+            creator_id: cx.caller()?.user_id.clone(),
+            target_version: target.version,
+            suspect: false,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+            deleted_at: None,
+            deletion_id: None,
+        };
+        relationship::insert(cx.tx, &new)?;
+        note_relationship(cx, &new, &difference(None, Some(&to_value(&new)?)))?;
+        Ok(new)
+    }
+}
+
+/// Delete a relationship.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRelationship {
+    /// The relationship's id.
+    id: Id,
+}
+
+impl Operation for DeleteRelationship {
+    type Output = Relationship;
+    const NAME: &'static str = "delete_relationship";
+    const COMMANDS: &'static [Command] = &[command("relationship delete")];
+    const ROUTES: &'static [Route] = &[delete("/relationships/{id}")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Destroys;
+    const MODE: Option<Mode> = Some(Mode::Write);
+    const POSITIONAL: &'static [&'static str] = &["id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
+        let gone = find_live(cx, &self.id)?;
+        let deletion_id = cx.new_id();
+        let actor = cx.caller()?.user_id.clone();
+        relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
+        let gone = relationship::find(cx.tx, &gone.id)?.unwrap_or(gone);
+        note_relationship(cx, &gone, &Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]))?;
+        Ok(gone)
+    }
+}
+
+/// List the relationships of a requirement, in both directions.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRelationships {
+    /// The requirement, such as `REQ-012`.
+    requirement_id: Id,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListRelationships {
+    type Output = Page<Relationship>;
+    const NAME: &'static str = "list_relationships";
+    const COMMANDS: &'static [Command] = &[command("relationship list")];
+    const ROUTES: &'static [Route] = &[get("/requirements/{requirement_id}/relationships")];
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["requirement_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
+        let requirement = cx.entity("requirement_id", &self.requirement_id, Kind::Requirement)?;
+        let window = window(self.limit, self.offset);
+        let found = relationship::of(cx.tx, &requirement.id, window.0, window.1)?;
+        Ok(page(found, relationship::count_of(cx.tx, &requirement.id)?, window))
+    }
+}
+
+/// List relationships whose target's text has changed since they were made or confirmed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListSuspectLinks {
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListSuspectLinks {
+    type Output = Page<Relationship>;
+    const NAME: &'static str = "list_suspect_links";
+    const COMMANDS: &'static [Command] = &[command("suspect-links")];
+    const ROUTES: &'static [Route] = &[get("/suspect-links")];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
+        let project_id = match &self.project {
+            Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
+            None => None,
+        };
+        let window = window(self.limit, self.offset);
+        let (found, total) = relationship::suspects(cx.tx, project_id.as_deref(), window.0, window.1)?;
+        Ok(page(found, total, window))
+    }
+}
+
+/// Confirm that a suspect relationship still holds for the target's present text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClearSuspectLink {
+    /// The relationship's id.
+    id: Id,
+}
+
+impl Operation for ClearSuspectLink {
+    type Output = Relationship;
+    const NAME: &'static str = "clear_suspect_link";
+    const COMMANDS: &'static [Command] = &[command("suspect-links clear")];
+    const ROUTES: &'static [Route] = &[post("/suspect-links/{id}/clear")];
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
+        let before = find_live(cx, &self.id)?;
+        if !before.suspect {
+            return Ok(before);
+        }
+        let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
+            .ok_or_else(|| Error::not_found("requirement", &before.target))?;
+        let mut after = before.clone();
+        after.target_version = target.version;
+        after.suspect = false;
+        after.version += 1;
+        after.updated_at = cx.now();
+        if !relationship::confirm(cx.tx, &after)? {
+            return Err(overtaken("the relationship"));
+        }
+        note_relationship(cx, &after, &difference(Some(&to_value(&before)?), Some(&to_value(&after)?)))?;
+        Ok(after)
+    }
+}
+
+fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Relationship> {
+    let Reference::Id(uuid) = &id.0 else {
+        return Err(Error::field("id", "expected the id of a relationship"));
+    };
+    let found = relationship::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("relationship", uuid))?;
+    match found.deleted_at {
+        Some(deleted_at) => Err(deleted("the relationship", deleted_at)),
+        None => Ok(found),
+    }
+}
+
+/// The relationship type that a text means: its id or its name.
+pub(crate) fn relationship_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<RelationshipType> {
+    let known = types::relationship_types(cx.tx)?;
+    let names: Vec<String> = known.iter().map(|known| known.name.clone()).collect();
+    known
+        .into_iter()
+        .find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted))
+        .ok_or_else(|| Error::not_allowed(field, wanted, names))
+}

@@ -1,0 +1,77 @@
+//! Secrets: tokens, sessions and passwords. What is stored cannot be turned back into what was given out.
+
+use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
+use argon2::Argon2;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Kind, Result};
+
+/// How a personal access token begins.
+pub const TOKEN_PREFIX: &str = "mcp_pat_";
+/// How the secret of a session begins.
+pub const SESSION_PREFIX: &str = "spexus_session_";
+/// How much of a token is shown in lists.
+pub const VISIBLE: usize = TOKEN_PREFIX.len() + 4;
+
+/// A new secret: the prefix and 32 random bytes.
+pub fn generate(prefix: &str) -> Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| Error::new(Kind::InternalError, format!("no random bytes: {error}")))?;
+    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// The hash under which a secret of 32 random bytes is stored. It need not be slow: nobody can guess such a secret.
+pub fn hash(secret: &str) -> String {
+    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a text holds something that looks like one of our tokens.
+pub fn holds_token(text: &str) -> bool {
+    [TOKEN_PREFIX, SESSION_PREFIX].iter().any(|prefix| {
+        text.match_indices(prefix).any(|(start, _)| {
+            let rest = &text.as_bytes()[start + prefix.len()..];
+            rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count() >= 20
+        })
+    })
+}
+
+/// The hash under which a password is stored: slow, salted, argon2id.
+pub fn hash_password(password: &str) -> Result<String> {
+    let hash = Argon2::default()
+        .hash_password(password.as_bytes())
+        .map_err(|error| Error::new(Kind::InternalError, format!("the password cannot be hashed: {error}")))?;
+    Ok(hash.to_string())
+}
+
+/// Whether a password belongs to a hash. Takes equally long when there is no hash, so that nobody learns who exists.
+pub fn verify_password(password: &str, hash: Option<&str>) -> bool {
+    const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$kMtLLdTZ1Yp8ZX0bIu7mZ9lgUdJGZkD7o6m2sVbL2sU";
+    let Ok(parsed) = PasswordHash::new(hash.unwrap_or(NOBODY)) else { return false };
+    Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok() && hash.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SESSION_PREFIX, TOKEN_PREFIX, generate, hash, hash_password, verify_password};
+
+    #[test]
+    fn a_token_is_its_prefix_and_43_characters() {
+        let token = generate(TOKEN_PREFIX).unwrap();
+        assert_eq!(token.len(), TOKEN_PREFIX.len() + 43);
+        assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)));
+        assert_ne!(generate(SESSION_PREFIX).unwrap(), generate(SESSION_PREFIX).unwrap());
+        assert_eq!(hash("mcp_pat_").len(), 64);
+    }
+
+    #[test]
+    fn passwords_are_verified() {
+        let stored = hash_password("correct horse").unwrap();
+        assert!(stored.starts_with("$argon2id$"));
+        assert!(verify_password("correct horse", Some(&stored)));
+        assert!(!verify_password("wrong horse", Some(&stored)));
+        assert!(!verify_password("correct horse", None));
+        assert!(!verify_password("correct horse", Some("damaged")));
+    }
+}

@@ -1,0 +1,116 @@
+//! The first start on an empty store: an administrator, a token, and the prompt that agents are told first.
+
+use store::model::{Kind, Role, reference_id};
+use store::prompt::{self, Prompt};
+use store::token::{self, Token};
+use store::user::{self, User};
+use store::{Mode, Store};
+
+use crate::caller::{Caller, Request, Scope};
+use crate::context::Cx;
+use crate::error::Result;
+use crate::secret;
+
+/// What the first start has made, to be shown once.
+#[derive(Debug)]
+pub struct First {
+    /// The administrator's name.
+    pub username: String,
+    /// The administrator's password.
+    pub password: String,
+    /// A token of the administrator's.
+    pub token: String,
+}
+
+const NAME: &str = "admin";
+const EMAIL: &str = "admin@localhost";
+const PROMPT: &str = include_str!("start/prompt.md");
+
+/// Makes what an empty store needs; nothing when it has users. Two servers that start at once make it once.
+pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
+    if store.wait(Mode::Point, |tx| user::count(tx))? > 0 {
+        return Ok(None);
+    }
+    let password = secret::generate("")?[..20].to_owned();
+    let password_hash = secret::hash_password(&password)?;
+    let token = secret::generate(secret::TOKEN_PREFIX)?;
+    let first = First { username: NAME.to_owned(), password, token: token.clone() };
+    let request = request.clone();
+    let made = store.wait(Mode::Serializable, move |tx| -> Result<bool> {
+        if user::count(tx)? > 0 {
+            return Ok(false);
+        }
+        let mut cx = Cx::new(tx, &request, "first_start", None);
+        let administrator = add_administrator(&mut cx, &password_hash)?;
+        let caller = Caller {
+            user_id: administrator.id.clone(),
+            username: administrator.username,
+            role: administrator.role,
+            token_id: None,
+            scopes: None,
+            session: None,
+            last_used_at: None,
+        };
+        let mut cx = Cx::new(cx.tx, &request, "first_start", Some(&caller));
+        add_token(&mut cx, &administrator.id, &token)?;
+        add_prompt(&mut cx)?;
+        Ok(true)
+    })?;
+    Ok(made.then_some(first))
+}
+
+fn add_administrator(cx: &mut Cx<'_, '_>, password_hash: &str) -> Result<User> {
+    let new = User {
+        id: cx.new_id(),
+        username: NAME.to_owned(),
+        email: EMAIL.to_owned(),
+        role: Role::Administrator,
+        disabled: false,
+        version: 1,
+        created_at: cx.now(),
+        updated_at: cx.now(),
+    };
+    user::insert(cx.tx, &new, Some(password_hash))?;
+    crate::user::record(cx, None, Some(&new), 1)?;
+    Ok(new)
+}
+
+fn add_token(cx: &mut Cx<'_, '_>, user_id: &str, secret: &str) -> Result<()> {
+    let new = Token {
+        id: cx.new_id(),
+        user_id: user_id.to_owned(),
+        name: "first start".to_owned(),
+        prefix: secret[..secret::VISIBLE].to_owned(),
+        scopes: vec![Scope::FullAccess.name().to_owned()],
+        expires_at: None,
+        last_used_at: None,
+        created_at: cx.now(),
+    };
+    token::insert(cx.tx, &new, &secret::hash(secret))?;
+    Ok(())
+}
+
+fn add_prompt(cx: &mut Cx<'_, '_>) -> Result<()> {
+    let number = prompt::next_number(cx.tx)?;
+    let caller = cx.caller()?;
+    let new = Prompt {
+        id: cx.new_id(),
+        reference_id: reference_id("", Kind::Prompt, number),
+        number,
+        name: "spexus".to_owned(),
+        title: "How to work with Spexus".to_owned(),
+        description: Some("What an agent should know before it works with these requirements.".to_owned()),
+        content: PROMPT.trim_end().to_owned(),
+        role: "user".to_owned(),
+        active: true,
+        creator_id: Some(caller.user_id.clone()),
+        creator: Some(caller.username.clone()),
+        version: 1,
+        created_at: cx.now(),
+        updated_at: cx.now(),
+        deleted_at: None,
+        deletion_id: None,
+    };
+    prompt::insert(cx.tx, &new)?;
+    crate::prompt::record(cx, None, &new)
+}

@@ -1,0 +1,169 @@
+//! Steering documents: what to keep in mind while working on epics.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
+use store::entity::{self, Entity};
+use store::model::Kind;
+
+use crate::context::{Cx, Subject};
+use crate::entity::{add, blank, change};
+use crate::error::{Error, Result};
+use crate::input::{Description, Id, Patch, Set, Text, Title, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, patch, put};
+
+/// Create a steering document.
+///
+/// It says what to keep in mind while working on the epics that it is linked with: rules, decisions, background.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSteeringDocument {
+    /// The title.
+    title: Title,
+    /// The text, in Markdown.
+    description: Option<Description>,
+    /// The key or id of the project. The default project when absent.
+    project: Option<Text<1, 64>>,
+}
+
+impl Operation for CreateSteeringDocument {
+    type Output = Entity;
+    const NAME: &'static str = "create_steering_document";
+    const COMMANDS: &'static [Command] = &[command("steering-document create")];
+    const ROUTES: &'static [Route] = &[create("/steering-documents")];
+    const TOOLSET: Option<&'static str> = Some("steering");
+    const EFFECT: Effect = Effect::Writes;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
+        let mut document = blank(cx, Kind::SteeringDocument, (&project.id, &project.key), None)?;
+        document.title = Some((&self.title).into());
+        document.description = self.description.as_ref().map(Into::into);
+        add(cx, document)
+    }
+}
+
+/// Change a steering document.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateSteeringDocument {
+    /// The document, such as `STD-001`.
+    steering_document_id: Id,
+    /// The title.
+    #[serde(default)]
+    title: Set<Title>,
+    /// The text, in Markdown; null clears it.
+    #[serde(default)]
+    description: Patch<Description>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for UpdateSteeringDocument {
+    type Output = Entity;
+    const NAME: &'static str = "update_steering_document";
+    const COMMANDS: &'static [Command] = &[command("steering-document update")];
+    const ROUTES: &'static [Route] = &[patch("/steering-documents/{steering_document_id}")];
+    const TOOLSET: Option<&'static str> = Some("steering");
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["steering_document_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+        let document = cx.entity("steering_document_id", &self.steering_document_id, Kind::SteeringDocument)?;
+        change(cx, document, self.expected_version, |_, document| {
+            if let Some(title) = &self.title.0 {
+                document.title = Some(title.into());
+            }
+            document.description = self.description.apply(document.description.take(), |text| text.into());
+            Ok(())
+        })
+    }
+}
+
+/// Link a steering document with an epic of the same project.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSteeringDocument {
+    /// The epic, such as `EP-001`.
+    epic_id: Id,
+    /// The document, such as `STD-001`.
+    steering_document_id: Id,
+}
+
+/// Whether a steering document and an epic are linked now.
+#[derive(Serialize, JsonSchema)]
+pub struct Link {
+    /// The reference id of the epic.
+    epic: String,
+    /// The reference id of the document.
+    steering_document: String,
+    /// Whether they are linked now.
+    linked: bool,
+}
+
+impl Output for Link {}
+
+impl Operation for LinkSteeringDocument {
+    type Output = Link;
+    const NAME: &'static str = "link_steering_document";
+    const COMMANDS: &'static [Command] = &[command("steering-document link")];
+    const ROUTES: &'static [Route] = &[put("/epics/{epic_id}/steering-documents/{steering_document_id}")];
+    const TOOLSET: Option<&'static str> = Some("steering");
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["steering_document_id", "epic_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Link> {
+        set_link(cx, &self.epic_id, &self.steering_document_id, true)
+    }
+}
+
+/// Take the link between a steering document and an epic away.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnlinkSteeringDocument {
+    /// The epic, such as `EP-001`.
+    epic_id: Id,
+    /// The document, such as `STD-001`.
+    steering_document_id: Id,
+}
+
+impl Operation for UnlinkSteeringDocument {
+    type Output = Link;
+    const NAME: &'static str = "unlink_steering_document";
+    const COMMANDS: &'static [Command] = &[command("steering-document unlink")];
+    const ROUTES: &'static [Route] = &[delete("/epics/{epic_id}/steering-documents/{steering_document_id}")];
+    const TOOLSET: Option<&'static str> = Some("steering");
+    const EFFECT: Effect = Effect::Writes;
+    const POSITIONAL: &'static [&'static str] = &["steering_document_id", "epic_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Link> {
+        set_link(cx, &self.epic_id, &self.steering_document_id, false)
+    }
+}
+
+fn set_link(cx: &mut Cx<'_, '_>, epic_id: &Id, document_id: &Id, linked: bool) -> Result<Link> {
+    let epic = cx.entity("epic_id", epic_id, Kind::Epic)?;
+    let document = cx.entity("steering_document_id", document_id, Kind::SteeringDocument)?;
+    if epic.project_id != document.project_id {
+        let message = format!("{} is in another project than {}", document.reference_id, epic.reference_id);
+        return Err(Error::field("steering_document_id", message));
+    }
+    let changed = if linked {
+        entity::link_document(cx.tx, &epic, &document.id, cx.now())?
+    } else {
+        entity::unlink_document(cx.tx, &epic, &document.id)?
+    };
+    if changed {
+        let subject = Subject {
+            project_id: Some(&epic.project_id),
+            kind: Kind::Epic.name(),
+            id: &epic.id,
+            reference_id: Some(&epic.reference_id),
+            version: epic.version,
+        };
+        let name = &document.reference_id;
+        let pair = if linked { json!([null, name]) } else { json!([name, null]) };
+        cx.record_changes(&subject, &Map::from_iter([("steering_document".to_owned(), pair)]))?;
+    }
+    Ok(Link { epic: epic.reference_id, steering_document: document.reference_id, linked })
+}

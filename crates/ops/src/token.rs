@@ -1,0 +1,314 @@
+//! Personal access tokens: a user's own, or for administrators those of others.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::model::{Role, Time};
+use store::token::{self, Token};
+use store::{Mode, user};
+
+use crate::caller::Scope;
+use crate::context::{Cx, Subject, to_value};
+use crate::error::{Error, Result};
+use crate::input::{Id, Limit, Moment, Number, Offset, Patch, Set, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::page::{Page, page, window};
+use crate::secret;
+
+impl Output for Token {
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// What a token may be used for.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ScopeName {
+    /// Reading.
+    Read,
+    /// Reading and commenting.
+    Comment,
+    /// Reading, commenting and writing.
+    Write,
+    /// What administrators look after, too.
+    Admin,
+    /// Everything that the owner may, tokens and password included.
+    FullAccess,
+}
+
+impl ScopeName {
+    const fn scope(self) -> Scope {
+        match self {
+            ScopeName::Read => Scope::Read,
+            ScopeName::Comment => Scope::Comment,
+            ScopeName::Write => Scope::Write,
+            ScopeName::Admin => Scope::Admin,
+            ScopeName::FullAccess => Scope::FullAccess,
+        }
+    }
+}
+
+/// Create a personal access token. Its secret is shown once, in the answer.
+///
+/// What a token may do is the lesser of its scopes and its owner's role.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    /// What it is for; a user's tokens have different names.
+    name: Text<1, 100>,
+    /// What it may be used for; `write` when absent.
+    scopes: Option<Vec<ScopeName>>,
+    /// When it stops working; never when absent.
+    expires_at: Option<Moment>,
+    /// After how many days it stops working, instead of `expires_at`.
+    expires_in_days: Option<Number<1, 36_500>>,
+    /// For another user, by an administrator: an id or a name.
+    user: Option<Text<1, 254>>,
+    #[serde(skip)]
+    secret: Option<String>,
+}
+
+/// A new token with its secret.
+#[derive(Serialize, JsonSchema)]
+pub struct NewToken {
+    /// The secret. It is not shown again.
+    pub token: String,
+    /// The token's id.
+    pub id: String,
+    /// What it is for.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<String>,
+    /// When it stops working.
+    pub expires_at: Option<Time>,
+    /// When it was made.
+    pub created_at: Time,
+}
+
+impl Output for NewToken {
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+impl Operation for CreateToken {
+    type Output = NewToken;
+    const NAME: &'static str = "create_token";
+    const COMMANDS: &'static [Command] = &[command("token create")];
+    const ROUTES: &'static [Route] = &[create("/tokens")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const POSITIONAL: &'static [&'static str] = &["name"];
+    const PREPARES: bool = true;
+    const ANSWERS_SECRET: bool = true;
+
+    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        self.secret = Some(secret::generate(secret::TOKEN_PREFIX)?);
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewToken> {
+        let user_id = owner(cx, self.user.as_ref())?;
+        if token::find_by_name(cx.tx, &user_id, self.name.as_str())?.is_some() {
+            return Err(Error::conflict(format!("there is already a token named {:?}", self.name.as_str())));
+        }
+        let secret = self.secret.as_deref().unwrap_or_default();
+        let days = self.expires_in_days.map(|days| cx.now().plus_seconds(days.0 * 86_400));
+        let expires_at = self.expires_at.map(Moment::last).or(days);
+        check_end(cx, "expires_at", expires_at)?;
+        let new = Token {
+            id: cx.new_id(),
+            user_id,
+            name: (&self.name).into(),
+            prefix: secret[..secret::VISIBLE].to_owned(),
+            scopes: scopes(self.scopes.as_deref())?,
+            expires_at,
+            last_used_at: None,
+            created_at: cx.now(),
+        };
+        token::insert(cx.tx, &new, &secret::hash(secret))?;
+        record(cx, None, Some(&new), 1)?;
+        Ok(NewToken {
+            token: secret.to_owned(),
+            id: new.id,
+            name: new.name,
+            scopes: new.scopes,
+            expires_at: new.expires_at,
+            created_at: new.created_at,
+        })
+    }
+}
+
+/// List a user's tokens, the newest first, without their secrets.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListTokens {
+    /// Those of another user, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListTokens {
+    type Output = Page<Token>;
+    const NAME: &'static str = "list_tokens";
+    const COMMANDS: &'static [Command] = &[command("token list")];
+    const ROUTES: &'static [Route] = &[get("/tokens")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const MODE: Option<Mode> = Some(Mode::Snapshot);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Token>> {
+        let user_id = owner(cx, self.user.as_ref())?;
+        let window = window(self.limit, self.offset);
+        let (tokens, total) = token::list(cx.tx, &user_id, window.0, window.1)?;
+        Ok(page(tokens, total, window))
+    }
+}
+
+/// Read a token, without its secret.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetToken {
+    /// The token's id.
+    token_id: Id,
+}
+
+impl Operation for GetToken {
+    type Output = Token;
+    const NAME: &'static str = "get_token";
+    const COMMANDS: &'static [Command] = &[command("token show")];
+    const ROUTES: &'static [Route] = &[get("/tokens/{token_id}")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["token_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
+        find(cx, &self.token_id)
+    }
+}
+
+/// Change a token's name, scopes or end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateToken {
+    /// The token's id.
+    token_id: Id,
+    /// The new name.
+    #[serde(default)]
+    name: Set<Text<1, 100>>,
+    /// What it may be used for.
+    #[serde(default)]
+    scopes: Set<Vec<ScopeName>>,
+    /// When it stops working; null for never.
+    #[serde(default)]
+    expires_at: Patch<Moment>,
+}
+
+impl Operation for UpdateToken {
+    type Output = Token;
+    const NAME: &'static str = "update_token";
+    const COMMANDS: &'static [Command] = &[command("token update")];
+    const ROUTES: &'static [Route] = &[patch("/tokens/{token_id}")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const POSITIONAL: &'static [&'static str] = &["token_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
+        let before = find(cx, &self.token_id)?;
+        let mut after = before.clone();
+        if let Some(name) = &self.name.0 {
+            let other = token::find_by_name(cx.tx, &before.user_id, name.as_str())?;
+            if other.is_some_and(|other| other.id != before.id) {
+                return Err(Error::conflict(format!("there is already a token named {:?}", name.as_str())));
+            }
+            after.name = name.into();
+        }
+        if let Some(wanted) = &self.scopes.0 {
+            after.scopes = scopes(Some(wanted))?;
+        }
+        after.expires_at = self.expires_at.apply(after.expires_at, |moment| moment.last());
+        if self.expires_at.is_given() {
+            check_end(cx, "expires_at", after.expires_at)?;
+        }
+        if after != before {
+            token::update(cx.tx, &after)?;
+            record(cx, Some(&before), Some(&after), 2)?;
+        }
+        Ok(after)
+    }
+}
+
+/// Revoke a token. It stops working at once.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeToken {
+    /// The token's id.
+    token_id: Id,
+}
+
+impl Operation for RevokeToken {
+    type Output = Token;
+    const NAME: &'static str = "revoke_token";
+    const COMMANDS: &'static [Command] = &[command("token revoke")];
+    const ROUTES: &'static [Route] = &[delete("/tokens/{token_id}")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const POSITIONAL: &'static [&'static str] = &["token_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
+        let gone = find(cx, &self.token_id)?;
+        token::delete(cx.tx, &gone.id)?;
+        record(cx, Some(&gone), None, 3)?;
+        Ok(gone)
+    }
+}
+
+/// The id of the caller, or for administrators of whom they name.
+fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<String> {
+    let caller = cx.caller()?;
+    let Some(name) = named else { return Ok(caller.user_id.clone()) };
+    let found = user::find(cx.tx, name.as_str())?;
+    match found {
+        Some(user) if user.id == caller.user_id => Ok(user.id),
+        _ if caller.role != Role::Administrator => {
+            Err(Error::forbidden("only administrators may look after the tokens of others"))
+        }
+        Some(user) => Ok(user.id),
+        None => Err(Error::field("user", format!("there is no user {:?}", name.as_str()))),
+    }
+}
+
+/// A token of the caller, or for administrators of anybody.
+fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Token> {
+    let caller = cx.caller()?;
+    let name = id.0.to_string();
+    token::find(cx.tx, &name)?
+        .filter(|token| token.user_id == caller.user_id || caller.role == Role::Administrator)
+        .ok_or_else(|| Error::not_found("token", name))
+}
+
+fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {
+    let Some(wanted) = wanted else { return Ok(vec![Scope::Write.name().to_owned()]) };
+    let mut scopes: Vec<Scope> = wanted.iter().map(|name| name.scope()).collect();
+    scopes.sort_unstable();
+    scopes.dedup();
+    if scopes.is_empty() {
+        return Err(Error::field("scopes", "expected at least one scope"));
+    }
+    Ok(scopes.into_iter().map(|scope| scope.name().to_owned()).collect())
+}
+
+fn check_end(cx: &Cx<'_, '_>, field: &str, end: Option<Time>) -> Result<()> {
+    match end {
+        Some(end) if end <= cx.now() => Err(Error::field(field, format!("expected a time in the future, found {end}"))),
+        _ => Ok(()),
+    }
+}
+
+fn record(cx: &mut Cx<'_, '_>, before: Option<&Token>, after: Option<&Token>, version: i64) -> Result<()> {
+    let id = after.or(before).map(|token| token.id.clone()).unwrap_or_default();
+    let subject = Subject { project_id: None, kind: "token", id: &id, reference_id: None, version };
+    let before = before.map(to_value).transpose()?;
+    let after = after.map(to_value).transpose()?;
+    cx.record(&subject, before.as_ref(), after.as_ref())
+}

@@ -1,0 +1,339 @@
+//! Users, for administrators.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::Mode;
+use store::model::Role;
+use store::user::{self, Name, User};
+
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::error::{Error, Result};
+use crate::input::{Limit, Offset, Set, Text, Version};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::page::{Page, page, window};
+use crate::secret;
+
+impl Output for User {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// What a user may do at most.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) enum RoleName {
+    /// Reads and comments.
+    #[serde(alias = "commenter")]
+    Commenter,
+    /// Writes too.
+    #[serde(alias = "user")]
+    User,
+    /// Everything.
+    #[serde(alias = "administrator", alias = "admin")]
+    Administrator,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Role {
+        match name {
+            RoleName::Commenter => Role::Commenter,
+            RoleName::User => Role::User,
+            RoleName::Administrator => Role::Administrator,
+        }
+    }
+}
+
+/// Passwords shorter than this are refused.
+pub(crate) type Password = Text<8, 1_000>;
+
+/// Create a user.
+///
+/// Without a password the user can only come in with a token.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateUser {
+    /// The name to log in with: letters, digits and `.`, `_`, `-`.
+    username: Text<3, 50>,
+    /// The address.
+    email: Text<3, 254>,
+    /// What the user may do at most.
+    role: RoleName,
+    /// The password.
+    password: Option<Password>,
+    #[serde(skip)]
+    password_hash: Option<String>,
+}
+
+impl Operation for CreateUser {
+    type Output = User;
+    const NAME: &'static str = "create_user";
+    const COMMANDS: &'static [Command] = &[command("user create")];
+    const ROUTES: &'static [Route] = &[create("/users")];
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["username"];
+    const PREPARES: bool = true;
+
+    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        self.password_hash = self.password.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        check_names(cx, Some(self.username.as_str()), Some(self.email.as_str()), None)?;
+        let new = User {
+            id: cx.new_id(),
+            username: self.username.as_str().trim().to_owned(),
+            email: self.email.as_str().trim().to_owned(),
+            role: self.role.into(),
+            disabled: false,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        };
+        user::insert(cx.tx, &new, self.password_hash.as_deref())?;
+        record(cx, None, Some(&new), 1)?;
+        Ok(new)
+    }
+}
+
+/// List users.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListUsers {
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListUsers {
+    type Output = Page<User>;
+    const NAME: &'static str = "list_users";
+    const COMMANDS: &'static [Command] = &[command("user list")];
+    const ROUTES: &'static [Route] = &[get("/users")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Snapshot);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<User>> {
+        let window = window(self.limit, self.offset);
+        let users = user::list(cx.tx, window.0, window.1)?;
+        Ok(page(users, user::count(cx.tx)?, window))
+    }
+}
+
+/// Read a user.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetUser {
+    /// The user's id, name or address.
+    user: Text<1, 254>,
+}
+
+impl Operation for GetUser {
+    type Output = User;
+    const NAME: &'static str = "get_user";
+    const COMMANDS: &'static [Command] = &[command("user show")];
+    const ROUTES: &'static [Route] = &[get("/users/{user}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["user"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        find(cx, &self.user)
+    }
+}
+
+/// Change a user: name, address, role, password, or whether the user is kept out.
+///
+/// A change of role or password and a disabling take effect at the next request. One administrator always stays.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateUser {
+    /// The user's id, name or address.
+    user: Text<1, 254>,
+    /// The new name.
+    #[serde(default)]
+    username: Set<Text<3, 50>>,
+    /// The new address.
+    #[serde(default)]
+    email: Set<Text<3, 254>>,
+    /// The new role.
+    #[serde(default)]
+    role: Set<RoleName>,
+    /// Whether the user is kept out.
+    #[serde(default)]
+    disabled: Set<bool>,
+    /// The new password. All sessions of the user end.
+    #[serde(default)]
+    password: Set<Password>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
+    #[serde(skip)]
+    password_hash: Option<String>,
+}
+
+impl Operation for UpdateUser {
+    type Output = User;
+    const NAME: &'static str = "update_user";
+    const COMMANDS: &'static [Command] = &[command("user update")];
+    const ROUTES: &'static [Route] = &[patch("/users/{user}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["user"];
+    const PREPARES: bool = true;
+
+    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        self.password_hash = self.password.0.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        let before = find(cx, &self.user)?;
+        check_version(self.expected_version.map(|version| version.0), &before.username, before.version, &before)?;
+        let username = self.username.0.as_ref().map(Text::as_str);
+        let email = self.email.0.as_ref().map(Text::as_str);
+        check_names(cx, username, email, Some(&before.id))?;
+        let mut after = before.clone();
+        if let Some(username) = username {
+            after.username = username.trim().to_owned();
+        }
+        if let Some(email) = email {
+            after.email = email.trim().to_owned();
+        }
+        if let Some(role) = self.role.0 {
+            after.role = role.into();
+        }
+        if let Some(disabled) = self.disabled.0 {
+            after.disabled = disabled;
+        }
+        if after == before && self.password_hash.is_none() {
+            return Ok(before);
+        }
+        keep_an_administrator(cx, &before, &after)?;
+        after.version += 1;
+        after.updated_at = cx.now();
+        if !user::update(cx.tx, &after)? {
+            return Err(overtaken(&before.username));
+        }
+        if let Some(hash) = &self.password_hash {
+            user::set_password(cx.tx, &after.id, hash)?;
+            store::token::end_other_sessions(cx.tx, &after.id, None)?;
+        }
+        record(cx, Some(&before), Some(&after), after.version)?;
+        Ok(after)
+    }
+}
+
+/// Delete a user whom nothing refers to. Others can be disabled.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteUser {
+    /// The user's id, name or address.
+    user: Text<1, 254>,
+}
+
+impl Operation for DeleteUser {
+    type Output = User;
+    const NAME: &'static str = "delete_user";
+    const COMMANDS: &'static [Command] = &[command("user delete")];
+    const ROUTES: &'static [Route] = &[delete("/users/{user}")];
+    const EFFECT: Effect = Effect::Administers;
+    const MODE: Option<Mode> = Some(Mode::Serializable);
+    const POSITIONAL: &'static [&'static str] = &["user"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        let gone = find(cx, &self.user)?;
+        keep_an_administrator(cx, &gone, &User { disabled: true, ..gone.clone() })?;
+        if user::is_referenced(cx.tx, &gone.id)? {
+            let message = format!("{} has made or changed things, which keep the name; disable the user instead", gone.username);
+            return Err(Error::conflict(message));
+        }
+        user::delete(cx.tx, &gone.id)?;
+        record(cx, Some(&gone), None, gone.version + 1)?;
+        Ok(gone)
+    }
+}
+
+/// List the names of users, to choose whom to give work to.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListUserDirectory {
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListUserDirectory {
+    type Output = Page<Name>;
+    const NAME: &'static str = "list_user_directory";
+    const COMMANDS: &'static [Command] = &[command("user directory")];
+    const ROUTES: &'static [Route] = &[get("/users/directory")];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Name>> {
+        let window = window(self.limit, self.offset);
+        let (names, total) = user::directory(cx.tx, window.0, window.1)?;
+        Ok(page(names, total, window))
+    }
+}
+
+fn find(cx: &mut Cx<'_, '_>, who: &Text<1, 254>) -> Result<User> {
+    user::find(cx.tx, who.as_str())?.ok_or_else(|| Error::not_found("user", who.as_str()))
+}
+
+fn keep_an_administrator(cx: &mut Cx<'_, '_>, before: &User, after: &User) -> Result<()> {
+    let was = before.role == Role::Administrator && !before.disabled;
+    let is = after.role == Role::Administrator && !after.disabled;
+    if was && !is && user::count_administrators(cx.tx)? <= 1 {
+        return Err(Error::conflict(format!("{} is the only administrator who can log in", before.username)));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_names(
+    cx: &mut Cx<'_, '_>,
+    username: Option<&str>,
+    email: Option<&str>,
+    own_id: Option<&str>,
+) -> Result<()> {
+    if let Some(name) = username.map(str::trim) {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.chars().count() < 3 || !name.chars().all(fits) {
+            let message = format!("expected 3 to 50 letters, digits, dots, underscores and hyphens, found {name:?}");
+            return Err(Error::field("username", message));
+        }
+        refuse_taken(cx, "username", name, own_id)?;
+    }
+    if let Some(address) = email.map(str::trim) {
+        let parts = address.split_once('@');
+        let fits = parts.is_some_and(|(name, host)| {
+            !name.is_empty() && !host.is_empty() && !host.contains('@') && !address.contains(char::is_whitespace)
+        });
+        if !fits {
+            return Err(Error::field("email", format!("expected an address such as ann@example.org, found {address:?}")));
+        }
+        refuse_taken(cx, "email", address, own_id)?;
+    }
+    Ok(())
+}
+
+fn refuse_taken(cx: &mut Cx<'_, '_>, field: &str, name: &str, own_id: Option<&str>) -> Result<()> {
+    match user::find(cx.tx, name)? {
+        Some(other) if own_id != Some(&other.id) => Err(Error::conflict(format!("the {field} {name:?} is taken"))),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn record(cx: &mut Cx<'_, '_>, before: Option<&User>, after: Option<&User>, version: i64) -> Result<()> {
+    let id = after.or(before).map(|user| user.id.clone()).unwrap_or_default();
+    let subject = Subject { project_id: None, kind: "user", id: &id, reference_id: None, version };
+    let before = before.map(to_value).transpose()?;
+    let after = after.map(to_value).transpose()?;
+    cx.record(&subject, before.as_ref(), after.as_ref())
+}

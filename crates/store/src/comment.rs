@@ -1,0 +1,231 @@
+//! Comments on entities, in threads, possibly anchored to a passage of the text.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::db::Tx;
+use crate::entity::{Entity, read_kind};
+use crate::error::Result;
+use crate::model::{Kind, Time, reference_id};
+use crate::value::Row;
+use crate::values;
+
+/// A comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Comment {
+    /// The UUID.
+    pub id: String,
+    /// The project's UUID.
+    #[serde(skip)]
+    pub project_id: String,
+    /// The UUID of what it is on.
+    pub entity_id: String,
+    /// The reference id of what it is on.
+    pub entity: String,
+    /// The kind of what it is on.
+    pub entity_kind: Kind,
+    /// The comment that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// Who wrote it.
+    pub author_id: String,
+    /// The name of who wrote it.
+    pub author: String,
+    /// The text, in Markdown.
+    pub content: String,
+    /// The passage of the description that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// Where the passage begins, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor_start: Option<i64>,
+    /// Where it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor_end: Option<i64>,
+    /// Whether the passage is no longer in the text.
+    pub detached: bool,
+    /// Whether it is settled.
+    pub resolved: bool,
+    /// Goes up by one with each change.
+    pub version: i64,
+    /// When it was written.
+    pub created_at: Time,
+    /// When it was last changed.
+    pub updated_at: Time,
+    /// When it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Time>,
+    /// The deletion that it went with.
+    #[serde(skip)]
+    pub deletion_id: Option<String>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select c.id, c.project_id, c.entity_id, p.key, e.kind, e.number, c.parent_id, c.author_id, u.username,
+                    c.content, c.quote, c.anchor_start, c.anchor_end, c.detached, c.resolved, c.version, c.created_at,
+                    c.updated_at, c.deleted_at, c.deletion_id
+             from comment c join entity e on e.id = c.entity_id join project p on p.id = c.project_id
+             join user_account u on u.id = c.author_id ",
+            $rest
+        )
+    };
+}
+
+/// Which comments to list.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The id of the entity.
+    pub entity_id: Option<String>,
+    /// The id of the author.
+    pub author_id: Option<String>,
+    /// Settled or not.
+    pub resolved: Option<bool>,
+    /// The id of the project.
+    pub project_id: Option<String>,
+    /// Deleted ones too.
+    pub include_deleted: bool,
+}
+
+/// The comment with this id, deleted or not.
+pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
+    tx.row(select!("where c.id = ?1"), values![id], read)
+}
+
+/// A page of comments, the oldest first.
+pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
+    let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
+    if let (Some(entity_id), None, None, None, false) = (entity_id, author_id, resolved, project_id, include_deleted) {
+        let sql = select!(
+            "where c.entity_id = ?1 and c.deleted_at is null order by c.created_at, c.id limit ?2 offset ?3"
+        );
+        return tx.rows(sql, values![entity_id, limit, offset], read);
+    }
+    let sql = select!(
+        "where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null) and (c.resolved = ?3 or ?3 is null)
+           and (c.project_id = ?4 or ?4 is null) and (c.deleted_at is null or ?5 = 1)
+         order by c.created_at, c.id limit ?6 offset ?7"
+    );
+    let values = values![entity_id, author_id, *resolved, project_id, *include_deleted, limit, offset];
+    tx.rows(sql, values, read)
+}
+
+/// How many there are on all pages.
+pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
+    let sql = "select count(*) from comment c
+               where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null)
+                 and (c.resolved = ?3 or ?3 is null) and (c.project_id = ?4 or ?4 is null)
+                 and (c.deleted_at is null or ?5 = 1)";
+    let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
+    let values = values![entity_id, author_id, *resolved, project_id, *include_deleted];
+    Ok(tx.row(sql, values, |row| row.get(0))?.unwrap_or_default())
+}
+
+/// Live comments of an entity that are anchored to its text, or were.
+pub fn anchored(tx: &mut Tx<'_>, entity_id: &str) -> Result<Vec<Comment>> {
+    tx.rows(select!("where c.entity_id = ?1 and c.quote is not null and c.deleted_at is null"), values![entity_id], read)
+}
+
+/// Adds a comment.
+pub fn insert(tx: &mut Tx<'_>, new: &Comment) -> Result<()> {
+    let sql = "insert into comment (project_id, id, entity_id, entity_kind, parent_id, author_id, content, quote,
+                   anchor_start, anchor_end, detached, resolved, version, created_at, updated_at)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    let values = values![
+        &new.project_id,
+        &new.id,
+        &new.entity_id,
+        new.entity_kind.name(),
+        &new.parent_id,
+        &new.author_id,
+        &new.content,
+        &new.quote,
+        new.anchor_start,
+        new.anchor_end,
+        new.detached,
+        new.resolved,
+        new.version,
+        new.created_at,
+        new.updated_at,
+    ];
+    tx.execute(sql, values)?;
+    Ok(())
+}
+
+/// Writes a changed comment; false when another change was faster.
+pub fn update(tx: &mut Tx<'_>, changed: &Comment) -> Result<bool> {
+    let sql = "update comment set content = ?2, resolved = ?3, version = ?4, updated_at = ?5
+               where id = ?1 and version = ?4 - 1";
+    let values =
+        values![&changed.id, &changed.content, changed.resolved, changed.version, changed.updated_at];
+    Ok(tx.execute(sql, values)? == 1)
+}
+
+/// Moves the anchor of a comment after the text below it has changed. That is not a change of the comment.
+pub fn move_anchor(tx: &mut Tx<'_>, id: &str, anchor: Option<(i64, i64)>) -> Result<()> {
+    let sql = "update comment set anchor_start = ?2, anchor_end = ?3, detached = ?4 where id = ?1";
+    let (start, end) = anchor.unzip();
+    tx.execute(sql, values![id, start, end, anchor.is_none()])?;
+    Ok(())
+}
+
+/// Marks a comment and the answers to it as deleted.
+pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
+    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+    tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
+    let sql = "with recursive thread (id) as (
+                   select id from comment where id = ?1
+                   union all
+                   select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
+               )
+               update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+               where id in (select id from thread)";
+    tx.execute(sql, values![&gone.id, now, deletion_id])?;
+    Ok(())
+}
+
+/// The comments that went with a deletion.
+pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
+    tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
+}
+
+/// All live ones of a project, for export.
+pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Comment>> {
+    tx.rows(select!("where c.project_id = ?1 and c.deleted_at is null order by c.created_at, c.id"), values![project_id], read)
+}
+
+/// Where a passage is in a text, in characters: at the place nearest to where it was.
+pub fn locate(entity: &Entity, quote: &str, near: Option<i64>) -> Option<(i64, i64)> {
+    let text = entity.description.as_deref()?;
+    let length = quote.chars().count() as i64;
+    let starts = text.match_indices(quote).map(|(bytes, _)| text[..bytes].chars().count() as i64);
+    let start = starts.min_by_key(|start| (start - near.unwrap_or(0)).abs())?;
+    Some((start, start + length))
+}
+
+fn read(row: &Row<'_>) -> Result<Comment> {
+    let entity_kind = read_kind(&row.get::<String>(4)?)?;
+    let key: String = row.get(3)?;
+    Ok(Comment {
+        id: row.get(0)?,
+        project_id: row.get(1)?,
+        entity_id: row.get(2)?,
+        entity: reference_id(&key, entity_kind, row.get(5)?),
+        entity_kind,
+        parent_id: row.get(6)?,
+        author_id: row.get(7)?,
+        author: row.get(8)?,
+        content: row.get(9)?,
+        quote: row.get(10)?,
+        anchor_start: row.get(11)?,
+        anchor_end: row.get(12)?,
+        detached: row.get(13)?,
+        resolved: row.get(14)?,
+        version: row.get(15)?,
+        created_at: row.get(16)?,
+        updated_at: row.get(17)?,
+        deleted_at: row.get(18)?,
+        deletion_id: row.get(19)?,
+    })
+}

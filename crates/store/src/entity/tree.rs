@@ -1,0 +1,138 @@
+//! The tree of epics, stories, criteria and requirements: what is above and below, and how it is deleted and restored.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Entity, read, read_kind, select_entity};
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::{Kind, Time, reference_id};
+use crate::values;
+
+/// A step on the way up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ancestor {
+    /// The UUID.
+    pub id: String,
+    /// The reference id.
+    pub reference_id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The title, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// From the epic down to the entity itself.
+pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
+    let sql = "with recursive up (id, parent_id, depth) as (
+                   select id, parent_id, 0 from entity where id = ?1
+                   union all
+                   select e.id, e.parent_id, up.depth + 1 from entity e join up on e.id = up.parent_id
+               )
+               select e.id, p.key, e.kind, e.number, e.title from up
+               join entity e on e.id = up.id join project p on p.id = e.project_id
+               order by up.depth desc";
+    tx.rows(sql, values![id], |row| {
+        let kind = read_kind(&row.get::<String>(2)?)?;
+        let key: String = row.get(1)?;
+        Ok(Ancestor { id: row.get(0)?, reference_id: reference_id(&key, kind, row.get(3)?), kind, title: row.get(4)? })
+    })
+}
+
+/// Everything live below an entity, and the entity itself: parents before children.
+pub fn below(tx: &mut Tx<'_>, id: &str, limit: i64) -> Result<Vec<Entity>> {
+    let sql = select_entity!(
+        "join (with recursive down (id, depth) as (
+                   select id, 0 from entity where id = ?1
+                   union all
+                   select child.id, down.depth + 1 from entity child join down on child.parent_id = down.id
+                   where child.deleted_at is null
+               ) select id, depth from down) below on below.id = e.id
+         order by below.depth, e.kind, e.number limit ?2"
+    );
+    tx.rows(sql, values![id, limit], read)
+}
+
+/// What depends on an entity and would go with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Below {
+    /// User stories.
+    pub user_stories: i64,
+    /// Acceptance criteria.
+    pub acceptance_criteria: i64,
+    /// Requirements.
+    pub requirements: i64,
+    /// Relationships of those requirements.
+    pub relationships: i64,
+    /// Comments on any of them.
+    pub comments: i64,
+}
+
+/// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. Entities and
+/// relationships get a new version.
+pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
+    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+    tx.execute(sql, values![deletion_id, &entity.project_id, &entity.id, actor_id, now])?;
+    let sql = "with recursive down (id) as (
+                   select id from entity where id = ?1
+                   union all
+                   select child.id from entity child join down on child.parent_id = down.id
+                   where child.deleted_at is null
+               )
+               update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+               where id in (select id from down)";
+    tx.execute(sql, values![&entity.id, now, deletion_id])?;
+    let sql = "update relationship set deleted_at = ?1, deletion_id = ?2, version = version + 1, updated_at = ?1
+               where deleted_at is null
+                 and (source_id in (select id from entity where deletion_id = ?2)
+                      or target_id in (select id from entity where deletion_id = ?2))";
+    tx.execute(sql, values![now, deletion_id])?;
+    let sql = "update comment set deleted_at = ?1, deletion_id = ?2
+               where deleted_at is null and entity_id in (select id from entity where deletion_id = ?2)";
+    tx.execute(sql, values![now, deletion_id])?;
+    Ok(())
+}
+
+/// The root of a deletion.
+pub fn deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Option<String>> {
+    tx.row("select root_id from deletion where id = ?1", values![deletion_id], |row| row.get(0))
+}
+
+/// The entities that went with a deletion, parents before children.
+pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity>> {
+    let sql = select_entity!(
+        "where e.deletion_id = ?1
+         order by case e.kind when 'epic' then 1 when 'user_story' then 2 when 'acceptance_criteria' then 3 else 4 end,
+                  e.number"
+    );
+    tx.rows(sql, values![deletion_id], read)
+}
+
+/// Brings back everything that went with a deletion.
+pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
+    let sql = "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
+               where deletion_id = ?1";
+    tx.execute(sql, values![deletion_id, now])?;
+    let sql = "update relationship set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
+               where deletion_id = ?1";
+    tx.execute(sql, values![deletion_id, now])?;
+    let sql = "update comment set deleted_at = null, deletion_id = null where deletion_id = ?1";
+    tx.execute(sql, values![deletion_id])?;
+    Ok(())
+}
+
+/// Erases the text of a deleted entity and of its comments.
+pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
+    let sql = "update entity set title = case when title is null then null else '(purged)' end,
+                   description = case when kind = 'acceptance_criteria' then '(purged)' else null end,
+                   purged_at = ?2, version = version + 1, updated_at = ?2
+               where id = ?1";
+    tx.execute(sql, values![&entity.id, now])?;
+    let sql = "update revision set changes = '{}' where entity_id in (select id from comment where entity_id = ?1)";
+    tx.execute(sql, values![&entity.id])?;
+    let sql = "update comment set content = '(purged)', quote = null, anchor_start = null, anchor_end = null, purged_at = ?2
+               where entity_id = ?1";
+    tx.execute(sql, values![&entity.id, now])?;
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Answers to requests that carry a key, so that the same request sent twice happens once.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::Time;
+use crate::values;
+
+/// An answer that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The hash of the request.
+    pub body_hash: String,
+    /// The status of the answer.
+    pub status: i64,
+    /// The answer, as JSON.
+    pub answer: String,
+}
+
+/// The answer that was given to this key.
+pub fn find(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str) -> Result<Option<Answered>> {
+    let sql = "select body_hash, status, answer from idempotency where user_id = ?1 and operation = ?2 and key = ?3";
+    tx.row(sql, values![user_id, operation, key], |row| {
+        Ok(Answered { body_hash: row.get(0)?, status: row.get(1)?, answer: row.get(2)? })
+    })
+}
+
+/// Takes a key before the work is done; false when it is taken.
+pub fn claim(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, body_hash: &str, now: Time) -> Result<bool> {
+    let sql = "insert into idempotency (user_id, operation, key, body_hash, status, answer, created_at)
+               values (?1, ?2, ?3, ?4, 0, '', ?5) on conflict do nothing";
+    Ok(tx.execute(sql, values![user_id, operation, key, body_hash, now])? == 1)
+}
+
+/// Keeps the answer.
+pub fn keep(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, status: i64, answer: &str) -> Result<()> {
+    let sql = "update idempotency set status = ?4, answer = ?5 where user_id = ?1 and operation = ?2 and key = ?3";
+    tx.execute(sql, values![user_id, operation, key, status, answer])?;
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Relationships between requirements.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::{Kind, Time, reference_id};
+use crate::value::Row;
+use crate::values;
+
+/// A relationship between two requirements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Relationship {
+    /// The UUID.
+    pub id: String,
+    /// The project's UUID.
+    #[serde(skip)]
+    pub project_id: String,
+    /// The UUID of the requirement that it starts from.
+    pub source_id: String,
+    /// The reference id of the requirement that it starts from.
+    pub source: String,
+    /// The UUID of the requirement that it leads to.
+    pub target_id: String,
+    /// The reference id of the requirement that it leads to.
+    pub target: String,
+    /// The UUID of its type.
+    pub type_id: String,
+    /// The name of its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The name of its type, read from the target.
+    pub inverse_type: String,
+    /// Who made it.
+    pub creator_id: String,
+    /// The version of the target that it was made or confirmed against.
+    pub target_version: i64,
+    /// Whether the target's text has changed since.
+    pub suspect: bool,
+    /// Goes up by one with each change.
+    pub version: i64,
+    /// When it was made.
+    pub created_at: Time,
+    /// When it was last changed.
+    pub updated_at: Time,
+    /// When it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Time>,
+    /// The deletion that it went with.
+    #[serde(skip)]
+    pub deletion_id: Option<String>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select r.id, r.project_id, p.key, r.source_id, source.number, r.target_id, target.number, r.type_id, t.name,
+                    t.inverse_name, r.creator_id, r.target_version, target.content_version, r.version, r.created_at,
+                    r.updated_at, r.deleted_at, r.deletion_id
+             from relationship r join project p on p.id = r.project_id
+             join entity source on source.id = r.source_id join entity target on target.id = r.target_id
+             join relationship_type t on t.id = r.type_id ",
+            $rest
+        )
+    };
+}
+
+/// The relationship with this id, deleted or not.
+pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Relationship>> {
+    tx.row(select!("where r.id = ?1"), values![id], read)
+}
+
+/// Those of a requirement, in both directions.
+pub fn of(tx: &mut Tx<'_>, requirement_id: &str, limit: i64, offset: i64) -> Result<Vec<Relationship>> {
+    let sql = select!(
+        "where (r.source_id = ?1 or r.target_id = ?1) and r.deleted_at is null
+         order by r.created_at, r.id limit ?2 offset ?3"
+    );
+    tx.rows(sql, values![requirement_id, limit, offset], read)
+}
+
+/// How many a requirement has, in both directions.
+pub fn count_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<i64> {
+    let sql = "select count(*) from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
+    Ok(tx.row(sql, values![requirement_id], |row| row.get(0))?.unwrap_or_default())
+}
+
+/// Those whose target has changed since they were made or confirmed.
+pub fn suspects(tx: &mut Tx<'_>, project_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Relationship>, i64)> {
+    let sql = select!(
+        "where r.deleted_at is null and target.content_version > r.target_version
+           and (r.project_id = ?1 or ?1 is null)
+         order by target.updated_at desc, r.id limit ?2 offset ?3"
+    );
+    let found = tx.rows(sql, values![project_id, limit, offset], read)?;
+    let sql = "select count(*) from relationship r join entity target on target.id = r.target_id
+               where r.deleted_at is null and target.content_version > r.target_version
+                 and (r.project_id = ?1 or ?1 is null)";
+    let total = tx.row(sql, values![project_id], |row| row.get(0))?;
+    Ok((found, total.unwrap_or_default()))
+}
+
+/// All live ones of a project, for export.
+pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Relationship>> {
+    tx.rows(select!("where r.project_id = ?1 and r.deleted_at is null order by r.created_at, r.id"), values![project_id], read)
+}
+
+/// Adds a relationship.
+pub fn insert(tx: &mut Tx<'_>, new: &Relationship) -> Result<()> {
+    let sql = "insert into relationship (project_id, id, source_id, target_id, requirement_kind, type_id, creator_id,
+                   target_version, version, created_at, updated_at)
+               values (?1, ?2, ?3, ?4, 'requirement', ?5, ?6, ?7, ?8, ?9, ?10)";
+    let values = values![
+        &new.project_id,
+        &new.id,
+        &new.source_id,
+        &new.target_id,
+        &new.type_id,
+        &new.creator_id,
+        new.target_version,
+        new.version,
+        new.created_at,
+        new.updated_at,
+    ];
+    tx.execute(sql, values)?;
+    Ok(())
+}
+
+/// The live relationship between two requirements of a type.
+pub fn between(tx: &mut Tx<'_>, source_id: &str, target_id: &str, type_id: &str) -> Result<Option<Relationship>> {
+    let sql = select!("where r.source_id = ?1 and r.target_id = ?2 and r.type_id = ?3 and r.deleted_at is null");
+    tx.row(sql, values![source_id, target_id, type_id], read)
+}
+
+/// The way from one requirement to another along live relationships that must not form a circle, as reference ids.
+pub fn way(tx: &mut Tx<'_>, project_key: &str, from: &str, to: &str) -> Result<Option<Vec<String>>> {
+    // Breadth first, each requirement once: a recursive query over paths would visit them exponentially often.
+    let mut came_from = std::collections::HashMap::from([(from.to_owned(), (String::new(), 0))]);
+    let mut reached = vec![from.to_owned()];
+    while let Some(current) = reached.pop() {
+        let sql = "select r.target_id, target.number from relationship r
+                   join relationship_type t on t.id = r.type_id join entity target on target.id = r.target_id
+                   where r.source_id = ?1 and r.deleted_at is null and t.acyclic = 1";
+        for (next, number) in
+            tx.rows(sql, values![&current], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?
+        {
+            if came_from.contains_key(&next) {
+                continue;
+            }
+            came_from.insert(next.clone(), (current.clone(), number));
+            if next == to {
+                let mut steps = Vec::new();
+                let mut step = next;
+                while step != from {
+                    let (previous, number) = came_from[&step].clone();
+                    steps.push(reference_id(project_key, Kind::Requirement, number));
+                    step = previous;
+                }
+                steps.reverse();
+                return Ok(Some(steps));
+            }
+            reached.push(next);
+        }
+    }
+    Ok(None)
+}
+
+/// Confirms a relationship against the target's present text; false when another change was faster.
+pub fn confirm(tx: &mut Tx<'_>, changed: &Relationship) -> Result<bool> {
+    let sql = "update relationship set target_version = ?2, version = ?3, updated_at = ?4
+               where id = ?1 and version = ?3 - 1";
+    let values = values![&changed.id, changed.target_version, changed.version, changed.updated_at];
+    Ok(tx.execute(sql, values)? == 1)
+}
+
+/// Marks one relationship as deleted.
+pub fn delete(tx: &mut Tx<'_>, gone: &Relationship, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
+    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+    tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
+    let sql = "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+               where id = ?1 and deleted_at is null";
+    tx.execute(sql, values![&gone.id, now, deletion_id])?;
+    Ok(())
+}
+
+/// Those that went with a deletion.
+pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Relationship>> {
+    tx.rows(select!("where r.deletion_id = ?1 order by r.created_at, r.id"), values![deletion_id], read)
+}
+
+fn read(row: &Row<'_>) -> Result<Relationship> {
+    let key: String = row.get(2)?;
+    let target_version: i64 = row.get(11)?;
+    Ok(Relationship {
+        id: row.get(0)?,
+        project_id: row.get(1)?,
+        source_id: row.get(3)?,
+        source: reference_id(&key, Kind::Requirement, row.get(4)?),
+        target_id: row.get(5)?,
+        target: reference_id(&key, Kind::Requirement, row.get(6)?),
+        type_id: row.get(7)?,
+        type_name: row.get(8)?,
+        inverse_type: row.get(9)?,
+        creator_id: row.get(10)?,
+        target_version,
+        suspect: row.get::<i64>(12)? > target_version,
+        version: row.get(13)?,
+        created_at: row.get(14)?,
+        updated_at: row.get(15)?,
+        deleted_at: row.get(16)?,
+        deletion_id: row.get(17)?,
+    })
+}

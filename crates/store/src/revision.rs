@@ -1,0 +1,349 @@
+//! What happened: revisions of entities, events of authentication, and the changes that others are told about. Nothing
+//! here is ever changed.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::db::Tx;
+use crate::error::{Error, Result};
+use crate::model::{Time, Via};
+use crate::value::Row;
+use crate::values;
+
+/// A revision to be written.
+#[derive(Debug)]
+pub struct New<'a> {
+    /// A UUID.
+    pub id: &'a str,
+    /// The project, where there is one.
+    pub project_id: Option<&'a str>,
+    /// The kind of what changed: `epic`, `user`, `requirement_type`.
+    pub entity_kind: &'a str,
+    /// The id of what changed.
+    pub entity_id: &'a str,
+    /// The reference id of what changed, where it has one.
+    pub reference_id: Option<&'a str>,
+    /// Its version after the change.
+    pub version: i64,
+    /// Who did it.
+    pub actor_id: Option<&'a str>,
+    /// With which token.
+    pub token_id: Option<&'a str>,
+    /// Through which surface.
+    pub via: Via,
+    /// By which operation.
+    pub operation: &'a str,
+    /// A JSON object: field → `[before, after]`.
+    pub changes: &'a str,
+    /// When.
+    pub now: Time,
+    /// In which request.
+    pub request_id: Option<&'a str>,
+}
+
+/// A change that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revision {
+    /// The UUID.
+    pub id: String,
+    /// The kind of what changed.
+    pub entity_kind: String,
+    /// The id of what changed.
+    pub entity_id: String,
+    /// Its version after the change.
+    pub version: i64,
+    /// The operation that did it.
+    pub operation: String,
+    /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<String>,
+    /// The name of who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The token that it was done with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
+    /// The surface: `rest`, `mcp`, `web` or `cli`.
+    pub via: String,
+    /// The fields that changed, each as `[before, after]`.
+    #[schemars(with = "std::collections::BTreeMap<String, Vec<serde_json::Value>>")]
+    pub changes: Box<RawValue>,
+    /// When.
+    pub created_at: Time,
+    /// The request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+/// Writes a revision, and the change that others are told of.
+pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
+    let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
+                   changes, created_at, request_id)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    let values = values![
+        new.id,
+        new.project_id,
+        new.entity_kind,
+        new.entity_id,
+        new.version,
+        new.actor_id,
+        new.token_id,
+        new.via.name(),
+        new.operation,
+        new.changes,
+        new.now,
+        new.request_id,
+    ];
+    tx.execute(sql, values)?;
+    let sql = if tx.is_postgres() {
+        "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
+             actor_id, created_at)
+         values (cast(cast(pg_current_xact_id() as text) as bigint), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+    } else {
+        "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
+             actor_id, created_at)
+         values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+    };
+    let values = values![
+        new.project_id,
+        new.entity_kind,
+        new.entity_id,
+        new.reference_id,
+        new.version,
+        new.operation,
+        new.actor_id,
+        new.now,
+    ];
+    tx.execute(sql, values)?;
+    Ok(())
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select r.id, r.entity_kind, r.entity_id, r.version, r.operation, r.actor_id, u.username, r.token_id, r.via,
+                    r.changes, r.created_at, r.request_id
+             from revision r left join user_account u on u.id = r.actor_id ",
+            $rest
+        )
+    };
+}
+
+/// The history of an entity, the newest first.
+pub fn history(tx: &mut Tx<'_>, entity_id: &str, limit: i64, offset: i64) -> Result<(Vec<Revision>, i64)> {
+    let sql = select!("where r.entity_id = ?1 order by r.version desc, r.id desc limit ?2 offset ?3");
+    let revisions = tx.rows(sql, values![entity_id, limit, offset], read)?;
+    let total = tx.row("select count(*) from revision where entity_id = ?1", values![entity_id], |row| row.get(0))?;
+    Ok((revisions, total.unwrap_or_default()))
+}
+
+/// Erases the texts of an entity from its history.
+pub fn purge(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
+    tx.execute("update revision set changes = '{}' where entity_id = ?1", values![entity_id])?;
+    Ok(())
+}
+
+/// An entry of the audit trail: a revision, or an event of authentication.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AuditEntry {
+    /// The UUID.
+    pub id: String,
+    /// What happened: the operation, or `login`, `login_failed`, `token_refused`.
+    pub event: String,
+    /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<String>,
+    /// The name of who did it, or that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The token that it was done with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
+    /// The surface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// The kind of what changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entity_kind: Option<String>,
+    /// The id of what changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<String>,
+    /// Its version after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
+    /// The network address that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// When.
+    pub created_at: Time,
+    /// The request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+/// Which entries of the audit trail to list.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// The id of who did it.
+    pub actor_id: Option<String>,
+    /// The id of what changed.
+    pub entity_id: Option<String>,
+    /// The event.
+    pub event: Option<String>,
+    /// Not before.
+    pub from: Option<Time>,
+    /// Not after.
+    pub to: Option<Time>,
+}
+
+macro_rules! audit {
+    ($head:literal, $tail:literal) => {
+        concat!(
+            $head,
+            " from (
+                 select r.id, r.operation as event, r.actor_id, u.username as actor, r.token_id, r.via, r.entity_kind,
+                        r.entity_id, r.version, null as address, r.created_at, r.request_id
+                 from revision r left join user_account u on u.id = r.actor_id
+                 union all
+                 select a.id, a.event, a.user_id, a.username, null, null, null, null, null, a.address, a.created_at,
+                        a.request_id
+                 from authentication_event a
+             ) trail
+             where (actor_id = ?1 or ?1 is null) and (entity_id = ?2 or ?2 is null) and (event = ?3 or ?3 is null)
+               and (created_at >= ?4 or ?4 is null) and (created_at <= ?5 or ?5 is null) ",
+            $tail
+        )
+    };
+}
+
+/// The audit trail, the newest first.
+pub fn audit(tx: &mut Tx<'_>, filter: &AuditFilter, limit: i64, offset: i64) -> Result<(Vec<AuditEntry>, i64)> {
+    let AuditFilter { actor_id, entity_id, event, from, to } = filter;
+    let sql = audit!(
+        "select id, event, actor_id, actor, token_id, via, entity_kind, entity_id, version, address, created_at, request_id",
+        "order by created_at desc, id desc limit ?6 offset ?7"
+    );
+    let entries = tx.rows(sql, values![actor_id, entity_id, event, *from, *to, limit, offset], |row| {
+        Ok(AuditEntry {
+            id: row.get(0)?,
+            event: row.get(1)?,
+            actor_id: row.get(2)?,
+            actor: row.get(3)?,
+            token_id: row.get(4)?,
+            via: row.get(5)?,
+            entity_kind: row.get(6)?,
+            entity_id: row.get(7)?,
+            version: row.get(8)?,
+            address: row.get(9)?,
+            created_at: row.get(10)?,
+            request_id: row.get(11)?,
+        })
+    })?;
+    let total = tx.row(audit!("select count(*)", ""), values![actor_id, entity_id, event, *from, *to], |row| row.get(0))?;
+    Ok((entries, total.unwrap_or_default()))
+}
+
+/// An event of authentication to be written.
+#[derive(Clone, Debug, Default)]
+pub struct NewEvent {
+    /// Who it is, where that is known.
+    pub user_id: Option<String>,
+    /// The name that was given.
+    pub username: Option<String>,
+    /// What happened.
+    pub event: &'static str,
+    /// From where.
+    pub address: Option<String>,
+    /// In which request.
+    pub request_id: Option<String>,
+}
+
+/// Writes an event of authentication.
+pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Time) -> Result<()> {
+    let sql = "insert into authentication_event (id, user_id, username, event, address, created_at, request_id)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let NewEvent { user_id, username, event, address, request_id } = event;
+    tx.execute(sql, values![id, user_id, username, *event, address, now, request_id])?;
+    Ok(())
+}
+
+/// A change, as others are told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    /// Its place in the order of changes.
+    pub sequence: i64,
+    /// The project's UUID.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// The kind of what changed.
+    pub entity_kind: String,
+    /// The id of what changed.
+    pub entity_id: String,
+    /// The reference id of what changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_id: Option<String>,
+    /// Its version after the change.
+    pub version: i64,
+    /// The operation.
+    pub operation: String,
+    /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<String>,
+    /// When.
+    pub created_at: Time,
+}
+
+/// The changes after a place in their order, as far as no open transaction can still add one before them.
+pub fn changes_after(tx: &mut Tx<'_>, sequence: i64, limit: i64) -> Result<Vec<Change>> {
+    let horizon = tx.oldest_open_transaction()?;
+    let sql = "select sequence, project_id, entity_kind, entity_id, reference_id, version, operation, actor_id, created_at
+               from change where sequence > ?1 and transaction_number < ?2 order by sequence limit ?3";
+    tx.rows(sql, values![sequence, horizon, limit], |row| {
+        Ok(Change {
+            sequence: row.get(0)?,
+            project_id: row.get(1)?,
+            entity_kind: row.get(2)?,
+            entity_id: row.get(3)?,
+            reference_id: row.get(4)?,
+            version: row.get(5)?,
+            operation: row.get(6)?,
+            actor_id: row.get(7)?,
+            created_at: row.get(8)?,
+        })
+    })
+}
+
+/// The first and the last place that are kept; changes before the first are forgotten.
+pub fn change_range(tx: &mut Tx<'_>) -> Result<(i64, i64)> {
+    let horizon = tx.oldest_open_transaction()?;
+    let sql = "select coalesce(min(sequence), 0), coalesce(max(sequence), 0) from change where transaction_number < ?1";
+    Ok(tx.row(sql, values![horizon], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+}
+
+/// Forgets what nobody will ask for again: old changes and old answers to idempotent requests.
+pub fn forget(tx: &mut Tx<'_>, before: Time) -> Result<()> {
+    // The last change stays, so that the place in their order is never forgotten.
+    let sql = "delete from change where created_at < ?1 and sequence < (select max(sequence) from change)";
+    tx.execute(sql, values![before])?;
+    tx.execute("delete from idempotency where created_at < ?1", values![before])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Revision> {
+    let changes: String = row.get(9)?;
+    Ok(Revision {
+        id: row.get(0)?,
+        entity_kind: row.get(1)?,
+        entity_id: row.get(2)?,
+        version: row.get(3)?,
+        operation: row.get(4)?,
+        actor_id: row.get(5)?,
+        actor: row.get(6)?,
+        token_id: row.get(7)?,
+        via: row.get(8)?,
+        changes: RawValue::from_string(changes).map_err(Error::internal)?,
+        created_at: row.get(10)?,
+        request_id: row.get(11)?,
+    })
+}

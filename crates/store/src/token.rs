@@ -1,0 +1,192 @@
+//! What proves who someone is: personal access tokens and the sessions of browsers. Only hashes of the secrets are kept.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::{Role, Time};
+use crate::user::read_role;
+use crate::value::Row;
+use crate::values;
+
+/// A personal access token, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Token {
+    /// The UUID.
+    pub id: String,
+    /// Whose it is.
+    pub user_id: String,
+    /// What it is for.
+    pub name: String,
+    /// The beginning of the secret, to tell tokens apart.
+    pub prefix: String,
+    /// What it may do, at most.
+    pub scopes: Vec<String>,
+    /// When it stops working.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Time>,
+    /// When it was last used, to the minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Time>,
+    /// When it was made.
+    pub created_at: Time,
+}
+
+/// A secret's owner, as of now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The user's id.
+    pub user_id: String,
+    /// The user's name.
+    pub username: String,
+    /// The user's role.
+    pub role: Role,
+    /// Whether the user is kept out.
+    pub disabled: bool,
+    /// The hash that was found, to compare in constant time.
+    pub hash: String,
+    /// When the secret stops working.
+    pub expires_at: Option<Time>,
+    /// The token's id, or none for a session.
+    pub token_id: Option<String>,
+    /// The token's scopes.
+    pub scopes: Vec<String>,
+    /// When the token was last used.
+    pub last_used_at: Option<Time>,
+}
+
+/// Who holds the token with this hash.
+pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
+    let sql = "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
+               from token t join user_account u on u.id = t.user_id where t.hash = ?1";
+    tx.row(sql, values![hash], read_owner)
+}
+
+/// Who holds the session with this hash.
+pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
+    let sql = "select u.id, u.username, u.role, u.disabled, s.hash, s.expires_at
+               from session s join user_account u on u.id = s.user_id where s.hash = ?1";
+    tx.row(sql, values![hash], |row| {
+        Ok(Owner {
+            user_id: row.get(0)?,
+            username: row.get(1)?,
+            role: read_role(&row.get::<String>(2)?)?,
+            disabled: row.get(3)?,
+            hash: row.get(4)?,
+            expires_at: row.get(5)?,
+            token_id: None,
+            scopes: Vec::new(),
+            last_used_at: None,
+        })
+    })
+}
+
+/// Adds a token.
+pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
+    let Token { id, user_id, name, prefix, scopes, expires_at, last_used_at, created_at } = token;
+    let sql = "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, created_at)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let scopes = scopes.join(" ");
+    tx.execute(sql, values![id, user_id, name, hash, prefix, &scopes, *expires_at, *last_used_at, *created_at])?;
+    Ok(())
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, user_id, name, prefix, scopes, expires_at, last_used_at, created_at from token ",
+            $rest
+        )
+    };
+}
+
+/// A user's tokens, the newest first.
+pub fn list(tx: &mut Tx<'_>, user_id: &str, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
+    let sql = select!("where user_id = ?1 order by created_at desc, id limit ?2 offset ?3");
+    let tokens = tx.rows(sql, values![user_id, limit, offset], read)?;
+    let total = tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?;
+    Ok((tokens, total.unwrap_or_default()))
+}
+
+/// The token with this id.
+pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Token>> {
+    tx.row(select!("where id = ?1"), values![id], read)
+}
+
+/// The token of a user with this name.
+pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option<Token>> {
+    tx.row(select!("where user_id = ?1 and name = ?2"), values![user_id, name], read)
+}
+
+/// Writes a token's new name, scopes and end.
+pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<()> {
+    let scopes = token.scopes.join(" ");
+    let sql = "update token set name = ?2, scopes = ?3, expires_at = ?4 where id = ?1";
+    tx.execute(sql, values![&token.id, &token.name, &scopes, token.expires_at])?;
+    Ok(())
+}
+
+/// Notes that a token is used.
+pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
+    tx.execute("update token set last_used_at = ?2 where id = ?1", values![id, now])?;
+    Ok(())
+}
+
+/// Revokes a token.
+pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
+    tx.execute("delete from token where id = ?1", values![id])?;
+    Ok(())
+}
+
+/// Begins a session, and forgets those that are over.
+pub fn begin_session(tx: &mut Tx<'_>, hash: &str, user_id: &str, now: Time, expires_at: Time) -> Result<()> {
+    tx.execute("delete from session where expires_at <= ?1", values![now])?;
+    let sql = "insert into session (hash, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4)";
+    tx.execute(sql, values![hash, user_id, now, expires_at])?;
+    Ok(())
+}
+
+/// Ends a session.
+pub fn end_session(tx: &mut Tx<'_>, hash: &str) -> Result<()> {
+    tx.execute("delete from session where hash = ?1", values![hash])?;
+    Ok(())
+}
+
+/// Ends all sessions of a user but the given one.
+pub fn end_other_sessions(tx: &mut Tx<'_>, user_id: &str, hash: Option<&str>) -> Result<()> {
+    let sql = "delete from session where user_id = ?1 and hash <> ?2";
+    tx.execute(sql, values![user_id, hash.unwrap_or_default()])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Token> {
+    Ok(Token {
+        id: row.get(0)?,
+        user_id: row.get(1)?,
+        name: row.get(2)?,
+        prefix: row.get(3)?,
+        scopes: split(&row.get::<String>(4)?),
+        expires_at: row.get(5)?,
+        last_used_at: row.get(6)?,
+        created_at: row.get(7)?,
+    })
+}
+
+fn read_owner(row: &Row<'_>) -> Result<Owner> {
+    Ok(Owner {
+        user_id: row.get(0)?,
+        username: row.get(1)?,
+        role: read_role(&row.get::<String>(2)?)?,
+        disabled: row.get(3)?,
+        hash: row.get(4)?,
+        expires_at: row.get(5)?,
+        token_id: row.get(6)?,
+        scopes: split(&row.get::<String>(7)?),
+        last_used_at: row.get(8)?,
+    })
+}
+
+fn split(scopes: &str) -> Vec<String> {
+    scopes.split_whitespace().map(str::to_owned).collect()
+}
