@@ -4,6 +4,7 @@ use std::{
     env, fs,
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::TcpStream,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -178,6 +179,32 @@ fn nothing_stays_of_a_process_that_is_killed_panics_or_exits() {
 }
 
 #[test]
+fn nothing_stays_of_a_process_that_is_killed_while_its_server_starts() {
+    if Server::own(Options::default()).is_none() {
+        return;
+    }
+    let folder = env::temp_dir().join(format!("early-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let is_mentioned = || {
+        let mut processes = fs::read_dir("/proc").unwrap().flatten();
+        processes.any(|process| {
+            let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&command).contains(folder.to_str().unwrap())
+        })
+    };
+    for moment_ms in [50, 300, 600, 900] {
+        let mut child = command("a_program_with_a_server").env("TMPDIR", &folder).spawn().unwrap();
+        thread::sleep(Duration::from_millis(moment_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let is_empty = || fs::read_dir(&folder).unwrap().next().is_none();
+        wait_until(&format!("{moment_ms} ms: all is gone"), || !is_mentioned() && is_empty());
+    }
+    fs::remove_dir(&folder).unwrap();
+}
+
+#[test]
 fn nothing_stays_of_a_server_that_was_killed() {
     let Some(mut server) = Server::own(Options::default()) else { return };
     let folder = server.folder().unwrap().to_owned();
@@ -239,14 +266,7 @@ struct Program {
 
 /// Runs one of the programs above in a process of its own. Nothing, when it finds no server.
 fn program(name: &str, environment: &[(&str, &str)]) -> Option<Program> {
-    let mut process = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "--nocapture", name])
-        .env_remove("TEST_POSTGRES")
-        .envs(environment.iter().copied())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut process = command(name).envs(environment.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
     let mut heard = Vec::new();
     for line in lines.by_ref() {
@@ -261,6 +281,13 @@ fn program(name: &str, environment: &[(&str, &str)]) -> Option<Program> {
     process.wait().unwrap();
     assert!(heard.iter().any(|line| line.starts_with("skipped: ")), "{name}: {}", heard.join("\n"));
     None
+}
+
+fn command(name: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "--ignored", "--nocapture", name]).env_remove("TEST_POSTGRES");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 fn connect(url: &str) -> Client {
