@@ -120,8 +120,8 @@ impl Private {
             .and_then(|mut file| file.write_all(settings.as_bytes()));
         written.expect("the settings");
 
-        // The socket is in a folder that nobody else can enter. Over TCP the superuser's password is compared without
-        // the thousands of hashes that take a client without optimization a tenth of a second; other roles do it properly.
+        // The socket is in a folder that nobody else can enter. Over TCP the superuser's password is compared as it is:
+        // a client without optimization connects in 10 ms, and in 70 with the hashes that other roles must compute.
         let host = if options.tls { "hostssl" } else { "host" };
         let access = format!(
             "local all all trust\n\
