@@ -1,0 +1,132 @@
+//! A real PostgreSQL for tests: found on the machine, started in a folder of its own, gone when the test process is gone.
+//!
+//! ```no_run
+//! let Some(server) = private_postgres::Server::shared() else { return };
+//! let database = server.database();
+//! // database.url() is an empty database until `database` is dropped
+//! ```
+
+mod binaries;
+mod database;
+mod private;
+mod process;
+mod watchdog;
+
+use std::{env, path::Path, sync::OnceLock};
+
+use crate::private::Private;
+
+pub use crate::database::Database;
+
+/// A PostgreSQL server, in which every test has a database of its own.
+pub struct Server {
+    /// As a superuser, to its database `postgres`.
+    admin: postgres::Config,
+    url: String,
+    /// Nothing for the server of TEST_POSTGRES, which belongs to someone else.
+    private: Option<Private>,
+}
+
+/// What is different about a server of one's own.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// Whether a commit waits for the disk. Killed processes lose nothing without it, only a machine without power does.
+    pub fsync: bool,
+    /// At least 4, as PostgreSQL keeps three for superusers. A test is one, and may use them all.
+    pub max_connections: u16,
+    /// Whether TCP connections must be encrypted, with a certificate for `localhost` and 127.0.0.1.
+    pub tls: bool,
+    /// Further lines of postgresql.conf, such as `("deadlock_timeout", "'10ms'")`.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fsync: false, max_connections: 100, tls: false, settings: &[] }
+    }
+}
+
+impl Server {
+    /// The server that all tests of this process share: the one TEST_POSTGRES names, or a private one. Without either,
+    /// `skipped:` is said and the test may return; with SPEXUS_REQUIRE_TOOLS=1, as in the test command, that is a failure.
+    #[track_caller]
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Result<Server, String>> = OnceLock::new();
+        let found = SHARED.get_or_init(|| match env::var("TEST_POSTGRES") {
+            Ok(url) if !url.is_empty() => Ok(Self::of_someone_else(&url)),
+            _ => Private::start_new(Options::default()).map(Self::from),
+        });
+        match found {
+            Ok(server) => Some(server),
+            Err(reason) => skip(reason),
+        }
+    }
+
+    /// A server that a test may kill, stop and start, and that is gone when it is dropped. Always a private one, so
+    /// that without binaries a test is skipped as in [`Server::shared`].
+    #[track_caller]
+    pub fn own(options: Options) -> Option<Self> {
+        match Private::start_new(options) {
+            Ok(private) => Some(private.into()),
+            Err(reason) => skip(&reason),
+        }
+    }
+
+    /// Creates an empty database, with UTF-8 and in the order of code points.
+    pub fn database(&self) -> Database {
+        Database::create(&self.admin, &self.url)
+    }
+
+    /// Kills all of the server's processes at once, as a crash would.
+    pub fn kill(&mut self) {
+        self.private_mut().kill();
+    }
+
+    /// Stops the server in order; whoever is connected is thrown out.
+    pub fn stop(&mut self) {
+        self.private_mut().stop();
+    }
+
+    /// Starts a server again that was killed or stopped, with its data and on its port.
+    pub fn start(&mut self) {
+        self.private_mut().start();
+    }
+
+    /// The certificate to trust, as PEM, of a server with TLS.
+    pub fn certificate(&self) -> Option<&str> {
+        self.private.as_ref()?.certificate()
+    }
+
+    /// The folder of a private server, where its unix socket is.
+    pub fn folder(&self) -> Option<&Path> {
+        Some(self.private.as_ref()?.folder())
+    }
+
+    /// What a private server has logged since it was created.
+    pub fn log(&self) -> Option<String> {
+        Some(self.private.as_ref()?.log())
+    }
+
+    fn of_someone_else(url: &str) -> Self {
+        let admin =
+            url.parse().unwrap_or_else(|error| panic!("TEST_POSTGRES: expected postgres://…: {error}"));
+        Self { admin, url: url.to_owned(), private: None }
+    }
+
+    fn private_mut(&mut self) -> &mut Private {
+        self.private.as_mut().expect("the server of TEST_POSTGRES is only ever shared, not owned")
+    }
+}
+
+impl From<Private> for Server {
+    fn from(private: Private) -> Self {
+        Self { admin: private.admin(), url: private.url(), private: Some(private) }
+    }
+}
+
+#[track_caller]
+fn skip<Found>(reason: &str) -> Option<Found> {
+    assert!(env::var("SPEXUS_REQUIRE_TOOLS").as_deref() != Ok("1"), "{reason}");
+    eprintln!("skipped: {reason}");
+    None
+}
