@@ -1,0 +1,21 @@
+//! The text side of search. Everything about language happens here: the databases only store and
+//! intersect the terms they are handed, so a query finds the same set on each of them.
+//!
+//! A document is a title and a body. [`terms`] turns it into the strings that are stored, [`Query`] is
+//! what a person typed, [`score`] ranks what the database found, [`snippet`] shows where it matched.
+
+mod fold;
+mod query;
+mod score;
+mod snippet;
+mod split;
+mod terms;
+
+pub use query::{Clause, Problem, QUERY_CHARS_MAX, Query};
+pub use score::score;
+pub use snippet::{Piece, cut, mark, snippet};
+pub use split::Reference;
+pub use terms::{Terms, terms};
+
+/// Changes whenever the same text may give other terms than before: stored terms must then be made anew.
+pub const VERSION: u32 = 1;

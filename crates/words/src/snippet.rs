@@ -1,0 +1,245 @@
+//! Shows where a text matches: the best passage of it, with the words that were found marked.
+//!
+//! The pieces are plain text, Markdown included; whoever prints them escapes them. Lengths count characters
+//! (Unicode scalar values), and cuts fall between those that are read as one.
+
+use unicode_segmentation::GraphemeCursor;
+
+use crate::query::Query;
+use crate::split::{Group, groups};
+use crate::terms::{group_terms, stem_term, whole_term};
+
+/// Stands where a text goes on.
+const ELLIPSIS: &str = "…";
+/// A passage that has another word of the query is worth more than any repetition of the same.
+const ANOTHER_CLAUSE: usize = 16;
+const REPETITIONS_MAX: usize = 15;
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// As it stands in the original.
+    pub text: String,
+    /// Whether this is what the query looked for.
+    pub is_marked: bool,
+}
+
+/// Returns the passage of at most so many characters, `…` included, that shows most of what was found. Where
+/// nothing was, that is the beginning.
+pub fn snippet(query: &Query, text: &str, max_chars: usize) -> Vec<Piece> {
+    let hits = hits(query, text);
+    if text.chars().nth(max_chars).is_none() {
+        return pieces(text, &hits, 0, text.len());
+    }
+    let Some(room_chars) = max_chars.checked_sub(2).filter(|room| *room > 0) else {
+        return pieces(text, &[], 0, cut(text, max_chars).len());
+    };
+    let (start, end) = passage(text, &hits, room_chars);
+    let mut pieces = pieces(text, &hits, start, end);
+    let ellipsis = || Piece { text: ELLIPSIS.to_owned(), is_marked: false };
+    if start > 0 {
+        pieces.insert(0, ellipsis());
+    }
+    if end < text.len() {
+        pieces.push(ellipsis());
+    }
+    pieces
+}
+
+/// Returns all of a text, such as a title, with what was found marked.
+pub fn mark(query: &Query, text: &str) -> Vec<Piece> {
+    pieces(text, &hits(query, text), 0, text.len())
+}
+
+/// Returns the beginning of a text: at most so many characters, never half of what is read as one.
+pub fn cut(text: &str, max_chars: usize) -> &str {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => &text[..boundary_before(text, end)],
+        None => text,
+    }
+}
+
+/// Where a clause matches, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    start: usize,
+    end: usize,
+    clause: usize,
+}
+
+/// Returns where the text matches, in its order.
+fn hits(query: &Query, text: &str) -> Vec<Hit> {
+    let groups = groups(text);
+    let words = words(&groups);
+    let compounds = compounds(&groups);
+    let mut hits = Vec::new();
+    let wanted = query.clauses.iter().filter(|clause| !clause.is_excluded);
+    for (index, clause) in wanted.enumerate() {
+        let mut hit = |start, end| hits.push(Hit { start, end, clause: index });
+        for window in words.windows(clause.terms.len()) {
+            if window.iter().map(|word| &word.term).eq(&clause.terms) {
+                hit(window[0].start, window[window.len() - 1].end);
+            }
+        }
+        for word in words.iter().filter(|word| clause.compound.as_ref() == Some(&word.term)) {
+            hit(word.start, word.end);
+        }
+        for word in &compounds {
+            let is_same = clause.compound.as_ref() == Some(&word.term);
+            if is_same || clause.terms == std::slice::from_ref(&word.term) {
+                hit(word.start, word.end);
+            }
+        }
+        let Some(prefix) = &clause.prefix else { continue };
+        for word in words.iter().chain(&compounds).filter(|word| whole_term(word.whole).starts_with(prefix)) {
+            hit(word.start, word.end);
+        }
+    }
+    hits.sort_by_key(|hit| (hit.start, hit.end));
+    hits
+}
+
+/// A word of the text as queries see it.
+struct Word<'a> {
+    term: String,
+    whole: &'a str,
+    start: usize,
+    end: usize,
+}
+
+fn words(groups: &[Group]) -> Vec<Word<'_>> {
+    let with_terms = groups.iter().flat_map(|group| group.parts.iter().zip(group_terms(group)));
+    with_terms
+        .map(|(part, term)| Word { term, whole: &part.whole, start: part.start, end: part.end })
+        .collect()
+}
+
+/// Identifiers as one word.
+fn compounds(groups: &[Group]) -> Vec<Word<'_>> {
+    let with_compounds = groups.iter().filter_map(|group| Some((group, group.compound.as_deref()?)));
+    with_compounds
+        .map(|(group, whole)| Word { term: stem_term(whole), whole, start: group.start(), end: group.end() })
+        .collect()
+}
+
+/// Returns the start and end of the best passage, in bytes.
+fn passage(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
+    let (first, last) = best(text, hits, room_chars);
+    let n_free = room_chars.saturating_sub(text[first..last].chars().count());
+    // A third of what is free goes before the words: what follows them says more.
+    let mut start = back(text, first, n_free / 3);
+    if last <= forward(text, 0, room_chars * 2 / 3) {
+        start = 0;
+    }
+    if forward(text, start, room_chars) == text.len() {
+        start = back(text, text.len(), room_chars);
+    }
+    let start = start_of_word(text, start, first);
+    (start, end_of_word(text, start, forward(text, start, room_chars), last))
+}
+
+/// Moves the start of a passage to the next word, as long as that is not beyond what must be shown.
+fn start_of_word(text: &str, start: usize, first: usize) -> usize {
+    if start == 0 {
+        return start;
+    }
+    let start = boundary_after(text, start);
+    let is_within_word = !text[..start].ends_with(char::is_whitespace);
+    let blank = text.get(start..first).and_then(|before| before.find(char::is_whitespace));
+    let start = start + blank.filter(|_| is_within_word).unwrap_or(0);
+    text.len() - text[start..].trim_start().len()
+}
+
+/// Moves the end of a passage back to the end of a word, likewise.
+fn end_of_word(text: &str, start: usize, end: usize, last: usize) -> usize {
+    if end == text.len() {
+        return end;
+    }
+    let end = boundary_before(text, end).max(start);
+    let is_within_word = !text[end..].starts_with(char::is_whitespace);
+    let last = last.max(start);
+    let blank = text.get(last..end).and_then(|after| after.rfind(char::is_whitespace));
+    let end = blank.filter(|_| is_within_word).map_or(end, |blank| last + blank);
+    start + text[start..end].trim_end().len()
+}
+
+/// Returns from where to where the hits of the best passage reach: the earliest with the most clauses.
+fn best(text: &str, hits: &[Hit], room_chars: usize) -> (usize, usize) {
+    let mut best = (0, 0);
+    let mut best_worth = 0;
+    let mut n_by_clause = vec![0_usize; hits.iter().map(|hit| hit.clause + 1).max().unwrap_or(0)];
+    let mut n_clauses = 0;
+    let mut after = 0;
+    let mut limit = forward(text, 0, room_chars);
+    let mut start_before = 0;
+    for (index, first) in hits.iter().enumerate() {
+        limit = forward(text, limit, text[start_before..first.start].chars().count());
+        start_before = first.start;
+        while after == index || hits.get(after).is_some_and(|hit| hit.end <= limit) {
+            n_clauses += usize::from(n_by_clause[hits[after].clause] == 0);
+            n_by_clause[hits[after].clause] += 1;
+            after += 1;
+        }
+        let worth = n_clauses * ANOTHER_CLAUSE + (after - index).min(REPETITIONS_MAX);
+        if worth > best_worth {
+            best_worth = worth;
+            best = (first.start, hits[index..after].iter().map(|hit| hit.end).max().unwrap_or(first.end));
+        }
+        n_by_clause[first.clause] -= 1;
+        n_clauses -= usize::from(n_by_clause[first.clause] == 0);
+    }
+    best
+}
+
+/// Cuts a passage into pieces, marked and not.
+fn pieces(text: &str, hits: &[Hit], start: usize, end: usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut add = |from: usize, to: usize, is_marked: bool| {
+        if from < to {
+            pieces.push(Piece { text: text[from..to].to_owned(), is_marked });
+        }
+    };
+    let mut from = start;
+    let mut hits = hits.iter().peekable();
+    while let Some(hit) = hits.next() {
+        let (hit_start, mut hit_end) = (hit.start.max(from), hit.end);
+        while let Some(next) = hits.next_if(|next| next.start < hit_end) {
+            hit_end = hit_end.max(next.end);
+        }
+        let (hit_start, hit_end) = (hit_start.min(end), hit_end.min(end));
+        if hit_start < hit_end {
+            add(from, hit_start, false);
+            add(hit_start, hit_end, true);
+            from = hit_end;
+        }
+    }
+    add(from, end, false);
+    pieces
+}
+
+fn forward(text: &str, from: usize, n_chars: usize) -> usize {
+    text[from..].char_indices().nth(n_chars).map_or(text.len(), |(at, _)| from + at)
+}
+
+fn back(text: &str, from: usize, n_chars: usize) -> usize {
+    match n_chars.checked_sub(1) {
+        Some(n_chars) => text[..from].char_indices().rev().nth(n_chars).map_or(0, |(at, _)| at),
+        None => from,
+    }
+}
+
+fn boundary_before(text: &str, at: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(true) => at,
+        _ => cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0),
+    }
+}
+
+fn boundary_after(text: &str, at: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(true) => at,
+        _ => cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len()),
+    }
+}

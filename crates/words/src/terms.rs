@@ -1,0 +1,203 @@
+//! Text into the terms that databases store.
+//!
+//! A term is a kind, one letter, and then letters and digits alone, so no database reads anything else into
+//! it: `s` and a stem, `w` and a whole word, `r` and a reference id. The stored string of a title or a body is
+//!
+//! ```text
+//!  stems and references in the order of the text, e, then each whole word once
+//! ```
+//!
+//! with a blank at both ends, so that ` srun ` finds a term, ` srun sfast ` a phrase and ` wrun` a prefix.
+//! What has no place in the order (the stem of an identifier written as one word, text beyond the limit)
+//! stands behind the `e`, where no two stems are neighbours and so none can pass for a phrase.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+use foldhash::fast::RandomState;
+
+use crate::fold::stem;
+use crate::split::{Group, Reference, groups};
+
+/// The position of words that are not searched for, so that those around them do not become neighbours.
+const FILLER: &str = "x";
+/// Parts the order from the words, and as the one term of every document is what "all but" begins with.
+pub(crate) const EVERYTHING: &str = "e";
+/// A term no document has.
+pub(crate) const NOTHING: &str = "n";
+
+/// PostgreSQL counts to 16,383; what is beyond can be found, but not as part of a phrase.
+const POSITIONS_MAX: usize = 16_000;
+/// PostgreSQL keeps this many positions of one term.
+const OCCURRENCES_MAX: u16 = 255;
+/// PostgreSQL takes 1 MiB with its own overhead. Only a text made to be large gets here, and loses its end.
+const BYTES_MAX: usize = 900_000;
+
+/// The stored terms of one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// For the column of titles. In SQLite the tokenizer must be `ascii`, which leaves all of it as it is.
+    pub title: String,
+    /// For the column of bodies.
+    pub body: String,
+}
+
+/// Returns the terms of a document. A title that begins with the document's reference id, as in
+/// `REQ-012 The pot brews`, makes a search for that id find the document first.
+pub fn terms(title: &str, body: &str) -> Terms {
+    let mut document = Document::default();
+    Terms { title: document.field(title), body: document.field(body) }
+}
+
+impl Terms {
+    /// Returns the same terms as text to cast to PostgreSQL's `tsvector`.
+    pub fn tsvector(&self) -> String {
+        let mut vector = String::with_capacity((self.title.len() + self.body.len()) * 2);
+        let mut position = 0;
+        for (field, weight) in [(&self.title, "A"), (&self.body, "")] {
+            let mut is_ordered = true;
+            for term in field.split_ascii_whitespace() {
+                position += usize::from(is_ordered);
+                is_ordered &= term != EVERYTHING;
+                if term == FILLER {
+                    continue;
+                }
+                vector.push_str(if vector.is_empty() { "'" } else { " '" });
+                vector.push_str(term);
+                vector.push('\'');
+                if is_ordered {
+                    write!(vector, ":{position}{weight}").expect("a string can be written to");
+                }
+            }
+        }
+        vector
+    }
+}
+
+/// Returns the terms that a word, an identifier or a reference id matches by, whatever its form.
+pub(crate) fn group_terms(group: &Group) -> Vec<String> {
+    match &group.reference {
+        Some(reference) => vec![reference_term(reference)],
+        None => group.parts.iter().map(|part| stem_term(&part.whole)).collect(),
+    }
+}
+
+/// Returns the term of a folded word's stem.
+pub(crate) fn stem_term(whole: &str) -> String {
+    format!("s{}", stem(whole))
+}
+
+/// Returns the term of a folded word as it is.
+pub(crate) fn whole_term(whole: &str) -> String {
+    format!("w{whole}")
+}
+
+/// Prefix, number, project: since a key starts with a letter, no two references share a term.
+fn reference_term(reference: &Reference) -> String {
+    let project = reference.project.as_deref().unwrap_or_default();
+    format!("r{}{}{project}", reference.prefix, reference.number).to_ascii_lowercase()
+}
+
+/// What the limits are counted by, over title and body together.
+#[derive(Default)]
+struct Document {
+    n_positions: usize,
+    n_bytes: usize,
+    /// Ordered terms, and how often each stands in the order.
+    n_occurrences: HashMap<String, u16, RandomState>,
+    /// The terms of words, which are worth remembering: most words of a text come again.
+    stems: HashMap<String, String, RandomState>,
+}
+
+/// The two halves of a stored string.
+struct Field {
+    ordered: String,
+    unordered: String,
+    seen: HashSet<String, RandomState>,
+}
+
+impl Document {
+    fn field(&mut self, text: &str) -> String {
+        let mut field = Field {
+            ordered: String::with_capacity(text.len() * 3),
+            unordered: String::with_capacity(text.len()),
+            seen: HashSet::default(),
+        };
+        for group in groups(text) {
+            self.group(&group, &mut field);
+        }
+        self.n_bytes += field.n_bytes();
+        format!("{} {EVERYTHING}{} ", field.ordered, field.unordered)
+    }
+
+    fn group(&mut self, group: &Group, field: &mut Field) {
+        for part in &group.parts {
+            if self.n_bytes + field.n_bytes() > BYTES_MAX {
+                return;
+            }
+            let term = match (&group.reference, self.stems.get(&part.whole)) {
+                (Some(reference), _) => reference_term(reference),
+                (None, Some(term)) => term.clone(),
+                (None, None) => {
+                    let term = stem_term(&part.whole);
+                    self.stems.insert(part.whole.clone(), term.clone());
+                    term
+                }
+            };
+            if self.n_positions < POSITIONS_MAX {
+                self.place(&term, field);
+                field.add_word(&part.whole);
+            } else {
+                field.add_pair(term, &part.whole);
+            }
+        }
+        if let Some(compound) = &group.compound {
+            field.add_pair(stem_term(compound), compound);
+        }
+    }
+
+    fn place(&mut self, term: &str, field: &mut Field) {
+        self.n_positions += 1;
+        if !self.n_occurrences.contains_key(term) {
+            self.n_occurrences.insert(term.to_owned(), 0);
+        }
+        let n_occurrences = self.n_occurrences.get_mut(term).expect("it was inserted where it was missing");
+        let term = if *n_occurrences < OCCURRENCES_MAX { term } else { FILLER };
+        *n_occurrences = n_occurrences.saturating_add(1);
+        push(&mut field.ordered, term);
+    }
+}
+
+impl Field {
+    fn n_bytes(&self) -> usize {
+        self.ordered.len() + self.unordered.len()
+    }
+
+    fn add_word(&mut self, whole: &str) -> bool {
+        let term = whole_term(whole);
+        let is_new = !self.seen.contains(&term);
+        if is_new {
+            push(&mut self.unordered, &term);
+            self.seen.insert(term);
+        }
+        is_new
+    }
+
+    /// Adds a stem outside the order, and behind it a word or a filler to keep the next one away.
+    fn add_pair(&mut self, term: String, whole: &str) {
+        let is_new = !self.seen.contains(&term);
+        if is_new {
+            push(&mut self.unordered, &term);
+            self.seen.insert(term);
+        }
+        let is_apart = self.add_word(whole);
+        if is_new && !is_apart {
+            push(&mut self.unordered, FILLER);
+        }
+    }
+}
+
+fn push(terms: &mut String, term: &str) {
+    terms.push(' ');
+    terms.push_str(term);
+}

@@ -1,0 +1,8 @@
+//! Search as a person sees it, through a real full-text table.
+
+mod agreement;
+mod engine;
+mod matching;
+mod passages;
+mod ranking;
+mod speed;
