@@ -1,0 +1,1 @@
+//! Files that other requirements tools wrote.
