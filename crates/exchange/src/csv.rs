@@ -1,6 +1,7 @@
 //! CSV: one table for all kinds, a column for every field. Made for spreadsheets, so it begins with a byte
 //! order mark (without it Excel reads anything but English wrongly), and no cell is taken for a formula.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use csv::{ByteRecord, ReaderBuilder};
@@ -9,6 +10,8 @@ use crate::kind::{Kind, plain_name};
 use crate::reading::{Draft, Given, Reading, Value, nearest, shown};
 use crate::record::{Field, Place, Record};
 
+/// The widest table that is looked at; every column is compared with all others.
+const COLUMNS_MAX: usize = 1_000;
 /// Stands behind the file when it is read; a quote that is never closed swallows it.
 const END: &[u8] = b"\n\x01end of file\x01";
 
@@ -62,6 +65,11 @@ pub fn read(bytes: &[u8], reading: &mut Reading) {
 /// What each column holds; `None` where it was not understood.
 fn read_header(header: &ByteRecord, reading: &mut Reading) -> Option<Vec<Option<&'static str>>> {
     let place = Place::item("row 1", 1);
+    if header.len() > COLUMNS_MAX {
+        let message = format!("expected at most {COLUMNS_MAX} columns, found {}", header.len());
+        reading.problem(&place, None, message);
+        return None;
+    }
     let known = columns();
     let mut found: Vec<Option<&'static str>> = Vec::new();
     for cell in header {
@@ -94,36 +102,32 @@ fn read_row(columns: &[Option<&'static str>], row: &ByteRecord, place: Place, re
     if row.iter().all(|cell| cell.is_empty()) {
         return;
     }
-    let mut draft = Draft { place, kind: String::new(), values: Vec::new() };
-    let mut is_sound = true;
+    let mut draft = Draft::new(place, "");
     for (index, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
-        let Ok(text) = std::str::from_utf8(cell) else {
-            let message = format!(
-                "expected UTF-8, found {}; save the table as CSV UTF-8",
-                shown(&String::from_utf8_lossy(cell))
-            );
-            reading.problem(&draft.place, columns.get(index).copied().flatten(), message);
-            is_sound = false;
-            continue;
-        };
+        let text = String::from_utf8_lossy(cell);
         match columns.get(index) {
-            Some(Some("kind")) => text.clone_into(&mut draft.kind),
+            Some(Some("kind")) => draft.kind = text.into_owned(),
             Some(Some(name)) => {
-                let value = Value::Spelled(unguarded(text));
+                let value = match text {
+                    Cow::Borrowed(text) => Value::Spelled(unguarded(text)),
+                    // Bytes that are not UTF-8 had to be replaced.
+                    Cow::Owned(text) => Value::Other(format!(
+                        "another encoding in {}; save the table as CSV UTF-8",
+                        shown(&text)
+                    )),
+                };
                 draft.values.push(Given { name: (*name).to_owned(), value, line: None });
             }
             // The header has said so, once.
             Some(None) => {}
             None => {
-                let message = format!("expected {} cells, found one more: {}", columns.len(), shown(text));
+                let message = format!("expected {} cells, found one more: {}", columns.len(), shown(&text));
                 reading.problem(&draft.place, None, message);
-                is_sound = false;
+                draft.is_sound = false;
             }
         }
     }
-    if is_sound {
-        reading.check(draft);
-    }
+    reading.check(draft);
 }
 
 /// What people look for first stands on the left.

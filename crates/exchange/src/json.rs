@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::reading::{Draft, Given, Lines, Reading, Value, shown};
+use crate::reading::{Draft, Given, Lines, Reading, Value, shortened};
 use crate::record::{Field, Place, Record};
 
 const VERSION: u32 = 1;
@@ -91,17 +91,15 @@ fn read_records(text: &str, list: &RawValue, lines: &mut Lines<'_>, reading: &mu
             reading.problem(&place, None, message);
             continue;
         };
-        let mut draft = Draft { place, kind: String::new(), values: Vec::new() };
+        let mut draft = Draft::new(place, "");
         for (name, value) in pairs {
             if name == "kind" {
                 draft.kind = serde_json::from_str(value.get()).unwrap_or_else(|_| value.get().to_owned());
                 continue;
             }
             let line = Some(lines.at(offset(text, value)));
-            match value.get().as_bytes().first() {
-                Some(b'n') => {}
-                Some(_) => draft.values.push(Given { name, value: understood(value), line }),
-                None => {}
+            if value.get() != "null" {
+                draft.values.push(Given { name, value: understood(value), line });
             }
         }
         reading.check(draft);
@@ -122,7 +120,7 @@ fn found(value: &RawValue) -> String {
     match value.get().as_bytes().first() {
         Some(b'[') => "a list".to_owned(),
         Some(b'{') => "an object".to_owned(),
-        _ => shown(value.get()).trim_matches('"').replace("\\\"", "\""),
+        _ => shortened(value.get()).into_owned(),
     }
 }
 

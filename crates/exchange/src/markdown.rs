@@ -22,7 +22,8 @@ use crate::reading::{Draft, Given, Reading, Value};
 use crate::record::{Field, Place, Record};
 
 const DEPTH_MAX: usize = 8;
-const NODES_MAX: usize = 1_000;
+/// Keys and values together; no kind has as many fields.
+const NODES_MAX: usize = 100;
 const ALIASES_MAX: usize = 0;
 
 pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
@@ -147,8 +148,7 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
             Ok(values) => values,
             Err(error) => {
                 let line = line + error.location().map_or(1, |location| location.line());
-                let message =
-                    format!("expected lines like `status: Draft`, found a mistake: {}", cause(&error));
+                let message = format!("expected lines like `status: Draft`, found {}", cause(&error));
                 return reading.problem(&Place::line(line), None, message);
             }
         };
@@ -156,7 +156,7 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
         let found = lines[1..end].iter().position(|line| line.trim_start().starts_with(name));
         found.map(|index| line + 1 + index as u64)
     };
-    let mut draft = Draft { place, kind: String::new(), values: Vec::new() };
+    let mut draft = Draft::new(place, "");
     for (name, value) in values {
         let line = line_of(&name);
         match value {
@@ -168,10 +168,11 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
     let body = &lines[end + 1..];
     let n_blank = body.iter().take_while(|line| line.trim().is_empty()).count();
     let line = line + (end + 1 + n_blank) as u64;
-    match read_body(&body[n_blank..], line, &mut draft) {
-        Ok(()) => reading.check(draft),
-        Err(message) => reading.problem(&Place::line(line), None, message),
+    if let Err(message) = read_body(&body[n_blank..], line, &mut draft) {
+        reading.problem(&Place::line(line), None, message);
+        draft.is_sound = false;
     }
+    reading.check(draft);
 }
 
 /// Gives the heading and the text below it to the fields that they stand for.
@@ -256,9 +257,21 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The first line of the parser's message, without the position, which a problem carries by itself.
+/// The parser's message in our words where it speaks of its own, and without the position, which a problem
+/// carries by itself.
 fn cause(error: &serde_saphyr::Error) -> String {
     let message = error.to_string();
     let message = message.lines().next().unwrap_or_default();
-    message.split(" at line ").next().unwrap_or_default().trim_end_matches(',').to_owned()
+    for (start, cause) in [
+        ("expected string scalar", "a list or a mapping where a text should be"),
+        ("budget breached: Aliases", "an alias (`*name`); quote the text if it begins with `*`"),
+        ("budget breached: Depth", "too many levels"),
+        ("budget breached: Nodes", "too many keys"),
+    ] {
+        if message.starts_with(start) {
+            return cause.to_owned();
+        }
+    }
+    let ends = [" at line ", ", set "].iter().filter_map(|end| message.find(end));
+    message[..ends.min().unwrap_or(message.len())].trim_end_matches(',').to_owned()
 }

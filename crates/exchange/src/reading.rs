@@ -1,5 +1,6 @@
 //! What reading a file gives, and the checks that all formats share.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::kind::{FieldShape, Kind, plain_name};
@@ -48,6 +49,14 @@ pub(crate) struct Draft {
     pub place: Place,
     pub kind: String,
     pub values: Vec<Given>,
+    /// Whether nothing was wrong with it so far; the rest is checked all the same.
+    pub is_sound: bool,
+}
+
+impl Draft {
+    pub fn new(place: Place, kind: &str) -> Draft {
+        Draft { place, kind: kind.to_owned(), values: Vec::new(), is_sound: true }
+    }
 }
 
 /// A value beside the name that stands in the file.
@@ -75,7 +84,7 @@ impl Reading {
         };
         let mut record = Record::new(kind);
         record.place = draft.place;
-        let mut is_sound = true;
+        let mut is_sound = draft.is_sound;
         let mut seen: Vec<&str> = Vec::new();
         for Given { name, value, line } in draft.values {
             let place = Place { line: line.or(record.place.line), ..record.place.clone() };
@@ -200,7 +209,8 @@ pub(crate) fn shown(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+/// A text, or its beginning where it is long.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN_MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),

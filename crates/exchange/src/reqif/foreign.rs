@@ -174,8 +174,9 @@ impl<'a> Foreign<'a> {
 
     pub fn say_what_was_left_out(self, reading: &mut Reading) {
         for (name, n_objects) in self.left_out {
-            let message =
-                format!("this attribute was left out, in {n_objects} objects: nothing here is like it");
+            let message = format!(
+                "this attribute was left out (objects that have it: {n_objects}); nothing here is like it"
+            );
             reading.note(&Place::default(), Some(&name), message);
         }
     }
@@ -218,7 +219,7 @@ fn check(kind: Kind, place: &Place, values: Vec<(&str, String)>, reading: &mut R
         let value = Value::Spelled(text);
         Given { name: name.to_owned(), value, line: None }
     });
-    reading.check(Draft { place: place.clone(), kind: kind.name().to_owned(), values: values.collect() });
+    reading.check(Draft { values: values.collect(), ..Draft::new(place.clone(), kind.name()) });
 }
 
 /// What stands below, the first on top.

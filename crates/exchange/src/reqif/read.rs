@@ -68,7 +68,7 @@ fn read_own(file: &File<'_>, object: &Element, kind: Kind, mut values: Vec<Given
             }
         }
     }
-    reading.check(Draft { place, kind: kind.name().to_owned(), values });
+    reading.check(Draft { values, ..Draft::new(place, kind.name()) });
 }
 
 pub fn place(element: &Element) -> Place {

@@ -8,6 +8,8 @@ use crate::reading::Lines;
 
 /// Outlines nest two elements a level, and a text in XHTML a few more; anything much deeper is something else.
 const DEPTH_MAX: usize = 256;
+/// Each attribute of an element is compared with all others.
+const ATTRIBUTES_MAX: usize = 100;
 
 /// An element. Names have no prefix: which prefix stands for ReqIF is each tool's choice.
 #[derive(Default)]
@@ -120,6 +122,9 @@ fn element(start: &BytesStart<'_>, line: u64) -> Result<Element, String> {
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| error.to_string())?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| error.to_string())?;
+        if attributes.len() == ATTRIBUTES_MAX {
+            return Err(format!("an element has more than {ATTRIBUTES_MAX} attributes"));
+        }
         attributes.push((attribute.key.local_name().into_inner().to_owned(), value.into_owned()));
     }
     let name = start.local_name().into_inner().to_owned();
