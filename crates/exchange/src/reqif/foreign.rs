@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::read::{File, is_taken_by_name, place};
-use super::xml::Element;
+use super::read::{File, place};
+use super::xml::{Element, Node};
 use crate::kind::{Kind, plain_name};
 use crate::reading::{Draft, Given, Reading, Value};
 use crate::record::Place;
 
 /// How much of a text becomes the title of an object that has none.
 const TITLE_MAX_CHARS: usize = 100;
+/// The fields that an attribute of the same name means in any tool.
+const TAKEN_BY_NAME: [&str; 5] = ["title", "description", "priority", "status", "type"];
 
 /// Objects of other tools, until the outline says where they belong.
 #[derive(Default)]
@@ -19,7 +21,7 @@ pub struct Foreign<'a> {
     by_identifier: HashMap<&'a str, usize>,
     /// The references that requirements got, by identifier, for relations.
     requirements: HashMap<&'a str, String>,
-    /// By the name of an attribute, in how many objects it was left out.
+    /// By the name of what has no place here, how many objects have it.
     left_out: BTreeMap<String, usize>,
 }
 
@@ -53,6 +55,9 @@ impl<'a> Foreign<'a> {
         for value in element.child("VALUES").into_iter().flat_map(Element::elements) {
             let definition = value.referred("DEFINITION").unwrap_or_default();
             let name = file.name(definition).unwrap_or(definition);
+            if has_attachment(value) {
+                *self.left_out.entry("picture or attached file".to_owned()).or_default() += 1;
+            }
             let Some(text) = file.value(value).filter(|text| !text.trim().is_empty()) else {
                 continue;
             };
@@ -79,7 +84,7 @@ impl<'a> Foreign<'a> {
         let field = Kind::Requirement
             .shape()
             .field(&plain_name(name))
-            .filter(|field| is_taken_by_name(field) && !object.values.contains_key(field.name));
+            .filter(|field| TAKEN_BY_NAME.contains(&field.name) && !object.values.contains_key(field.name));
         match field {
             Some(field) if crate::Field::parse(field.form, text.clone()).is_ok() => {
                 object.values.insert(field.name, text);
@@ -174,9 +179,7 @@ impl<'a> Foreign<'a> {
 
     pub fn say_what_was_left_out(self, reading: &mut Reading) {
         for (name, n_objects) in self.left_out {
-            let message = format!(
-                "this attribute was left out (objects that have it: {n_objects}); nothing here is like it"
-            );
+            let message = format!("left out (objects that have it: {n_objects}); nothing here is like it");
             reading.note(&Place::default(), Some(&name), message);
         }
     }
@@ -205,6 +208,11 @@ impl Position {
         self.story = Some(story.clone());
         story
     }
+}
+
+/// Whether XHTML has an `object`, which is what it calls everything that is not text.
+fn has_attachment(element: &Element) -> bool {
+    element.name == "object" || element.elements().any(has_attachment)
 }
 
 fn start_epic(title: Option<&str>, identifier: &str, place: &Place, reading: &mut Reading) -> Position {
@@ -237,7 +245,7 @@ fn children(node: &Element, story: Option<String>) -> Vec<(&Element, Option<Stri
 fn header_title(root: &Element) -> Option<&str> {
     root.child("THE-HEADER")?.child("REQ-IF-HEADER")?.child("TITLE")?.nodes.iter().find_map(|node| match node
     {
-        super::xml::Node::Text(title) => Some(title.trim()),
-        super::xml::Node::Element(_) => None,
+        Node::Text(title) => Some(title.trim()),
+        Node::Element(_) => None,
     })
 }

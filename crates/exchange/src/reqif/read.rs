@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::foreign::Foreign;
 use super::text::{reference, unescape};
 use super::xml::{Element, Node};
-use crate::kind::{FieldShape, Kind};
+use crate::kind::Kind;
 use crate::reading::{Draft, Given, Reading, Value};
 use crate::record::Place;
 
@@ -64,7 +64,7 @@ fn read_own(file: &File<'_>, object: &Element, kind: Kind, mut values: Vec<Given
             }
             _ => {
                 let name = file.name(definition).unwrap_or(definition);
-                reading.note(&place, Some(name), "this attribute was left out: it is not one of ours");
+                reading.note(&place, Some(name), "left out: this attribute is not one of ours");
             }
         }
     }
@@ -204,9 +204,4 @@ fn end_line(text: &mut String) {
     } else if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-}
-
-/// Whether a field can be taken from a file of another tool by its own name.
-pub fn is_taken_by_name(field: &FieldShape) -> bool {
-    ["title", "description", "priority", "status", "type"].contains(&field.name)
 }

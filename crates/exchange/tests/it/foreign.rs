@@ -19,7 +19,8 @@ fn chapters_become_stories_and_the_rest_requirements() {
         relationship source="_3" target="SYS-17" type="derives_from"
         note: _4 (line 40): this object was left out: it has neither a name nor a text
         note: r2 (line 45): this relation was left out: it does not join two requirements of this file
-        note: the file: Verification: this attribute was left out (objects that have it: 1); nothing here is like it
+        note: the file: Verification: left out (objects that have it: 1); nothing here is like it
+        note: the file: picture or attached file: left out (objects that have it: 1); nothing here is like it
     "#]].assert_eq(&told_of(Format::Reqif, include_str!("brakes.reqif")));
 }
 
@@ -32,7 +33,7 @@ fn an_attribute_that_another_tool_added_is_mentioned() {
         </VALUES></SPEC-OBJECT></SPEC-OBJECTS></REQ-IF-CONTENT></CORE-CONTENT></REQ-IF>"#;
     expect![[r#"
         epic title="Sign in"
-        note: EP-001 (line 1): field.colour: this attribute was left out: it is not one of ours
+        note: EP-001 (line 1): field.colour: left out: this attribute is not one of ours
     "#]]
     .assert_eq(&told_of(Format::Reqif, text));
 }
