@@ -1,0 +1,102 @@
+//! Requirements as JSON, CSV, Markdown and ReqIF, and back.
+//!
+//! [`write`] turns records into bytes as they come; [`read`] turns bytes into records and says what was wrong
+//! with the rest. What was written reads back exactly, whatever stands in the texts. Nothing here knows files,
+//! clocks or databases: whether a reference exists is the importer's business.
+
+mod csv;
+mod json;
+mod kind;
+mod markdown;
+mod reading;
+mod record;
+mod reqif;
+
+use std::io;
+
+pub use kind::{FieldShape, Form, Kind, Shape};
+pub use reading::{PROBLEMS_MAX, Problem, Reading};
+pub use record::{Field, Place, Record};
+
+/// Writes records in the order in which they come, without gathering them.
+///
+/// ReqIF is the exception where its schema demands it: relationships and the outline stand at the end, so
+/// these alone are remembered. `time` says when the export was made (`2026-11-15T08:00:00Z`), for its header.
+pub fn write(
+    format: Format,
+    time: &str,
+    records: impl Iterator<Item = Record>,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    match format {
+        Format::Json => json::write(records, out),
+        Format::Csv => csv::write(records, out),
+        Format::Markdown => markdown::write(records, out),
+        Format::Reqif => reqif::write(time, records, out),
+    }
+}
+
+/// Reads a whole file. Total: any bytes give records, problems, or both.
+pub fn read(format: Format, bytes: &[u8]) -> Reading {
+    let mut reading = Reading::default();
+    if let Some(message) = reading::why_not_text(bytes) {
+        reading.problem(&Place::line(1), None, message);
+        return reading.finish();
+    }
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    match (format, reading::text(bytes)) {
+        // A cell in another encoding is the problem of its row, not of the file.
+        (Format::Csv, _) => csv::read(bytes, &mut reading),
+        (Format::Json, Ok(text)) => json::read(text, &mut reading),
+        (Format::Markdown, Ok(text)) => markdown::read(text, &mut reading),
+        (Format::Reqif, Ok(text)) => reqif::read(text, &mut reading),
+        (_, Err((line, message))) => reading.problem(&Place::line(line), None, message),
+    }
+    reading.finish()
+}
+
+/// The formats that can be written and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For programs, and for comparing two exports.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// For editors and review.
+    Markdown,
+    /// For other requirements tools: ReqIF 1.2.
+    Reqif,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 4] = [Format::Json, Format::Csv, Format::Markdown, Format::Reqif];
+
+    /// The name by which a person asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Markdown => "markdown",
+            Format::Reqif => "reqif",
+        }
+    }
+
+    /// Finds a format by its name or by the extension of a file (`md`).
+    pub fn find(name: &str) -> Option<Format> {
+        let name = name.to_ascii_lowercase();
+        Format::ALL
+            .into_iter()
+            .find(|format| format.name() == name || (*format, &*name) == (Format::Markdown, "md"))
+    }
+
+    /// What an answer over HTTP calls it.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Json => "application/json",
+            Format::Csv => "text/csv; charset=utf-8",
+            Format::Markdown => "text/markdown; charset=utf-8",
+            Format::Reqif => "application/xml",
+        }
+    }
+}

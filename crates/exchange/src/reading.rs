@@ -1,0 +1,261 @@
+//! What reading a file gives, and the checks that all formats share.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::kind::{FieldShape, Kind, plain_name};
+use crate::record::{Field, Place, Record};
+
+/// How many problems, and how many notes, are listed.
+pub const PROBLEMS_MAX: usize = 1_000;
+/// How much of a wrong value a message shows, and the longest word that is compared with the right ones.
+const SHOWN_MAX_CHARS: usize = 40;
+
+/// What a file says, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// The records without problems, in the order of the file.
+    pub records: Vec<Record>,
+    /// What has to be corrected.
+    pub problems: Vec<Problem>,
+    /// What was left out or guessed, though nothing is wrong: files of other tools say more than we know.
+    pub notes: Vec<Problem>,
+    n_problems_more: usize,
+    n_notes_more: usize,
+}
+
+/// Something about one place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// Which field or column, as it is spelled in the file.
+    pub field: Option<String>,
+    /// What was wrong, what was expected, and the nearest right thing.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.field {
+            Some(field) => write!(f, "{}: {field}: {}", self.place, self.message),
+            None => write!(f, "{}: {}", self.place, self.message),
+        }
+    }
+}
+
+/// One record as a format found it, before anything is known to be right.
+pub(crate) struct Draft {
+    pub place: Place,
+    pub kind: String,
+    pub values: Vec<Given>,
+    /// Whether nothing was wrong with it so far; the rest is checked all the same.
+    pub is_sound: bool,
+}
+
+impl Draft {
+    pub fn new(place: Place, kind: &str) -> Draft {
+        Draft { place, kind: kind.to_owned(), values: Vec::new(), is_sound: true }
+    }
+}
+
+/// A value beside the name that stands in the file.
+pub(crate) struct Given {
+    pub name: String,
+    pub value: Value,
+    /// Where the value itself stands, if not in the record's line.
+    pub line: Option<u64>,
+}
+
+pub(crate) enum Value {
+    /// From a format that has nothing but text.
+    Spelled(String),
+    /// From a format that tells text from numbers.
+    Typed(Field),
+    /// Neither, in the file's words.
+    Other(String),
+}
+
+impl Reading {
+    /// Checks a draft: it becomes a record, or problems.
+    pub(crate) fn check(&mut self, draft: Draft) {
+        let Some(kind) = self.kind(&draft.place, &draft.kind) else {
+            return;
+        };
+        let mut record = Record::new(kind);
+        record.place = draft.place;
+        let mut is_sound = draft.is_sound;
+        let mut seen: Vec<&str> = Vec::new();
+        for Given { name, value, line } in draft.values {
+            let place = Place { line: line.or(record.place.line), ..record.place.clone() };
+            let checked = match kind.shape().field(&plain_name(&name)) {
+                Some(shape) if seen.contains(&shape.name) => Err("expected once, found twice".to_owned()),
+                Some(shape) => {
+                    seen.push(shape.name);
+                    value.check(shape).map(|field| record.set(shape.name, Some(field)))
+                }
+                None => Err(unknown_field(kind, &name)),
+            };
+            if let Err(message) = checked {
+                self.problem(&place, Some(&name), message);
+                is_sound = false;
+            }
+        }
+        for shape in kind.shape().fields().filter(|shape| shape.required && !seen.contains(&shape.name)) {
+            let message =
+                format!("expected {}, found nothing: {} needs it", shape.form.expected(), kind.name());
+            self.problem(&record.place, Some(shape.name), message);
+            is_sound = false;
+        }
+        if is_sound {
+            self.records.push(record);
+        }
+    }
+
+    fn kind(&mut self, place: &Place, name: &str) -> Option<Kind> {
+        let found = Kind::find(name);
+        if found.is_none() {
+            let message = match nearest(name, Kind::all().map(Kind::name)) {
+                _ if name.trim().is_empty() => format!("expected one of {}, found nothing", kinds()),
+                Some(right) => format!("unknown kind {}; did you mean `{right}`?", shown(name)),
+                None => format!("unknown kind {}; expected one of {}", shown(name), kinds()),
+            };
+            self.problem(place, Some("kind"), message);
+        }
+        found
+    }
+
+    pub(crate) fn problem(&mut self, place: &Place, field: Option<&str>, message: impl Into<String>) {
+        list(&mut self.problems, &mut self.n_problems_more, place, field, message.into());
+    }
+
+    pub(crate) fn note(&mut self, place: &Place, field: Option<&str>, message: impl Into<String>) {
+        list(&mut self.notes, &mut self.n_notes_more, place, field, message.into());
+    }
+
+    /// Says how much was not listed.
+    pub(crate) fn finish(mut self) -> Reading {
+        for (listed, n_more) in
+            [(&mut self.problems, self.n_problems_more), (&mut self.notes, self.n_notes_more)]
+        {
+            if n_more > 0 {
+                let message = format!("{n_more} more like these are not listed");
+                listed.push(Problem { place: Place::default(), field: None, message });
+            }
+        }
+        self
+    }
+}
+
+fn list(listed: &mut Vec<Problem>, n_more: &mut usize, place: &Place, field: Option<&str>, message: String) {
+    if listed.len() == PROBLEMS_MAX {
+        *n_more += 1;
+        return;
+    }
+    let field = field.map(|field| shortened(field).into_owned());
+    listed.push(Problem { place: place.clone(), field, message });
+}
+
+impl Value {
+    fn check(self, shape: &FieldShape) -> Result<Field, String> {
+        let found = match &self {
+            Value::Spelled(text) | Value::Typed(Field::Text(text)) => shown(text),
+            Value::Typed(field) => field.to_string(),
+            Value::Other(found) => found.clone(),
+        };
+        let field = match self {
+            Value::Spelled(text) => Field::parse(shape.form, text),
+            Value::Typed(field) if field.fits(shape.form) => Ok(field),
+            Value::Typed(_) | Value::Other(_) => Err(shape.form.expected().to_owned()),
+        };
+        match field {
+            // No database keeps it, so it is better said here, with the place.
+            Ok(Field::Text(text)) if text.contains('\0') => {
+                Err("expected text, found a NUL character".into())
+            }
+            Ok(field) => Ok(field),
+            Err(expected) => Err(format!("expected {expected}, found {found}")),
+        }
+    }
+}
+
+fn unknown_field(kind: Kind, name: &str) -> String {
+    let kind_name = kind.name();
+    let names = || kind.shape().fields().map(|field| field.name);
+    match nearest(name, names()) {
+        Some(right) => format!("unknown field of {kind_name}; did you mean `{right}`?"),
+        None => format!("unknown field of {kind_name}; it has {}", names().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn kinds() -> String {
+    Kind::all().map(Kind::name).collect::<Vec<_>>().join(", ")
+}
+
+/// The name that somebody who wrote `word` most likely meant.
+pub(crate) fn nearest(word: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let word = plain_name(word);
+    // Comparing takes the product of both lengths, and a file may call a column anything.
+    if word.chars().count() > SHOWN_MAX_CHARS {
+        return None;
+    }
+    let distances = names.map(|name| (strsim::damerau_levenshtein(&word, name), name));
+    let (_, name) = distances.filter(|(distance, name)| *distance <= name.len().div_ceil(4)).min()?;
+    Some(name)
+}
+
+/// A value as messages show it: quoted, on one line, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    format!("{:?}", shortened(text))
+}
+
+/// A text, or its beginning where it is long.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// What a file is that people take for text, and what to do instead.
+pub(crate) fn why_not_text(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Some("expected UTF-8, found UTF-16; save the file as UTF-8");
+    }
+    if bytes.starts_with(b"PK\x03\x04") {
+        return Some("expected text, found an archive; unpack a .reqifz, save a spreadsheet as CSV UTF-8");
+    }
+    None
+}
+
+/// The text of a file, or the line of what is not text and why.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, (u64, &'static str)> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = Lines::new(bytes).at(error.valid_up_to());
+        (line, "expected UTF-8, found bytes of another encoding; save the file as UTF-8")
+    })
+}
+
+/// Turns offsets into lines; cheap when they grow.
+pub(crate) struct Lines<'a> {
+    text: &'a [u8],
+    offset: usize,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a [u8]) -> Lines<'a> {
+        Lines { text, offset: 0, line: 1 }
+    }
+
+    pub fn at(&mut self, offset: usize) -> u64 {
+        let offset = offset.min(self.text.len());
+        if offset < self.offset {
+            (self.offset, self.line) = (0, 1);
+        }
+        let passed = &self.text[self.offset..offset];
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.offset = offset;
+        self.line
+    }
+}

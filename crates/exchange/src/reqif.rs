@@ -1,0 +1,14 @@
+//! ReqIF 1.2, the XML that requirements tools exchange.
+//!
+//! Every kind is a type of object, relationships are relations, and one specification shows epics, their
+//! stories, and the criteria and requirements of each. Identifiers in a file are made from references, so a
+//! tool that gets a second export recognises what it already has.
+
+mod foreign;
+mod read;
+mod text;
+mod write;
+mod xml;
+
+pub use read::read;
+pub use write::write;
