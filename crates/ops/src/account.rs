@@ -164,7 +164,8 @@ impl Operation for WhoAmI {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Me> {
         let caller = cx.caller()?;
-        let user = user::find(cx.tx, &caller.user_id)?.ok_or_else(|| Error::not_found("user", &caller.username))?;
+        let user =
+            user::find(cx.tx, &caller.user_id)?.ok_or_else(|| Error::not_found("user", &caller.username))?;
         let names = |scopes: &Vec<crate::Scope>| scopes.iter().map(|scope| scope.name().to_owned()).collect();
         let scopes = caller.scopes.as_ref().map(names);
         Ok(Me { id: user.id, username: user.username, email: user.email, role: user.role, scopes })

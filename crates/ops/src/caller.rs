@@ -114,7 +114,10 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         return Err(refused("the user is disabled"));
     }
     let session = owner.token_id.is_none().then_some(hash);
-    let scopes = owner.token_id.is_some().then(|| owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
+    let scopes = owner
+        .token_id
+        .is_some()
+        .then(|| owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
     Ok(Some(Caller {
         user_id: owner.user_id,
         username: owner.username,
@@ -151,7 +154,8 @@ impl Caller {
     pub fn may(&self, effect: Effect) -> Result<()> {
         let (role, scope) = needed(effect);
         if self.role < role {
-            let message = format!("this needs the role {}, and {} is {}", role.name(), self.username, self.role.name());
+            let message =
+                format!("this needs the role {}, and {} is {}", role.name(), self.username, self.role.name());
             return Err(Error::forbidden(message));
         }
         let Some(scopes) = &self.scopes else { return Ok(()) };

@@ -13,7 +13,9 @@ use crate::entity::delete::refuse_deleted;
 use crate::entity::read::any_user;
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Number, Offset, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post};
+use crate::operation::{
+    Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post,
+};
 use crate::page::{Page, page, window};
 
 impl Output for Comment {
@@ -78,7 +80,8 @@ impl Operation for AddComment {
             Some(quote) => {
                 let near = self.anchor_start.map(|start| start.0);
                 let found = comment::locate(&entity, quote.as_str(), near);
-                let missing = || Error::field("quote", format!("is not in the description of {}", entity.reference_id));
+                let missing =
+                    || Error::field("quote", format!("is not in the description of {}", entity.reference_id));
                 Some(found.ok_or_else(missing)?)
             }
         };
@@ -215,7 +218,12 @@ impl Operation for UpdateComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let before = find_live(cx, "comment_id", &self.comment_id)?;
-        check_version(self.expected_version.map(|version| version.0), "the comment", before.version, &before)?;
+        check_version(
+            self.expected_version.map(|version| version.0),
+            "the comment",
+            before.version,
+            &before,
+        )?;
         let mut after = before.clone();
         if let Some(content) = &self.content.0 {
             check_author(cx, &before, "edit")?;
@@ -349,7 +357,11 @@ fn record(cx: &mut Cx<'_, '_>, before: Option<&Comment>, after: &Comment) -> Res
     record_changes(cx, after, &changes)
 }
 
-fn record_changes(cx: &mut Cx<'_, '_>, comment: &Comment, changes: &Map<String, serde_json::Value>) -> Result<()> {
+fn record_changes(
+    cx: &mut Cx<'_, '_>,
+    comment: &Comment,
+    changes: &Map<String, serde_json::Value>,
+) -> Result<()> {
     let subject = Subject {
         project_id: Some(&comment.project_id),
         kind: Kind::Comment.name(),

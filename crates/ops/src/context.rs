@@ -26,7 +26,12 @@ pub struct Cx<'a, 't> {
 
 impl<'a, 't> Cx<'a, 't> {
     /// A context for a caller, or for nobody where the operation is public.
-    pub fn new(tx: &'a mut Tx<'t>, request: &'a Request, operation: &'static str, caller: Option<&'a Caller>) -> Self {
+    pub fn new(
+        tx: &'a mut Tx<'t>,
+        request: &'a Request,
+        operation: &'static str,
+        caller: Option<&'a Caller>,
+    ) -> Self {
         Cx { tx, request, operation, caller }
     }
 
@@ -49,7 +54,12 @@ impl<'a, 't> Cx<'a, 't> {
     pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_entity(field, id)?;
         if found.kind != kind {
-            let message = format!("expected a {}, and {} is a {}", kind.words(), found.reference_id, found.kind.words());
+            let message = format!(
+                "expected a {}, and {} is a {}",
+                kind.words(),
+                found.reference_id,
+                found.kind.words()
+            );
             return Err(Error::field(field, message));
         }
         live(found)
@@ -69,11 +79,14 @@ impl<'a, 't> Cx<'a, 't> {
                     Reference::Id(_) => "entity",
                     Reference::Numbered { kind, .. } => kind.words(),
                 };
-                Err(Error { fields: vec![crate::FieldError {
-                    field: field.to_owned(),
-                    message: "does not exist".to_owned(),
-                    allowed: Vec::new(),
-                }], ..Error::not_found(what, &id.0) })
+                Err(Error {
+                    fields: vec![crate::FieldError {
+                        field: field.to_owned(),
+                        message: "does not exist".to_owned(),
+                        allowed: Vec::new(),
+                    }],
+                    ..Error::not_found(what, &id.0)
+                })
             }
         }
     }
@@ -95,12 +108,19 @@ impl<'a, 't> Cx<'a, 't> {
         match user::find(self.tx, who)? {
             Some(user) if !user.disabled => Ok((user.id, user.username)),
             Some(user) => Err(Error::field(field, format!("the user {} is disabled", user.username))),
-            None => Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name"))),
+            None => {
+                Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name")))
+            }
         }
     }
 
     /// Records a change of something that has a version.
-    pub fn record(&mut self, what: &Subject<'_>, before: Option<&Value>, after: Option<&Value>) -> Result<()> {
+    pub fn record(
+        &mut self,
+        what: &Subject<'_>,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Result<()> {
         let changes = difference(before, after);
         self.record_changes(what, &changes)
     }
@@ -190,7 +210,10 @@ pub fn check_version(expected: Option<i64>, name: &str, current: i64, state: &im
 
 /// The error for a change that another one has overtaken between reading and writing.
 pub fn overtaken(name: &str) -> Error {
-    Error::new(ErrorKind::StaleVersion, format!("{name} was changed by somebody else at the same moment; try again"))
+    Error::new(
+        ErrorKind::StaleVersion,
+        format!("{name} was changed by somebody else at the same moment; try again"),
+    )
 }
 
 /// A value as JSON.
@@ -199,7 +222,8 @@ pub fn to_value(value: &impl Serialize) -> Result<Value> {
 }
 
 /// Fields that change with every change, or follow from others, tell nothing in a history.
-const SILENT: &[&str] = &["version", "created_at", "updated_at", "epic", "user_story", "acceptance_criteria", "suspect"];
+const SILENT: &[&str] =
+    &["version", "created_at", "updated_at", "epic", "user_story", "acceptance_criteria", "suspect"];
 
 /// The fields in which two states differ, each as `[before, after]`.
 pub fn difference(before: Option<&Value>, after: Option<&Value>) -> Map<String, Value> {

@@ -77,9 +77,17 @@ impl Engine {
     pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
         let Call { entry, arguments, credentials, request, idempotency_key } = call;
         let key = match idempotency_key.filter(|_| entry.effect != Effect::Reads && !entry.answers_secret) {
-            Some(key) if key.is_empty() || key.len() > KEY_MAX || !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Some(key)
+                if key.is_empty()
+                    || key.len() > KEY_MAX
+                    || !key.bytes().all(|byte| byte.is_ascii_graphic()) =>
+            {
                 let message = format!("expected 1 to {KEY_MAX} visible ASCII characters");
-                return done(Reply { result: Err(Error::field("Idempotency-Key", message)), caller: None, replayed: false });
+                return done(Reply {
+                    result: Err(Error::field("Idempotency-Key", message)),
+                    caller: None,
+                    replayed: false,
+                });
             }
             Some(key) => Some((key, hash_of(&arguments))),
             None => None,
@@ -124,7 +132,12 @@ impl Engine {
     }
 
     /// Finds out who is asking, without doing anything.
-    pub fn identify(&self, credentials: Credentials, now: Time, done: impl FnOnce(Result<Option<Caller>>) + Send + 'static) {
+    pub fn identify(
+        &self,
+        credentials: Credentials,
+        now: Time,
+        done: impl FnOnce(Result<Option<Caller>>) + Send + 'static,
+    ) {
         self.store.run(Mode::Point, move |tx| authenticate(tx, &credentials, now), done);
     }
 
@@ -157,7 +170,8 @@ impl Run {
     fn reply(self, result: Result<Answer>) -> Reply {
         let touch = self.caller.as_ref().filter(|_| result.is_ok()).and_then(|caller| {
             let id = caller.token_id.clone()?;
-            let due = caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= self.request.now);
+            let due =
+                caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= self.request.now);
             due.then_some(id)
         });
         if let Some(id) = touch {
@@ -267,7 +281,8 @@ impl Run {
             },
             Err(error) => return Err(error.clone()),
         };
-        let text = serde_json::to_string(&kept).map_err(|error| Error::new(Kind::InternalError, error.to_string()))?;
+        let text = serde_json::to_string(&kept)
+            .map_err(|error| Error::new(Kind::InternalError, error.to_string()))?;
         idempotency::keep(tx, &caller.user_id, name, key, 1, &text)?;
         Ok(result)
     }

@@ -29,7 +29,12 @@ impl Output for Entity {
 }
 
 /// A new entity without text: of a kind, in a project, below a parent, made by the caller now.
-pub(crate) fn blank(cx: &mut Cx<'_, '_>, kind: Kind, project: (&str, &str), parent: Option<&Entity>) -> Result<Entity> {
+pub(crate) fn blank(
+    cx: &mut Cx<'_, '_>,
+    kind: Kind,
+    project: (&str, &str),
+    parent: Option<&Entity>,
+) -> Result<Entity> {
     let (project_id, project_key) = project;
     let caller = cx.caller()?;
     let number = cx.tx.next_number(project_id, kind.name())?;
@@ -82,7 +87,11 @@ pub(crate) fn assign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: Option<
 }
 
 /// Gives an entity to someone else, to nobody, or leaves it.
-pub(crate) fn reassign(cx: &mut Cx<'_, '_>, entity: &mut Entity, assignee: &Patch<Text<1, 100>>) -> Result<()> {
+pub(crate) fn reassign(
+    cx: &mut Cx<'_, '_>,
+    entity: &mut Entity,
+    assignee: &Patch<Text<1, 100>>,
+) -> Result<()> {
     match assignee {
         Patch::Absent => {}
         Patch::Null => (entity.assignee_id, entity.assignee) = (None, None),
@@ -117,7 +126,12 @@ pub(crate) fn change(
     after.version += 1;
     after.updated_at = cx.now();
     let meaning = |entity: &Entity| {
-        (entity.title.clone(), entity.description.clone(), entity.type_id.clone(), entity.acceptance_criteria_id.clone())
+        (
+            entity.title.clone(),
+            entity.description.clone(),
+            entity.type_id.clone(),
+            entity.acceptance_criteria_id.clone(),
+        )
     };
     if meaning(&before) != meaning(&after) {
         after.content_version = after.version;
@@ -148,14 +162,20 @@ fn move_anchors(cx: &mut Cx<'_, '_>, entity: &Entity) -> Result<()> {
 pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str) -> Result<()> {
     let model = status::of(cx.tx, entity.kind)?;
     let Some(found) = model.status(wanted) else {
-        return Err(Error::not_allowed("status", wanted, model.statuses.iter().map(|status| status.name.as_str())));
+        return Err(Error::not_allowed(
+            "status",
+            wanted,
+            model.statuses.iter().map(|status| status.name.as_str()),
+        ));
     };
     let from = entity.status.clone().unwrap_or_default();
     if !model.allows(&from, &found.name) {
-        let next = model.statuses.iter().filter(|status| model.allows(&from, &status.name) && status.name != from);
+        let next =
+            model.statuses.iter().filter(|status| model.allows(&from, &status.name) && status.name != from);
         let next: Vec<&str> = next.map(|status| status.name.as_str()).collect();
         let next = if next.is_empty() { "nothing".to_owned() } else { next.join(", ") };
-        let message = format!("{} is {from}, which {} cannot follow; {next} can", entity.reference_id, found.name);
+        let message =
+            format!("{} is {from}, which {} cannot follow; {next} can", entity.reference_id, found.name);
         return Err(Error::conflict(message));
     }
     entity.status = Some(found.name.clone());
@@ -165,7 +185,10 @@ pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str)
 /// The id and the name of the requirement type that a text means: its id or its name.
 pub(crate) fn requirement_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<(String, String)> {
     let known = types::requirement_types(cx.tx)?;
-    match known.iter().find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted)) {
+    match known
+        .iter()
+        .find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted))
+    {
         Some(found) => Ok((found.id.clone(), found.name.clone())),
         None => Err(Error::not_allowed(field, wanted, known.iter().map(|known| known.name.as_str()))),
     }

@@ -112,7 +112,10 @@ impl Kind {
 
     /// Whether it is the caller's to mend; then the answer to an idempotent request is kept.
     pub const fn is_callers(self) -> bool {
-        !matches!(self, Kind::RateLimited | Kind::Timeout | Kind::Unavailable | Kind::InternalError | Kind::StillRunning)
+        !matches!(
+            self,
+            Kind::RateLimited | Kind::Timeout | Kind::Unavailable | Kind::InternalError | Kind::StillRunning
+        )
     }
 }
 
@@ -124,11 +127,19 @@ impl Error {
 
     /// A field has a wrong value.
     pub fn field(field: &str, message: impl Into<String>) -> Error {
-        Error::fields(vec![FieldError { field: field.to_owned(), message: message.into(), allowed: Vec::new() }])
+        Error::fields(vec![FieldError {
+            field: field.to_owned(),
+            message: message.into(),
+            allowed: Vec::new(),
+        }])
     }
 
     /// A field has a value that is not among those allowed.
-    pub fn not_allowed(field: &str, found: &str, allowed: impl IntoIterator<Item = impl Into<String>>) -> Error {
+    pub fn not_allowed(
+        field: &str,
+        found: &str,
+        allowed: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Error {
         let allowed: Vec<String> = allowed.into_iter().map(Into::into).collect();
         let message = format!("expected one of {}, found {found:?}", allowed.join(", "));
         Error::fields(vec![FieldError { field: field.to_owned(), message, allowed }])
@@ -188,7 +199,9 @@ impl std::error::Error for Error {}
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let kind = match error.kind {
-            StoreKind::Unavailable | StoreKind::Full | StoreKind::ReadOnly | StoreKind::Unknown => Kind::Unavailable,
+            StoreKind::Unavailable | StoreKind::Full | StoreKind::ReadOnly | StoreKind::Unknown => {
+                Kind::Unavailable
+            }
             StoreKind::Contention | StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
             StoreKind::Timeout => Kind::Timeout,
             StoreKind::Refused | StoreKind::Schema | StoreKind::Internal => Kind::InternalError,
@@ -196,7 +209,9 @@ impl From<store::Error> for Error {
         let message = match error.kind {
             // Which constraint it was says nothing to a caller; operations check before and give the reason.
             StoreKind::Taken => "another change has just made the same thing".to_owned(),
-            StoreKind::Referenced => "something else refers to it, or what it refers to has just gone".to_owned(),
+            StoreKind::Referenced => {
+                "something else refers to it, or what it refers to has just gone".to_owned()
+            }
             _ => error.message,
         };
         let retry_after_s = matches!(kind, Kind::Unavailable).then_some(2);

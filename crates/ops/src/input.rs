@@ -227,7 +227,12 @@ impl Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
-        let wrong = || format!("expected a time such as 2026-11-15T08:00:00Z or a day such as 2026-11-15, found {:?}", shortened(&text));
+        let wrong = || {
+            format!(
+                "expected a time such as 2026-11-15T08:00:00Z or a day such as 2026-11-15, found {:?}",
+                shortened(&text)
+            )
+        };
         let time = Time::parse(&text).ok_or_else(|| de::Error::custom(wrong()))?;
         Ok(Moment { time, is_day: Time::is_date(&text) })
     }

@@ -260,8 +260,9 @@ impl<T: Operation> Prepared for T {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {
         let output = Operation::run(self, cx)?;
-        let json = serde_json::to_string(&output)
-            .map_err(|error| Error::new(crate::Kind::InternalError, format!("the answer cannot be written: {error}")))?;
+        let json = serde_json::to_string(&output).map_err(|error| {
+            Error::new(crate::Kind::InternalError, format!("the answer cannot be written: {error}"))
+        })?;
         Ok(Answer { json, version: output.version(), reference: output.reference().map(str::to_owned) })
     }
 }
@@ -280,7 +281,9 @@ pub struct Answer {
 impl Entry {
     /// The schema of the arguments, complete in itself.
     pub fn input_schema(&self) -> Value {
-        let mut generator = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
+        let mut generator = SchemaSettings::draft2020_12()
+            .with(|settings| settings.inline_subschemas = true)
+            .into_generator();
         (self.input)(&mut generator).to_value()
     }
 
@@ -364,7 +367,11 @@ fn explain(path: &str, message: &str) -> FieldError {
 /// The nearest of some names, if one is near.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |other: &str| strsim::damerau_levenshtein(name, other);
-    known.iter().copied().min_by_key(|other| distance(other)).filter(|other| distance(other) <= 1 + name.len() / 4)
+    known
+        .iter()
+        .copied()
+        .min_by_key(|other| distance(other))
+        .filter(|other| distance(other) <= 1 + name.len() / 4)
 }
 
 #[cfg(test)]
@@ -375,9 +382,21 @@ mod tests {
     fn errors_name_the_field_and_what_was_expected() {
         for (path, message, expected) in [
             (".", "missing field `title`", "title: is required"),
-            ("titel", "unknown field `titel`, expected `title` or `priority`", "titel: is not known here; did you mean title?"),
-            ("priority", "invalid value: integer `9`, expected a whole number from 1 to 4", "priority: expected a whole number from 1 to 4, found integer `9`"),
-            ("sort", "unknown variant `x`, expected one of `title`, `number`", "sort: expected one of title, number, found \"x\""),
+            (
+                "titel",
+                "unknown field `titel`, expected `title` or `priority`",
+                "titel: is not known here; did you mean title?",
+            ),
+            (
+                "priority",
+                "invalid value: integer `9`, expected a whole number from 1 to 4",
+                "priority: expected a whole number from 1 to 4, found integer `9`",
+            ),
+            (
+                "sort",
+                "unknown variant `x`, expected one of `title`, `number`",
+                "sort: expected one of title, number, found \"x\"",
+            ),
             ("operations[2]", "missing field `operation`", "operations[2].operation: is required"),
         ] {
             let error = explain(path, message);

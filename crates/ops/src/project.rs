@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use store::Mode;
 use store::model::{DEFAULT_PROJECT_ID, is_project_key};
 use store::project::{self, Project};
-use store::Mode;
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
@@ -181,7 +181,10 @@ impl Operation for DeleteProject {
             return Err(Error::conflict("the default project cannot be deleted"));
         }
         if !project::is_empty(cx.tx, &gone.id)? {
-            let message = format!("{} is not empty: what was made in it, even if deleted, keeps its reference ids", gone.key);
+            let message = format!(
+                "{} is not empty: what was made in it, even if deleted, keeps its reference ids",
+                gone.key
+            );
             return Err(Error::conflict(message));
         }
         project::delete(cx.tx, &gone.id)?;
@@ -195,8 +198,13 @@ fn find(cx: &mut Cx<'_, '_>, name: &Text<1, 64>) -> Result<Project> {
 }
 
 fn record(cx: &mut Cx<'_, '_>, before: Option<&Project>, after: &Project, version: i64) -> Result<()> {
-    let subject =
-        Subject { project_id: Some(&after.id), kind: "project", id: &after.id, reference_id: Some(&after.key), version };
+    let subject = Subject {
+        project_id: Some(&after.id),
+        kind: "project",
+        id: &after.id,
+        reference_id: Some(&after.key),
+        version,
+    };
     let before = before.map(to_value).transpose()?;
     cx.record(&subject, before.as_ref(), Some(&to_value(after)?))
 }

@@ -10,7 +10,9 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::delete::refuse_deleted;
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post, put};
+use crate::operation::{
+    Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post, put,
+};
 use crate::page::{Page, page, window};
 use crate::secret;
 
@@ -348,7 +350,10 @@ fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<(
 fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
     for (field, text) in [("content", Some(content)), ("description", description)] {
         if text.is_some_and(secret::holds_token) {
-            return Err(Error::field(field, "holds something that looks like a token; prompts are shown to everybody"));
+            return Err(Error::field(
+                field,
+                "holds something that looks like a token; prompts are shown to everybody",
+            ));
         }
     }
     Ok(())

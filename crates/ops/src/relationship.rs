@@ -59,7 +59,8 @@ impl Operation for CreateRelationship {
             return Err(Error::field("target_requirement_id", "a requirement cannot be related to itself"));
         }
         if source.project_id != target.project_id {
-            let message = format!("{} is in another project than {}", target.reference_id, source.reference_id);
+            let message =
+                format!("{} is in another project than {}", target.reference_id, source.reference_id);
             return Err(Error::field("target_requirement_id", message));
         }
         if let Some(known) = relationship::between(cx.tx, &source.id, &target.id, &kind.id)? {
@@ -125,7 +126,11 @@ impl Operation for DeleteRelationship {
         let actor = cx.caller()?.user_id.clone();
         relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
         let gone = relationship::find(cx.tx, &gone.id)?.unwrap_or(gone);
-        note_relationship(cx, &gone, &Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]))?;
+        note_relationship(
+            cx,
+            &gone,
+            &Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]),
+        )?;
         Ok(gone)
     }
 }

@@ -1,7 +1,7 @@
 //! Secrets: tokens, sessions and passwords. What is stored cannot be turned back into what was given out.
 
-use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
@@ -18,7 +18,8 @@ pub const VISIBLE: usize = TOKEN_PREFIX.len() + 4;
 /// A new secret: the prefix and 32 random bytes.
 pub fn generate(prefix: &str) -> Result<String> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| Error::new(Kind::InternalError, format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::new(Kind::InternalError, format!("no random bytes: {error}")))?;
     Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
@@ -39,15 +40,16 @@ pub fn holds_token(text: &str) -> bool {
 
 /// The hash under which a password is stored: slow, salted, argon2id.
 pub fn hash_password(password: &str) -> Result<String> {
-    let hash = Argon2::default()
-        .hash_password(password.as_bytes())
-        .map_err(|error| Error::new(Kind::InternalError, format!("the password cannot be hashed: {error}")))?;
+    let hash = Argon2::default().hash_password(password.as_bytes()).map_err(|error| {
+        Error::new(Kind::InternalError, format!("the password cannot be hashed: {error}"))
+    })?;
     Ok(hash.to_string())
 }
 
 /// Whether a password belongs to a hash. Takes equally long when there is no hash, so that nobody learns who exists.
 pub fn verify_password(password: &str, hash: Option<&str>) -> bool {
-    const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$kMtLLdTZ1Yp8ZX0bIu7mZ9lgUdJGZkD7o6m2sVbL2sU";
+    const NOBODY: &str =
+        "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$kMtLLdTZ1Yp8ZX0bIu7mZ9lgUdJGZkD7o6m2sVbL2sU";
     let Ok(parsed) = PasswordHash::new(hash.unwrap_or(NOBODY)) else { return false };
     Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok() && hash.is_some()
 }

@@ -69,7 +69,8 @@ impl Operation for UpdateSteeringDocument {
     const POSITIONAL: &'static [&'static str] = &["steering_document_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let document = cx.entity("steering_document_id", &self.steering_document_id, Kind::SteeringDocument)?;
+        let document =
+            cx.entity("steering_document_id", &self.steering_document_id, Kind::SteeringDocument)?;
         change(cx, document, self.expected_version, |_, document| {
             if let Some(title) = &self.title.0 {
                 document.title = Some(title.into());

@@ -300,7 +300,9 @@ fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {
 
 fn check_end(cx: &Cx<'_, '_>, field: &str, end: Option<Time>) -> Result<()> {
     match end {
-        Some(end) if end <= cx.now() => Err(Error::field(field, format!("expected a time in the future, found {end}"))),
+        Some(end) if end <= cx.now() => {
+            Err(Error::field(field, format!("expected a time in the future, found {end}")))
+        }
         _ => Ok(()),
     }
 }

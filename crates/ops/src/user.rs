@@ -79,7 +79,8 @@ impl Operation for CreateUser {
     const PREPARES: bool = true;
 
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
-        self.password_hash = self.password.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
+        self.password_hash =
+            self.password.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
     }
 
@@ -188,13 +189,19 @@ impl Operation for UpdateUser {
     const PREPARES: bool = true;
 
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
-        self.password_hash = self.password.0.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
+        self.password_hash =
+            self.password.0.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
         let before = find(cx, &self.user)?;
-        check_version(self.expected_version.map(|version| version.0), &before.username, before.version, &before)?;
+        check_version(
+            self.expected_version.map(|version| version.0),
+            &before.username,
+            before.version,
+            &before,
+        )?;
         let username = self.username.0.as_ref().map(Text::as_str);
         let email = self.email.0.as_ref().map(Text::as_str);
         check_names(cx, username, email, Some(&before.id))?;
@@ -250,7 +257,10 @@ impl Operation for DeleteUser {
         let gone = find(cx, &self.user)?;
         keep_an_administrator(cx, &gone, &User { disabled: true, ..gone.clone() })?;
         if user::is_referenced(cx.tx, &gone.id)? {
-            let message = format!("{} has made or changed things, which keep the name; disable the user instead", gone.username);
+            let message = format!(
+                "{} has made or changed things, which keep the name; disable the user instead",
+                gone.username
+            );
             return Err(Error::conflict(message));
         }
         user::delete(cx.tx, &gone.id)?;
@@ -305,7 +315,8 @@ pub(crate) fn check_names(
     if let Some(name) = username.map(str::trim) {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.chars().count() < 3 || !name.chars().all(fits) {
-            let message = format!("expected 3 to 50 letters, digits, dots, underscores and hyphens, found {name:?}");
+            let message =
+                format!("expected 3 to 50 letters, digits, dots, underscores and hyphens, found {name:?}");
             return Err(Error::field("username", message));
         }
         refuse_taken(cx, "username", name, own_id)?;
@@ -313,10 +324,16 @@ pub(crate) fn check_names(
     if let Some(address) = email.map(str::trim) {
         let parts = address.split_once('@');
         let fits = parts.is_some_and(|(name, host)| {
-            !name.is_empty() && !host.is_empty() && !host.contains('@') && !address.contains(char::is_whitespace)
+            !name.is_empty()
+                && !host.is_empty()
+                && !host.contains('@')
+                && !address.contains(char::is_whitespace)
         });
         if !fits {
-            return Err(Error::field("email", format!("expected an address such as ann@example.org, found {address:?}")));
+            return Err(Error::field(
+                "email",
+                format!("expected an address such as ann@example.org, found {address:?}"),
+            ));
         }
         refuse_taken(cx, "email", address, own_id)?;
     }
@@ -325,12 +342,19 @@ pub(crate) fn check_names(
 
 fn refuse_taken(cx: &mut Cx<'_, '_>, field: &str, name: &str, own_id: Option<&str>) -> Result<()> {
     match user::find(cx.tx, name)? {
-        Some(other) if own_id != Some(&other.id) => Err(Error::conflict(format!("the {field} {name:?} is taken"))),
+        Some(other) if own_id != Some(&other.id) => {
+            Err(Error::conflict(format!("the {field} {name:?} is taken")))
+        }
         _ => Ok(()),
     }
 }
 
-pub(crate) fn record(cx: &mut Cx<'_, '_>, before: Option<&User>, after: Option<&User>, version: i64) -> Result<()> {
+pub(crate) fn record(
+    cx: &mut Cx<'_, '_>,
+    before: Option<&User>,
+    after: Option<&User>,
+    version: i64,
+) -> Result<()> {
     let id = after.or(before).map(|user| user.id.clone()).unwrap_or_default();
     let subject = Subject { project_id: None, kind: "user", id: &id, reference_id: None, version };
     let before = before.map(to_value).transpose()?;

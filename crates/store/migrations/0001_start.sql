@@ -43,7 +43,7 @@ create table session (
     created_at bigint not null,
     expires_at bigint not null
 );
-create index session_user on session (user_id);
+create index session_of_user on session (user_id);
 
 create table requirement_type (
     id text primary key,

@@ -96,7 +96,9 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
 /// A page of comments, the oldest first.
 pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
     let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
-    if let (Some(entity_id), None, None, None, false) = (entity_id, author_id, resolved, project_id, include_deleted) {
+    if let (Some(entity_id), None, None, None, false) =
+        (entity_id, author_id, resolved, project_id, include_deleted)
+    {
         let sql = select!(
             "where c.entity_id = ?1 and c.deleted_at is null order by c.created_at, c.id limit ?2 offset ?3"
         );
@@ -124,12 +126,17 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
 
 /// Live comments of an entity that are anchored to its text, or were.
 pub fn anchored(tx: &mut Tx<'_>, entity_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(select!("where c.entity_id = ?1 and c.quote is not null and c.deleted_at is null"), values![entity_id], read)
+    tx.rows(
+        select!("where c.entity_id = ?1 and c.quote is not null and c.deleted_at is null"),
+        values![entity_id],
+        read,
+    )
 }
 
 /// Adds a comment.
 pub fn insert(tx: &mut Tx<'_>, new: &Comment) -> Result<()> {
-    let sql = "insert into comment (project_id, id, entity_id, entity_kind, parent_id, author_id, content, quote,
+    let sql =
+        "insert into comment (project_id, id, entity_id, entity_kind, parent_id, author_id, content, quote,
                    anchor_start, anchor_end, detached, resolved, version, created_at, updated_at)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
     let values = values![
@@ -172,7 +179,8 @@ pub fn move_anchor(tx: &mut Tx<'_>, id: &str, anchor: Option<(i64, i64)>) -> Res
 
 /// Marks a comment and the answers to it as deleted.
 pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
-    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+    let sql =
+        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
     let sql = "with recursive thread (id) as (
                    select id from comment where id = ?1
@@ -192,7 +200,11 @@ pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
 
 /// All live ones of a project, for export.
 pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(select!("where c.project_id = ?1 and c.deleted_at is null order by c.created_at, c.id"), values![project_id], read)
+    tx.rows(
+        select!("where c.project_id = ?1 and c.deleted_at is null order by c.created_at, c.id"),
+        values![project_id],
+        read,
+    )
 }
 
 /// Where a passage is in a text, in characters: at the place nearest to where it was.

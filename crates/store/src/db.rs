@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::migrate;
 use crate::value::{Row, Value};
 
-pub use self::location::Location;
 use self::job::{Job, Task};
+pub use self::location::Location;
 
 /// How a closure uses the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { connections: 16, statement_timeout: Duration::from_secs(30), wait_max: Duration::from_secs(10), certificate_authority: None }
+        Options {
+            connections: 16,
+            statement_timeout: Duration::from_secs(30),
+            wait_max: Duration::from_secs(10),
+            certificate_authority: None,
+        }
     }
 }
 
@@ -230,7 +235,10 @@ impl Tx<'_> {
     }
 
     /// Runs `body`, and undoes what it wrote when it fails, while the transaction goes on.
-    pub fn savepoint<T, E: From<Error>>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, E>) -> Result<T, E> {
+    pub fn savepoint<T, E: From<Error>>(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.script("savepoint inner_part")?;
         match body(self) {
             Ok(value) => {

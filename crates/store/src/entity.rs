@@ -208,7 +208,8 @@ pub fn reserve_number(tx: &mut Tx<'_>, project_id: &str, kind: Kind, number: i64
 
 /// Links a steering document with an epic; false when it was already.
 pub fn link_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str, now: Time) -> Result<bool> {
-    let sql = "insert into steering_link (project_id, epic_id, epic_kind, document_id, document_kind, created_at)
+    let sql =
+        "insert into steering_link (project_id, epic_id, epic_kind, document_id, document_kind, created_at)
                values (?1, ?2, 'epic', ?3, 'steering_document', ?4) on conflict do nothing";
     Ok(tx.execute(sql, values![&epic.project_id, &epic.id, document_id, now])? == 1)
 }
@@ -224,8 +225,10 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Entity> {
     let kind = read_kind(&row.get::<String>(3)?)?;
     let number: i64 = row.get(4)?;
     let parent_id: Option<String> = row.get(5)?;
-    let parent = kind.parent().zip(row.get::<Option<i64>>(6)?).map(|(kind, number)| reference_id(&key, kind, number));
-    let criterion = row.get::<Option<i64>>(8)?.map(|number| reference_id(&key, Kind::AcceptanceCriteria, number));
+    let parent =
+        kind.parent().zip(row.get::<Option<i64>>(6)?).map(|(kind, number)| reference_id(&key, kind, number));
+    let criterion =
+        row.get::<Option<i64>>(8)?.map(|number| reference_id(&key, Kind::AcceptanceCriteria, number));
     let of_story = kind.parent() == Some(Kind::UserStory);
     let (epic_id, user_story_id) = if of_story { (None, parent_id) } else { (parent_id, None) };
     let (epic, user_story) = if of_story { (None, parent) } else { (parent, None) };

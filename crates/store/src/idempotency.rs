@@ -25,15 +25,30 @@ pub fn find(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str) -> Resul
 }
 
 /// Takes a key before the work is done; false when it is taken.
-pub fn claim(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, body_hash: &str, now: Time) -> Result<bool> {
+pub fn claim(
+    tx: &mut Tx<'_>,
+    user_id: &str,
+    operation: &str,
+    key: &str,
+    body_hash: &str,
+    now: Time,
+) -> Result<bool> {
     let sql = "insert into idempotency (user_id, operation, key, body_hash, status, answer, created_at)
                values (?1, ?2, ?3, ?4, 0, '', ?5) on conflict do nothing";
     Ok(tx.execute(sql, values![user_id, operation, key, body_hash, now])? == 1)
 }
 
 /// Keeps the answer.
-pub fn keep(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, status: i64, answer: &str) -> Result<()> {
-    let sql = "update idempotency set status = ?4, answer = ?5 where user_id = ?1 and operation = ?2 and key = ?3";
+pub fn keep(
+    tx: &mut Tx<'_>,
+    user_id: &str,
+    operation: &str,
+    key: &str,
+    status: i64,
+    answer: &str,
+) -> Result<()> {
+    let sql =
+        "update idempotency set status = ?4, answer = ?5 where user_id = ?1 and operation = ?2 and key = ?3";
     tx.execute(sql, values![user_id, operation, key, status, answer])?;
     Ok(())
 }

@@ -126,7 +126,8 @@ fn lock(tx: &mut Tx<'_>) -> Result<()> {
 
 fn apply(tx: &mut Tx<'_>, step: &Step, now: Time) -> Result<()> {
     let sql = in_dialect(step.sql, tx.is_postgres()).replace("{now}", &now.microseconds().to_string());
-    tx.script(&sql).map_err(|error| Error::new(error.kind, format!("migration {}: {}", step.name, error.message)))?;
+    tx.script(&sql)
+        .map_err(|error| Error::new(error.kind, format!("migration {}: {}", step.name, error.message)))?;
     let record = "insert into migration (name, hash, applied_at) values (?1, ?2, ?3)";
     tx.execute(record, values![step.name, &hash_of(step), now])?;
     Ok(())

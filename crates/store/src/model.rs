@@ -82,7 +82,8 @@ impl Kind {
             let name = kind.name();
             folded == name
                 || folded.strip_suffix('s') == Some(name)
-                || (*kind == Kind::UserStory && matches!(folded.as_str(), "user_stories" | "story" | "stories"))
+                || (*kind == Kind::UserStory
+                    && matches!(folded.as_str(), "user_stories" | "story" | "stories"))
                 || (*kind == Kind::AcceptanceCriteria && folded == "acceptance_criterion")
         })
     }
@@ -179,9 +180,11 @@ impl fmt::Display for Reference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reference::Id(id) => formatter.write_str(id),
-            Reference::Numbered { project, kind, number } => {
-                formatter.write_str(&reference_id(project.as_deref().unwrap_or(DEFAULT_PROJECT_KEY), *kind, *number))
-            }
+            Reference::Numbered { project, kind, number } => formatter.write_str(&reference_id(
+                project.as_deref().unwrap_or(DEFAULT_PROJECT_KEY),
+                *kind,
+                *number,
+            )),
         }
     }
 }

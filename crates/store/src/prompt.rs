@@ -148,8 +148,15 @@ pub fn next_number(tx: &mut Tx<'_>) -> Result<i64> {
 }
 
 /// Notes a deletion, to which [`update`] can then refer.
-pub fn note_deletion(tx: &mut Tx<'_>, prompt_id: &str, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
-    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+pub fn note_deletion(
+    tx: &mut Tx<'_>,
+    prompt_id: &str,
+    deletion_id: &str,
+    actor_id: &str,
+    now: Time,
+) -> Result<()> {
+    let sql =
+        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, DEFAULT_PROJECT_ID, prompt_id, actor_id, now])?;
     Ok(())
 }

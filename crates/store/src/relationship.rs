@@ -82,12 +82,18 @@ pub fn of(tx: &mut Tx<'_>, requirement_id: &str, limit: i64, offset: i64) -> Res
 
 /// How many a requirement has, in both directions.
 pub fn count_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<i64> {
-    let sql = "select count(*) from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
+    let sql =
+        "select count(*) from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
     Ok(tx.row(sql, values![requirement_id], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// Those whose target has changed since they were made or confirmed.
-pub fn suspects(tx: &mut Tx<'_>, project_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Relationship>, i64)> {
+pub fn suspects(
+    tx: &mut Tx<'_>,
+    project_id: Option<&str>,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Relationship>, i64)> {
     let sql = select!(
         "where r.deleted_at is null and target.content_version > r.target_version
            and (r.project_id = ?1 or ?1 is null)
@@ -103,7 +109,11 @@ pub fn suspects(tx: &mut Tx<'_>, project_id: Option<&str>, limit: i64, offset: i
 
 /// All live ones of a project, for export.
 pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Relationship>> {
-    tx.rows(select!("where r.project_id = ?1 and r.deleted_at is null order by r.created_at, r.id"), values![project_id], read)
+    tx.rows(
+        select!("where r.project_id = ?1 and r.deleted_at is null order by r.created_at, r.id"),
+        values![project_id],
+        read,
+    )
 }
 
 /// Adds a relationship.
@@ -128,8 +138,14 @@ pub fn insert(tx: &mut Tx<'_>, new: &Relationship) -> Result<()> {
 }
 
 /// The live relationship between two requirements of a type.
-pub fn between(tx: &mut Tx<'_>, source_id: &str, target_id: &str, type_id: &str) -> Result<Option<Relationship>> {
-    let sql = select!("where r.source_id = ?1 and r.target_id = ?2 and r.type_id = ?3 and r.deleted_at is null");
+pub fn between(
+    tx: &mut Tx<'_>,
+    source_id: &str,
+    target_id: &str,
+    type_id: &str,
+) -> Result<Option<Relationship>> {
+    let sql =
+        select!("where r.source_id = ?1 and r.target_id = ?2 and r.type_id = ?3 and r.deleted_at is null");
     tx.row(sql, values![source_id, target_id, type_id], read)
 }
 
@@ -175,10 +191,18 @@ pub fn confirm(tx: &mut Tx<'_>, changed: &Relationship) -> Result<bool> {
 }
 
 /// Marks one relationship as deleted.
-pub fn delete(tx: &mut Tx<'_>, gone: &Relationship, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
-    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+pub fn delete(
+    tx: &mut Tx<'_>,
+    gone: &Relationship,
+    deletion_id: &str,
+    actor_id: &str,
+    now: Time,
+) -> Result<()> {
+    let sql =
+        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
-    let sql = "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+    let sql =
+        "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
                where id = ?1 and deleted_at is null";
     tx.execute(sql, values![&gone.id, now, deletion_id])?;
     Ok(())

@@ -134,7 +134,8 @@ macro_rules! select {
 pub fn history(tx: &mut Tx<'_>, entity_id: &str, limit: i64, offset: i64) -> Result<(Vec<Revision>, i64)> {
     let sql = select!("where r.entity_id = ?1 order by r.version desc, r.id desc limit ?2 offset ?3");
     let revisions = tx.rows(sql, values![entity_id, limit, offset], read)?;
-    let total = tx.row("select count(*) from revision where entity_id = ?1", values![entity_id], |row| row.get(0))?;
+    let total =
+        tx.row("select count(*) from revision where entity_id = ?1", values![entity_id], |row| row.get(0))?;
     Ok((revisions, total.unwrap_or_default()))
 }
 
@@ -218,7 +219,12 @@ macro_rules! audit {
 }
 
 /// The audit trail, the newest first.
-pub fn audit(tx: &mut Tx<'_>, filter: &AuditFilter, limit: i64, offset: i64) -> Result<(Vec<AuditEntry>, i64)> {
+pub fn audit(
+    tx: &mut Tx<'_>,
+    filter: &AuditFilter,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<AuditEntry>, i64)> {
     let AuditFilter { actor_id, entity_id, event, from, to } = filter;
     let sql = audit!(
         "select id, event, actor_id, actor, token_id, via, entity_kind, entity_id, version, address, created_at, request_id",
@@ -240,7 +246,10 @@ pub fn audit(tx: &mut Tx<'_>, filter: &AuditFilter, limit: i64, offset: i64) -> 
             request_id: row.get(11)?,
         })
     })?;
-    let total = tx.row(audit!("select count(*)", ""), values![actor_id, entity_id, event, *from, *to], |row| row.get(0))?;
+    let total =
+        tx.row(audit!("select count(*)", ""), values![actor_id, entity_id, event, *from, *to], |row| {
+            row.get(0)
+        })?;
     Ok((entries, total.unwrap_or_default()))
 }
 
@@ -261,7 +270,8 @@ pub struct NewEvent {
 
 /// Writes an event of authentication.
 pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Time) -> Result<()> {
-    let sql = "insert into authentication_event (id, user_id, username, event, address, created_at, request_id)
+    let sql =
+        "insert into authentication_event (id, user_id, username, event, address, created_at, request_id)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let NewEvent { user_id, username, event, address, request_id } = event;
     tx.execute(sql, values![id, user_id, username, *event, address, now, request_id])?;

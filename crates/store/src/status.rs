@@ -78,7 +78,9 @@ impl StatusModel {
 /// The model of a kind.
 pub fn model(tx: &mut Tx<'_>, kind: Kind) -> Result<Option<StatusModel>> {
     let head = "select version, updated_at from status_model where entity_kind = ?1";
-    let Some((version, updated_at)) = tx.row(head, values![kind.name()], |row| Ok((row.get(0)?, row.get(1)?)))? else {
+    let Some((version, updated_at)) =
+        tx.row(head, values![kind.name()], |row| Ok((row.get(0)?, row.get(1)?)))?
+    else {
         return Ok(None);
     };
     let statuses = "select name, colour, is_initial, is_final from status where entity_kind = ?1 order by position, name";
@@ -87,8 +89,9 @@ pub fn model(tx: &mut Tx<'_>, kind: Kind) -> Result<Option<StatusModel>> {
     })?;
     let transitions = "select from_status, to_status from status_transition where entity_kind = ?1
                        order by from_status, to_status";
-    let transitions =
-        tx.rows(transitions, values![kind.name()], |row| Ok(Transition { from: row.get(0)?, to: row.get(1)? }))?;
+    let transitions = tx.rows(transitions, values![kind.name()], |row| {
+        Ok(Transition { from: row.get(0)?, to: row.get(1)? })
+    })?;
     Ok(Some(StatusModel { entity_kind: kind, statuses, transitions, version, updated_at }))
 }
 
@@ -108,7 +111,8 @@ pub fn initial(tx: &mut Tx<'_>, kind: Kind) -> Result<String> {
 /// faster.
 pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)]) -> Result<bool> {
     let kind = model.entity_kind.name();
-    let sql = "update status_model set version = ?2, updated_at = ?3 where entity_kind = ?1 and version = ?2 - 1";
+    let sql =
+        "update status_model set version = ?2, updated_at = ?3 where entity_kind = ?1 and version = ?2 - 1";
     if tx.execute(sql, values![kind, model.version, model.updated_at])? != 1 {
         return Ok(false);
     }
@@ -118,7 +122,8 @@ pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)
         let sql = "update status set name = ?3, name_folded = ?4 where entity_kind = ?1 and name = ?2";
         tx.execute(sql, values![kind, old, new, &fold(new)])?;
     }
-    let before: Vec<String> = tx.rows("select name from status where entity_kind = ?1", values![kind], |row| row.get(0))?;
+    let before: Vec<String> =
+        tx.rows("select name from status where entity_kind = ?1", values![kind], |row| row.get(0))?;
     for name in before.iter().filter(|name| model.statuses.iter().all(|status| status.name != **name)) {
         tx.execute("delete from status where entity_kind = ?1 and name = ?2", values![kind, name])?;
     }

@@ -58,7 +58,8 @@ pub struct Owner {
 
 /// Who holds the token with this hash.
 pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
-    let sql = "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
+    let sql =
+        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
                from token t join user_account u on u.id = t.user_id where t.hash = ?1";
     tx.row(sql, values![hash], read_owner)
 }
@@ -85,10 +86,14 @@ pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
 /// Adds a token.
 pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
     let Token { id, user_id, name, prefix, scopes, expires_at, last_used_at, created_at } = token;
-    let sql = "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, created_at)
+    let sql =
+        "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, created_at)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let scopes = scopes.join(" ");
-    tx.execute(sql, values![id, user_id, name, hash, prefix, &scopes, *expires_at, *last_used_at, *created_at])?;
+    tx.execute(
+        sql,
+        values![id, user_id, name, hash, prefix, &scopes, *expires_at, *last_used_at, *created_at],
+    )?;
     Ok(())
 }
 
@@ -105,7 +110,8 @@ macro_rules! select {
 pub fn list(tx: &mut Tx<'_>, user_id: &str, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
     let sql = select!("where user_id = ?1 order by created_at desc, id limit ?2 offset ?3");
     let tokens = tx.rows(sql, values![user_id, limit, offset], read)?;
-    let total = tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?;
+    let total =
+        tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?;
     Ok((tokens, total.unwrap_or_default()))
 }
 

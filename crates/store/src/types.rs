@@ -78,7 +78,8 @@ pub fn relationship_types(tx: &mut Tx<'_>) -> Result<Vec<RelationshipType>> {
 /// Adds a type of requirements.
 pub fn insert_requirement_type(tx: &mut Tx<'_>, new: &RequirementType) -> Result<()> {
     let RequirementType { id, name, description, version, created_at, updated_at } = new;
-    let sql = "insert into requirement_type (id, name, name_folded, description, version, created_at, updated_at)
+    let sql =
+        "insert into requirement_type (id, name, name_folded, description, version, created_at, updated_at)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     tx.execute(sql, values![id, name, &fold(name), description, *version, *created_at, *updated_at])?;
     Ok(())
@@ -94,8 +95,10 @@ pub fn update_requirement_type(tx: &mut Tx<'_>, changed: &RequirementType) -> Re
 
 /// Adds a type of relationships.
 pub fn insert_relationship_type(tx: &mut Tx<'_>, new: &RelationshipType) -> Result<()> {
-    let RelationshipType { id, name, inverse_name, acyclic, description, version, created_at, updated_at } = new;
-    let sql = "insert into relationship_type (id, name, name_folded, inverse_name, acyclic, description, version,
+    let RelationshipType { id, name, inverse_name, acyclic, description, version, created_at, updated_at } =
+        new;
+    let sql =
+        "insert into relationship_type (id, name, name_folded, inverse_name, acyclic, description, version,
                    created_at, updated_at)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let folded = fold(name);

@@ -41,7 +41,10 @@ pub struct Name {
 
 macro_rules! select {
     ($rest:literal) => {
-        concat!("select id, username, email, role, disabled, version, created_at, updated_at from user_account ", $rest)
+        concat!(
+            "select id, username, email, role, disabled, version, created_at, updated_at from user_account ",
+            $rest
+        )
     };
 }
 
@@ -57,7 +60,11 @@ pub fn find(tx: &mut Tx<'_>, who: &str) -> Result<Option<User>> {
 
 /// The first administrator that was made and is not disabled: the one whom the command line acts for.
 pub fn first_administrator(tx: &mut Tx<'_>) -> Result<Option<User>> {
-    tx.row(select!("where role = 'Administrator' and disabled = 0 order by created_at, id limit 1"), &[], read)
+    tx.row(
+        select!("where role = 'Administrator' and disabled = 0 order by created_at, id limit 1"),
+        &[],
+        read,
+    )
 }
 
 /// All users, by name.
@@ -79,7 +86,8 @@ pub fn count_administrators(tx: &mut Tx<'_>) -> Result<i64> {
 /// The names of users who are not disabled.
 pub fn directory(tx: &mut Tx<'_>, limit: i64, offset: i64) -> Result<(Vec<Name>, i64)> {
     let sql = "select id, username from user_account where disabled = 0 order by username_folded limit ?1 offset ?2";
-    let names = tx.rows(sql, values![limit, offset], |row| Ok(Name { id: row.get(0)?, username: row.get(1)? }))?;
+    let names =
+        tx.rows(sql, values![limit, offset], |row| Ok(Name { id: row.get(0)?, username: row.get(1)? }))?;
     let total = tx.row("select count(*) from user_account where disabled = 0", &[], |row| row.get(0))?;
     Ok((names, total.unwrap_or_default()))
 }
@@ -93,12 +101,23 @@ pub fn password_hash(tx: &mut Tx<'_>, id: &str) -> Result<Option<String>> {
 /// Adds a user.
 pub fn insert(tx: &mut Tx<'_>, user: &User, password_hash: Option<&str>) -> Result<()> {
     let User { id, username, email, role, disabled, version, created_at, updated_at } = user;
-    let sql = "insert into user_account (id, username, username_folded, email, email_folded, password_hash, role,
+    let sql =
+        "insert into user_account (id, username, username_folded, email, email_folded, password_hash, role,
                    disabled, version, created_at, updated_at)
                values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let (name, address) = (fold(username), fold(email));
     let values = values![
-        id, username, &name, email, &address, password_hash, role.name(), *disabled, *version, *created_at, *updated_at
+        id,
+        username,
+        &name,
+        email,
+        &address,
+        password_hash,
+        role.name(),
+        *disabled,
+        *version,
+        *created_at,
+        *updated_at
     ];
     tx.execute(sql, values)?;
     Ok(())

@@ -158,7 +158,10 @@ impl Operation for UpdateRelationshipType {
         if let Some(acyclic) = self.acyclic.0.filter(|acyclic| *acyclic != before.acyclic) {
             let used = types::count_relationships(cx.tx, &before.id)?;
             if used > 0 {
-                let message = format!("{used} relationships have the type {}, so circles cannot be decided anew", before.name);
+                let message = format!(
+                    "{used} relationships have the type {}, so circles cannot be decided anew",
+                    before.name
+                );
                 return Err(Error::conflict(message));
             }
             after.acyclic = acyclic;

@@ -117,13 +117,15 @@ impl Operation for UpdateStatusModel {
         self.check_statuses()?;
         self.check_transitions()?;
         let renamed = self.check_renamed(&before)?;
-        for gone in before.statuses.iter().filter(|old| self.statuses.iter().all(|new| new.name != old.name)) {
+        for gone in before.statuses.iter().filter(|old| self.statuses.iter().all(|new| new.name != old.name))
+        {
             if renamed.iter().any(|(from, _)| *from == gone.name) {
                 continue;
             }
             let used = status::count(cx.tx, self.kind.0, &gone.name)?;
             if used > 0 {
-                let message = format!("{used} entities (deleted ones included) have the status {}", gone.name);
+                let message =
+                    format!("{used} entities (deleted ones included) have the status {}", gone.name);
                 return Err(Error::conflict(message));
             }
         }
@@ -196,9 +198,15 @@ impl UpdateStatusModel {
                 let names = self.statuses.iter().map(|status| status.name.as_str());
                 return Err(Error::not_allowed(&place("to"), to.as_str(), names));
             }
-            let clashes = before.statuses.iter().any(|other| other.name != old.name && same_name(&other.name, to.as_str()));
+            let clashes = before
+                .statuses
+                .iter()
+                .any(|other| other.name != old.name && same_name(&other.name, to.as_str()));
             if clashes {
-                return Err(Error::field(&place("to"), format!("{:?} is the name of another status", to.as_str())));
+                return Err(Error::field(
+                    &place("to"),
+                    format!("{:?} is the name of another status", to.as_str()),
+                ));
             }
             renamed.push((old.name.clone(), to.into()));
         }

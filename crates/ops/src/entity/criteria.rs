@@ -63,7 +63,8 @@ impl Operation for UpdateAcceptanceCriteria {
     const POSITIONAL: &'static [&'static str] = &["acceptance_criteria_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let criterion = cx.entity("acceptance_criteria_id", &self.acceptance_criteria_id, Kind::AcceptanceCriteria)?;
+        let criterion =
+            cx.entity("acceptance_criteria_id", &self.acceptance_criteria_id, Kind::AcceptanceCriteria)?;
         change(cx, criterion, self.expected_version, |_, criterion| {
             criterion.description = Some((&self.description).into());
             Ok(())

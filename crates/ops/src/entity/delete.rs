@@ -1,8 +1,8 @@
 //! Deleting, restoring and purging. A delete is soft: everything that goes with it can be brought back at once.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::Deserialize;
+use serde::Serialize;
 use serde_json::{Map, json};
 use store::entity::{self, Below, Entity};
 use store::model::{Kind, Reference};
@@ -81,10 +81,18 @@ impl Operation for DeleteEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {
         let root = cx.live_entity("reference", &self.reference)?;
         check_kind(&root, self.kind)?;
-        check_version(self.expected_version.map(|version| version.0), &root.reference_id, root.version, &root)?;
+        check_version(
+            self.expected_version.map(|version| version.0),
+            &root.reference_id,
+            root.version,
+            &root,
+        )?;
         let members = entity::below(cx.tx, &root.id, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
-            return Err(Error::conflict(format!("more than {AT_ONCE} entities are below {}", root.reference_id)));
+            return Err(Error::conflict(format!(
+                "more than {AT_ONCE} entities are below {}",
+                root.reference_id
+            )));
         }
         let (with_it, dependents) = dependents(cx, &root, &members)?;
         let mut outcome = Deleted {
@@ -103,7 +111,8 @@ impl Operation for DeleteEntity {
                 root.reference_id,
                 counted(dependents.len())
             );
-            return Err(Error::conflict(message).with(json!({ "with_it": outcome.with_it, "dependents": dependents })));
+            return Err(Error::conflict(message)
+                .with(json!({ "with_it": outcome.with_it, "dependents": dependents })));
         }
         release_criterion(cx, &root)?;
         let deletion_id = cx.new_id();
@@ -248,7 +257,10 @@ impl Operation for RestoreEntity {
             return Err(Error::conflict(format!("{} is not deleted", found.reference_id)));
         };
         if found.purged_at.is_some() {
-            return Err(Error::conflict(format!("{} was purged: its text is gone for good", found.reference_id)));
+            return Err(Error::conflict(format!(
+                "{} was purged: its text is gone for good",
+                found.reference_id
+            )));
         }
         check_restorable(cx, &found, &deletion_id)?;
         let members = entity::deletion_members(cx.tx, &deletion_id)?;
@@ -260,7 +272,11 @@ impl Operation for RestoreEntity {
         }
         for relation in relations {
             let changes = Map::from_iter([("deleted_at".to_owned(), json!([relation.deleted_at, null]))]);
-            note_relationship(cx, &relationship::Relationship { version: relation.version + 1, ..relation }, &changes)?;
+            note_relationship(
+                cx,
+                &relationship::Relationship { version: relation.version + 1, ..relation },
+                &changes,
+            )?;
         }
         cx.live_entity("reference", &Id(Reference::Id(found.id)))
     }
@@ -281,7 +297,9 @@ fn check_restorable(cx: &mut Cx<'_, '_>, found: &Entity, deletion_id: &str) -> R
         return Err(Error::conflict(message));
     }
     for relation in relationship::of_deletion(cx.tx, deletion_id)? {
-        if let Some(live) = relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)? {
+        if let Some(live) =
+            relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)?
+        {
             let message = format!(
                 "the relationship {} {} {} has been made again meanwhile; delete the new one ({}) first",
                 relation.source, relation.type_name, relation.target, live.id
@@ -290,8 +308,13 @@ fn check_restorable(cx: &mut Cx<'_, '_>, found: &Entity, deletion_id: &str) -> R
         }
         for end in [&relation.source_id, &relation.target_id] {
             let end = entity::find(cx.tx, &Reference::Id(end.clone()))?;
-            if let Some(end) = end.filter(|end| end.deletion_id.as_deref().is_some_and(|id| id != deletion_id)) {
-                let message = format!("{}, to which a relationship leads, is deleted; restore it first", end.reference_id);
+            if let Some(end) =
+                end.filter(|end| end.deletion_id.as_deref().is_some_and(|id| id != deletion_id))
+            {
+                let message = format!(
+                    "{}, to which a relationship leads, is deleted; restore it first",
+                    end.reference_id
+                );
                 return Err(Error::conflict(message));
             }
         }

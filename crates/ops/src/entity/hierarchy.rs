@@ -100,7 +100,8 @@ impl Operation for GetHierarchy {
 fn tree(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Node> {
     let members = entity::below(cx.tx, &root.id, TREE_MAX + 1)?;
     if members.len() as i64 > TREE_MAX {
-        let message = format!("{} has more than {TREE_MAX} entities below it; ask for its parts", root.reference_id);
+        let message =
+            format!("{} has more than {TREE_MAX} entities below it; ask for its parts", root.reference_id);
         return Err(Error::new(crate::Kind::TooLarge, message));
     }
     let mut children: std::collections::HashMap<&str, Vec<&Entity>> = std::collections::HashMap::new();

@@ -77,12 +77,17 @@ const STEPS_MAX: i64 = 10_000;
 pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Result<Entity> {
     let entity = live(entity)?;
     if version >= entity.version {
-        let message = format!("expected a version before {}, which is the present one, found {version}", entity.version);
+        let message = format!(
+            "expected a version before {}, which is the present one, found {version}",
+            entity.version
+        );
         return Err(Error::field("version", message));
     }
     let then = fields_at(cx, &entity, version)?;
     let text = |name: &str| then.get(name).and_then(Value::as_str).map(str::to_owned);
-    let old = |name: &str, present: &Option<String>| if then.contains_key(name) { text(name) } else { present.clone() };
+    let old = |name: &str, present: &Option<String>| {
+        if then.contains_key(name) { text(name) } else { present.clone() }
+    };
     change(cx, entity, None, |cx, entity| {
         entity.title = old("title", &entity.title);
         entity.description = old("description", &entity.description);

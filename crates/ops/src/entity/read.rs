@@ -60,7 +60,8 @@ impl Operation for GetEntity {
 pub(crate) fn check_kind(entity: &Entity, kind: Option<KindName>) -> Result<()> {
     match kind {
         Some(KindName(kind)) if kind != entity.kind => {
-            let message = format!("{} is a {}, not a {}", entity.reference_id, entity.kind.words(), kind.words());
+            let message =
+                format!("{} is a {}, not a {}", entity.reference_id, entity.kind.words(), kind.words());
             Err(Error::new(crate::Kind::NotFound, message))
         }
         _ => Ok(()),
@@ -187,7 +188,8 @@ impl ListEntities {
             let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Prompt | Kind::Comment));
             return Err(Error::not_allowed("kind", kind.name(), kinds.map(Kind::name)));
         }
-        let mut filter = Filter { kind: Some(kind), include_deleted: self.include_deleted, ..Filter::default() };
+        let mut filter =
+            Filter { kind: Some(kind), include_deleted: self.include_deleted, ..Filter::default() };
         self.refuse_unfit(kind)?;
         if let Some(id) = &self.epic_id {
             let epic = cx.entity("epic_id", id, Kind::Epic)?;
@@ -221,8 +223,10 @@ impl ListEntities {
         if let Some(name) = &self.requirement_type {
             filter.type_id = Some(requirement_type(cx, "type", name.as_str())?.0);
         }
-        filter.assignee_id = self.assignee.as_ref().map(|who| any_user(cx, "assignee", who.as_str())).transpose()?;
-        filter.creator_id = self.creator.as_ref().map(|who| any_user(cx, "creator", who.as_str())).transpose()?;
+        filter.assignee_id =
+            self.assignee.as_ref().map(|who| any_user(cx, "assignee", who.as_str())).transpose()?;
+        filter.creator_id =
+            self.creator.as_ref().map(|who| any_user(cx, "creator", who.as_str())).transpose()?;
         filter.created_from = self.created_from.map(Moment::first);
         filter.created_to = self.created_to.map(Moment::last);
         filter.updated_from = self.updated_from.map(Moment::first);

@@ -59,8 +59,9 @@ where
 
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt {
         let body = &mut self.body;
-        let result = catch_unwind(AssertUnwindSafe(|| body(tx)))
-            .unwrap_or_else(|panic| Err(Error::internal(format!("panicked: {}", panic_message(&*panic))).into()));
+        let result = catch_unwind(AssertUnwindSafe(|| body(tx))).unwrap_or_else(|panic| {
+            Err(Error::internal(format!("panicked: {}", panic_message(&*panic))).into())
+        });
         let attempt = match (&result, tx.failure) {
             (_, Some(failure)) => Attempt::Again(failure),
             (Ok(_), None) => Attempt::Keep,

@@ -45,7 +45,12 @@ impl Engine {
         let mut engine = Engine { queue: Arc::new(Queue::new()), threads: Vec::new() };
         for number in 0..options.connections.max(1) {
             let queue = engine.queue.clone();
-            let mut worker = Worker { connector: connector.clone(), leases: leases.clone(), connection: first.take(), number };
+            let mut worker = Worker {
+                connector: connector.clone(),
+                leases: leases.clone(),
+                connection: first.take(),
+                number,
+            };
             let thread = std::thread::Builder::new()
                 .name("store worker".to_owned())
                 .spawn(move || {
@@ -53,7 +58,9 @@ impl Engine {
                         worker.run(job);
                     }
                 })
-                .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))?;
+                .map_err(|error| {
+                    Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}"))
+                })?;
             engine.threads.push(thread);
         }
         Ok(engine)
@@ -163,7 +170,8 @@ impl Worker {
             Some(Failure::LostRace) => Error::new(ErrorKind::Contention, error.message),
             Some(Failure::Disconnected) => {
                 self.connection = None;
-                let message = "the connection was lost during the commit; the change may or may not have been made";
+                let message =
+                    "the connection was lost during the commit; the change may or may not have been made";
                 Error::new(ErrorKind::Unknown, message)
             }
             None => {
@@ -197,7 +205,8 @@ impl Connection {
         mut read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Outcome<()> {
         let statement = self.prepare(sql)?;
-        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let rows = self.client.query(&statement, &parameters).map_err(|error| translate(&error))?;
         for row in &rows {
             read(&Row::Postgres(row)).map_err(|error| (error, None))?;
@@ -207,7 +216,8 @@ impl Connection {
 
     pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
         let statement = self.prepare(sql)?;
-        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         self.client.execute(&statement, &parameters).map_err(|error| translate(&error))
     }
 
@@ -231,7 +241,11 @@ fn dollars(sql: &str) -> String {
 }
 
 impl ToSql for Value<'_> {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Value::Null => Ok(IsNull::Yes),
             Value::Number(number) => match *kind {

@@ -41,7 +41,10 @@ impl Engine {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Engine> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
-                Error::new(ErrorKind::Unavailable, format!("the folder {} cannot be made: {error}", folder.display()))
+                Error::new(
+                    ErrorKind::Unavailable,
+                    format!("the folder {} cannot be made: {error}", folder.display()),
+                )
             })?;
         }
         let mut engine = Engine {
@@ -112,7 +115,8 @@ impl Drop for Engine {
 }
 
 fn connect(path: &Path, writes: bool, statement_timeout: Duration) -> Result<Connected> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || -> rusqlite::Result<Sqlite> {
         let connection = Sqlite::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
@@ -296,7 +300,9 @@ fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
             (ErrorKind::ReadOnly, "the database cannot be written to".to_owned())
         }
         (ErrorCode::CannotOpen, _) => (ErrorKind::Unavailable, format!("the file cannot be opened ({text})")),
-        (ErrorCode::SystemIoFailure, _) => (ErrorKind::Unavailable, format!("reading or writing failed ({text})")),
+        (ErrorCode::SystemIoFailure, _) => {
+            (ErrorKind::Unavailable, format!("reading or writing failed ({text})"))
+        }
         (ErrorCode::NotADatabase, _) => (ErrorKind::Schema, "the file is not a SQLite database".to_owned()),
         (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Internal, format!("the file is damaged ({text})")),
         _ => (ErrorKind::Internal, text),

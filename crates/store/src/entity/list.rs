@@ -107,14 +107,22 @@ pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, limit: i64, offset: i6
         return tx.rows(sql, values![values[0], values[1], limit, offset], read);
     }
     let sql = match sort {
-        Sort::Number => select_entity!(conditions!(), "order by p.key, e.kind, e.number limit ?27 offset ?28"),
+        Sort::Number => {
+            select_entity!(conditions!(), "order by p.key, e.kind, e.number limit ?27 offset ?28")
+        }
         Sort::NumberDescending => {
             select_entity!(conditions!(), "order by p.key, e.kind, e.number desc limit ?27 offset ?28")
         }
         Sort::Title => select_entity!(conditions!(), "order by e.title, e.id limit ?27 offset ?28"),
-        Sort::Priority => select_entity!(conditions!(), "order by e.priority, p.key, e.number limit ?27 offset ?28"),
-        Sort::Created => select_entity!(conditions!(), "order by e.created_at desc, e.id desc limit ?27 offset ?28"),
-        Sort::Updated => select_entity!(conditions!(), "order by e.updated_at desc, e.id desc limit ?27 offset ?28"),
+        Sort::Priority => {
+            select_entity!(conditions!(), "order by e.priority, p.key, e.number limit ?27 offset ?28")
+        }
+        Sort::Created => {
+            select_entity!(conditions!(), "order by e.created_at desc, e.id desc limit ?27 offset ?28")
+        }
+        Sort::Updated => {
+            select_entity!(conditions!(), "order by e.updated_at desc, e.id desc limit ?27 offset ?28")
+        }
     };
     let mut values = filter.values();
     values.extend_from_slice(values![limit, offset]);

@@ -36,7 +36,12 @@ pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
     tx.rows(sql, values![id], |row| {
         let kind = read_kind(&row.get::<String>(2)?)?;
         let key: String = row.get(1)?;
-        Ok(Ancestor { id: row.get(0)?, reference_id: reference_id(&key, kind, row.get(3)?), kind, title: row.get(4)? })
+        Ok(Ancestor {
+            id: row.get(0)?,
+            reference_id: reference_id(&key, kind, row.get(3)?),
+            kind,
+            title: row.get(4)?,
+        })
     })
 }
 
@@ -72,7 +77,8 @@ pub struct Below {
 /// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. Entities and
 /// relationships get a new version.
 pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
-    let sql = "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
+    let sql =
+        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &entity.project_id, &entity.id, actor_id, now])?;
     let sql = "with recursive down (id) as (
                    select id from entity where id = ?1
@@ -83,7 +89,8 @@ pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &st
                update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
                where id in (select id from down)";
     tx.execute(sql, values![&entity.id, now, deletion_id])?;
-    let sql = "update relationship set deleted_at = ?1, deletion_id = ?2, version = version + 1, updated_at = ?1
+    let sql =
+        "update relationship set deleted_at = ?1, deletion_id = ?2, version = version + 1, updated_at = ?1
                where deleted_at is null
                  and (source_id in (select id from entity where deletion_id = ?2)
                       or target_id in (select id from entity where deletion_id = ?2))";
@@ -111,7 +118,8 @@ pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity
 
 /// Brings back everything that went with a deletion.
 pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
-    let sql = "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
+    let sql =
+        "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
                where deletion_id = ?1";
     tx.execute(sql, values![deletion_id, now])?;
     let sql = "update relationship set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
@@ -129,7 +137,8 @@ pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
                    purged_at = ?2, version = version + 1, updated_at = ?2
                where id = ?1";
     tx.execute(sql, values![&entity.id, now])?;
-    let sql = "update revision set changes = '{}' where entity_id in (select id from comment where entity_id = ?1)";
+    let sql =
+        "update revision set changes = '{}' where entity_id in (select id from comment where entity_id = ?1)";
     tx.execute(sql, values![&entity.id])?;
     let sql = "update comment set content = '(purged)', quote = null, anchor_start = null, anchor_end = null, purged_at = ?2
                where entity_id = ?1";

@@ -23,8 +23,9 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new(url: &str, options: &Options) -> Result<Connector> {
-        let mut config: Config =
-            url.parse().map_err(|error| Error::new(ErrorKind::Schema, format!("not a PostgreSQL URL: {error}")))?;
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| Error::new(ErrorKind::Schema, format!("not a PostgreSQL URL: {error}")))?;
         config.connect_timeout(CONNECT_TIMEOUT);
         // A peer that vanishes without a word must not keep a thread for the hours that the system would wait.
         config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
@@ -33,7 +34,9 @@ impl Connector {
         }
         let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         let timeout_ms = options.statement_timeout.as_millis();
-        config.options(&format!("{given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC"));
+        config.options(&format!(
+            "{given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC"
+        ));
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => None,
             _ => Some(tls(options.certificate_authority.as_deref())?),
@@ -69,10 +72,11 @@ fn tls(certificate_authority: Option<&Path>) -> Result<MakeRustlsConnect> {
             roots.add(certificate).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
         }
     }
-    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config =
+        rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| wrong(error.to_string()))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
 }

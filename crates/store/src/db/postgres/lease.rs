@@ -50,7 +50,9 @@ impl Leases {
         }
         let connected = match client {
             Some(connected) => connected,
-            None => client.insert(self.connector.connect().map_err(|error| (error, Some(Failure::Disconnected)))?),
+            None => {
+                client.insert(self.connector.connect().map_err(|error| (error, Some(Failure::Disconnected)))?)
+            }
         };
         let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
                    on conflict (project_id, kind) do update set next = counter.next + cast($3 as bigint) returning next";

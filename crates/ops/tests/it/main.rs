@@ -1,0 +1,4 @@
+//! Operations through the one door, on both stores.
+
+mod entities;
+mod stores;
