@@ -292,7 +292,7 @@ impl Run {
 #[derive(Serialize, Deserialize)]
 enum Kept {
     Answer { json: String, version: Option<i64>, reference: Option<String> },
-    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Value> },
+    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Box<Value>> },
 }
 
 fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {

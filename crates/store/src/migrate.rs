@@ -42,7 +42,7 @@ pub enum State {
 impl Store {
     /// What the store's schema lacks, or has that this program does not know.
     pub fn migrations(&self) -> Result<Vec<Migration>> {
-        self.wait(Mode::Snapshot, |tx| compare(tx))
+        self.wait(Mode::Snapshot, compare)
     }
 }
 
