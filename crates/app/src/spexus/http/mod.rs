@@ -1,0 +1,146 @@
+//! HTTP: every route of every operation through one function, and what surrounds them.
+
+mod answer;
+mod endpoint;
+mod events;
+mod file;
+mod health;
+mod limits;
+mod listener;
+mod metrics;
+pub mod openapi;
+mod page;
+mod request;
+mod session;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{MethodFilter, get, on};
+use ops::{Effect, Engine, Entry, Method};
+use store::Mode;
+use store::revision::{self, NewEvent};
+
+pub use self::limits::LimitSettings;
+pub use self::listener::{Listener, Tls};
+
+use self::answer::not_found;
+use self::endpoint::Endpoint;
+use self::events::Hub;
+use self::limits::Limits;
+use self::metrics::Metrics;
+use crate::spexus::now;
+
+/// Everything that requests share.
+pub struct App {
+    engine: Engine,
+    limits: Arc<Limits>,
+    metrics: Metrics,
+    hub: Hub,
+    options: HttpOptions,
+}
+
+/// What can be chosen for the server.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Where the server is reached from outside; decides cookies and which pages may call it.
+    pub public_url: String,
+    /// Other origins whose pages may call it.
+    pub allowed_origins: Vec<String>,
+    /// How long a request may take.
+    pub request_timeout: Duration,
+    /// How often one may ask.
+    pub limits: LimitSettings,
+}
+
+/// The client's network address, put there by the listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+impl App {
+    /// An application on a store.
+    pub fn new(store: store::Store, options: HttpOptions) -> Arc<App> {
+        let limits = Arc::new(Limits::new(&options.limits));
+        let gate = limits.clone();
+        let engine = Engine::new(store).behind(Arc::new(move |caller| gate.admit(caller)));
+        let hub = Hub::start(engine.clone());
+        Arc::new(App { metrics: Metrics::new(engine.store().clone()), engine, limits, hub, options })
+    }
+
+    /// Writes a failed authentication into the audit trail. Nobody waits for it.
+    fn note_refusal(
+        &self,
+        entry: &Entry,
+        username: Option<String>,
+        address: Option<IpAddr>,
+        request_id: &str,
+    ) {
+        let event = NewEvent {
+            user_id: None,
+            username,
+            event: if entry.effect == Effect::Public { "login_failed" } else { "token_refused" },
+            address: address.map(|address| address.to_string()),
+            request_id: Some(request_id.to_owned()),
+        };
+        let now = now();
+        let id = ops::new_id(now);
+        let body = move |tx: &mut store::Tx<'_>| revision::note_authentication(tx, &id, &event, now);
+        self.engine.store().run(Mode::Write, body, |noted: store::Result<()>| {
+            if let Err(error) = noted {
+                tracing::warn!("a failed authentication could not be noted: {error}");
+            }
+        });
+    }
+
+    /// Ends streams that would otherwise never end.
+    pub fn close_streams(&self) {
+        self.hub.close();
+    }
+}
+
+/// Every route there is.
+pub fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new();
+    for entry in ops::OPERATIONS {
+        for route in entry.routes {
+            let endpoint = Arc::new(Endpoint::new(entry, route));
+            let handler = {
+                let endpoint = endpoint.clone();
+                move |State(app): State<Arc<App>>, request: Request| async move {
+                    endpoint.serve(app, request).await
+                }
+            };
+            router = router.route(&endpoint.pattern(), on(filter(route.method), handler));
+        }
+    }
+    router
+        .route("/api/v1/events", get(events::stream))
+        .route("/api/v1/openapi.json", get(openapi::serve))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready))
+        .route("/metrics", get(metrics::serve))
+        .route("/", get(page::home))
+        .route("/reference", get(page::reference))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(answer::method_not_allowed)
+        .with_state(app)
+}
+
+async fn unknown_path(request: Request) -> Response<Body> {
+    not_found(&request)
+}
+
+fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}
