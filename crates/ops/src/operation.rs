@@ -356,12 +356,26 @@ fn explain(path: &str, message: &str) -> FieldError {
     let message = match message.split_once(", expected ") {
         Some((found, expected)) => {
             let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-            format!("expected {expected}, found {found}")
+            format!("expected {expected}, found {}", plainly(found))
         }
         None => message.to_owned(),
     };
     let field = if path == "." { "arguments" } else { path };
     FieldError { field: field.to_owned(), message, allowed: Vec::new() }
+}
+
+/// A value as a person would write it: `9` for `integer `9``.
+fn plainly(found: &str) -> &str {
+    for kind in ["integer ", "floating point ", "boolean ", "string "] {
+        if let Some(value) = found.strip_prefix(kind) {
+            return value.trim_matches('`');
+        }
+    }
+    match found {
+        "map" => "an object",
+        "sequence" => "a list",
+        other => other,
+    }
 }
 
 /// The nearest of some names, if one is near.
@@ -390,7 +404,7 @@ mod tests {
             (
                 "priority",
                 "invalid value: integer `9`, expected a whole number from 1 to 4",
-                "priority: expected a whole number from 1 to 4, found integer `9`",
+                "priority: expected a whole number from 1 to 4, found 9",
             ),
             (
                 "sort",

@@ -7,11 +7,11 @@ use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind};
 use serde_json::{Map, Value, json};
 use store::Store;
 use store::model::Via;
+use tracing::level_filters::LevelFilter;
 
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
 use super::{Exit, now, print};
-use crate::settings::Settings;
 
 /// Texts that are longer than this may come from a file.
 const LONG: u64 = 5_000;
@@ -221,7 +221,7 @@ fn read(path: &str) -> Result<String, Problem> {
 
 fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {
     let mut settings = config::settings(matches);
-    crate::logging::start(&mut Settings::default());
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     let server: Option<String> = settings.optional("SPEXUS_SERVER");
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let acting: Option<String> = settings.optional("SPEXUS_AS");

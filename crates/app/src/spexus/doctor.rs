@@ -3,12 +3,12 @@
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use store::{Mode, State, Store, user};
+use tracing::level_filters::LevelFilter;
 
 use super::commands::Problem;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
 use super::{Exit, now};
-use crate::settings::Settings;
 
 /// One thing that was looked at.
 struct Finding {
@@ -26,10 +26,8 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let server: Option<String> = settings.optional("SPEXUS_SERVER");
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let config = config::server(&mut settings);
-    crate::logging::start(&mut Settings::default());
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     let _: Option<String> = settings.optional("SPEXUS_AS");
-    let _: Option<String> = settings.optional("LOG_LEVEL");
-    let _: Option<String> = settings.optional("LOG_FORMAT");
     match settings.check() {
         Ok(()) => findings.push(well("configuration", "all settings make sense".to_owned())),
         Err(problems) => {

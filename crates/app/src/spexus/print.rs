@@ -48,6 +48,11 @@ pub fn answer(answer: &Value, as_json: bool) {
         return;
     }
     match answer {
+        Value::Object(object) if is_tree(object) => {
+            for node in object["data"].as_array().into_iter().flatten() {
+                tree(node, 0);
+            }
+        }
         Value::Object(object) if object.get("data").is_some_and(Value::is_array) => list(object),
         Value::Object(object) => one(object),
         other => line(&other.to_string()),
@@ -78,6 +83,20 @@ pub fn error(error: &Error, as_json: bool) {
         for field in &error.fields {
             eprintln!("  {}: {}", field.field, field.message);
         }
+    }
+}
+
+fn is_tree(object: &Map<String, Value>) -> bool {
+    object.get("data").and_then(Value::as_array).is_some_and(|nodes| nodes.iter().any(|node| node.get("children").is_some()))
+}
+
+fn tree(node: &Value, depth: usize) {
+    let text = |name: &str| node[name].as_str().unwrap_or_default();
+    let status = node["status"].as_str().map(|status| format!("  [{status}]")).unwrap_or_default();
+    let title = cell(node.get("title"));
+    line(&format!("{}{}  {title}{status}", "  ".repeat(depth), text("reference_id")));
+    for child in node["children"].as_array().into_iter().flatten() {
+        tree(child, depth + 1);
     }
 }
 
@@ -134,6 +153,8 @@ fn cell(value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::Array(values)) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
+        // Of what has changed, the names of the fields say enough in a list.
+        Some(Value::Object(fields)) => fields.keys().cloned().collect::<Vec<_>>().join(", "),
         Some(value) => plain(value),
     };
     let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

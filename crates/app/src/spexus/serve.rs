@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
+use tracing::level_filters::LevelFilter;
 use store::{Mode, Store, revision};
 
 use super::config::{self, ServerConfig};
@@ -22,7 +23,7 @@ const FORGET_EVERY: Duration = Duration::from_secs(600);
 /// Runs the server until it is told to stop.
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
-    logging::start(&mut settings);
+    logging::start_with_time(&mut settings, LevelFilter::INFO);
     let config = config::server(&mut settings);
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");
@@ -102,6 +103,7 @@ fn greet(url: &str, location: &str, first: Option<&First>) {
              {token}\n\nAn MCP client's entry:\n    {entry}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
         ));
     }
+    text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");
     // Without a terminal, as under a service manager, this is the only place where the token appears.
     let _ = std::io::stdout().write_all(text.as_bytes());
     let _ = std::io::stdout().flush();

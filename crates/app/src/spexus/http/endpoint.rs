@@ -204,7 +204,8 @@ impl Endpoint {
         match error.kind {
             Kind::Unauthenticated => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
-                tracing::warn!(req_id = id, address = ?address, operation, "refused: {}", error.message);
+                let from = address.map(|address| address.to_string()).unwrap_or_default();
+                tracing::warn!(req_id = id, address = from, operation, "refused: {}", error.message);
                 app.note_refusal(self.entry, tried, address, id);
                 if self.entry.effect == Effect::Public {
                     tokio::time::sleep(FAILED_LOGIN_PAUSE).await;
