@@ -239,7 +239,7 @@ pub const fn entry<T: Operation>() -> Entry {
         prepares: T::PREPARES,
         answers_secret: T::ANSWERS_SECRET,
         input: T::json_schema,
-        output: T::Output::json_schema,
+        output: |generator| generator.subschema_for::<T::Output>(),
         parse: |arguments| match read::<T>(arguments) {
             Ok(operation) => Ok(Box::new(operation)),
             Err(error) => Err(error),
@@ -279,6 +279,16 @@ pub struct Answer {
 }
 
 impl Entry {
+    /// Whether it changes the store.
+    pub const fn writes(&self) -> bool {
+        matches!(self.mode, Mode::Write | Mode::Serializable | Mode::Long)
+    }
+
+    /// Whether an `Idempotency-Key` makes the same call twice happen once.
+    pub const fn takes_key(&self) -> bool {
+        self.writes() && !self.answers_secret
+    }
+
     /// The schema of the arguments, complete in itself.
     pub fn input_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12()

@@ -87,7 +87,10 @@ pub fn error(error: &Error, as_json: bool) {
 }
 
 fn is_tree(object: &Map<String, Value>) -> bool {
-    object.get("data").and_then(Value::as_array).is_some_and(|nodes| nodes.iter().any(|node| node.get("children").is_some()))
+    object
+        .get("data")
+        .and_then(Value::as_array)
+        .is_some_and(|nodes| nodes.iter().any(|node| node.get("children").is_some()))
 }
 
 fn tree(node: &Value, depth: usize) {

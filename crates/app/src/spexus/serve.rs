@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use tracing::level_filters::LevelFilter;
 use store::{Mode, Store, revision};
+use tracing::level_filters::LevelFilter;
 
 use super::config::{self, ServerConfig};
-use super::http::{App, Listener, Tls, router};
+use super::http::{App, Listener, Telemetry, Tls, router};
 use super::{Exit, demo, now};
 use crate::logging;
 
@@ -64,7 +64,9 @@ async fn serve(config: ServerConfig, demo: bool) -> Result<(), String> {
         http.public_url = http.public_url.replace(&config.listen.to_string(), &address.to_string());
     }
     greet(&http.public_url, &location.to_string(), first.as_ref());
-    let app = App::new(store.clone(), http);
+    // Its exporter has a runtime of its own, which must not be made on a thread of this one.
+    let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
+    let app = App::new(store.clone(), http, telemetry);
     let forgetting = tokio::spawn(forget(store.clone()));
     let closing = app.clone();
     let cut = listener.serve(router(app.clone()), stopped(), move || closing.close_streams()).await;
@@ -72,6 +74,8 @@ async fn serve(config: ServerConfig, demo: bool) -> Result<(), String> {
     if cut > 0 {
         tracing::warn!(connections = cut, "some connections had to be cut");
     }
+    let ending = app.clone();
+    let _ = tokio::task::spawn_blocking(move || ending.finish_telemetry()).await;
     drop(app);
     // The last clone waits for what the store still writes.
     tokio::task::spawn_blocking(move || drop(store)).await.map_err(|error| error.to_string())?;

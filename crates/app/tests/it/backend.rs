@@ -67,7 +67,8 @@ pub fn on_every_store(test: impl Fn(&Backend)) {
 /// Runs a test against a fresh server on SQLite, with flags and settings.
 pub fn on_sqlite(arguments: &[&str], settings: &[(&str, &str)], test: impl Fn(&Backend, &Path)) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = Backend::command(&format!("sqlite:{}", folder.path().join("spexus.db").display()), arguments);
+    let mut command =
+        Backend::command(&format!("sqlite:{}", folder.path().join("spexus.db").display()), arguments);
     command.envs(settings.iter().copied());
     test(&Backend::spawn(command), folder.path());
 }
@@ -90,6 +91,15 @@ impl Backend {
         command.env("SPEXUS_RATE_LIMIT", "0").env("SPEXUS_FAILED_LOGIN_LIMIT", "0");
         command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]).args(arguments);
         command
+    }
+
+    /// Starts a server with a certificate of its own.
+    pub fn start_trusting(database: &str, arguments: &[&str], certificate: &[u8]) -> Backend {
+        let mut backend = Backend::spawn(Backend::command(database, arguments));
+        let certificate = reqwest::Certificate::from_pem(certificate).expect("a certificate");
+        let builder = Client::builder().timeout(Duration::from_secs(60)).tls_certs_only([certificate]);
+        backend.client = builder.build().expect("a client");
+        backend
     }
 
     /// Starts a server and reads what it says first.
@@ -135,7 +145,11 @@ impl Backend {
     /// A request without a token.
     pub fn anonymous(&self, method: &str, path: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        let path = if path.starts_with("/health") || path == "/" || path.starts_with("/metrics") || path.starts_with("/reference") {
+        let path = if path.starts_with("/health")
+            || path == "/"
+            || path.starts_with("/metrics")
+            || path.starts_with("/reference")
+        {
             path.to_owned()
         } else {
             format!("/api/v1{path}")

@@ -8,9 +8,13 @@ use crate::backend::{Backend, on_every_store, on_sqlite, send};
 fn plant(backend: &Backend) {
     backend.create("/epics", &json!({ "title": "Checkout", "priority": 1 }));
     backend.create("/epics/EP-001/user-stories", &json!({ "title": "Pay", "priority": 2 }));
-    backend.create("/acceptance-criteria", &json!({ "user_story_id": "US-001", "description": "A receipt is sent" }));
+    backend.create(
+        "/acceptance-criteria",
+        &json!({ "user_story_id": "US-001", "description": "A receipt is sent" }),
+    );
     for title in ["Cards are charged once", "Receipts are sent"] {
-        let body = json!({ "user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 2 });
+        let body =
+            json!({ "user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 2 });
         backend.create("/requirements", &body);
     }
 }
@@ -26,10 +30,22 @@ fn a_team_works_with_requirements() {
         assert_eq!(list.json["data"][0]["reference_id"], "REQ-001");
         let stories = backend.get("/epics/ep-1/user-stories");
         assert_eq!(stories.json["data"][0]["reference_id"], "US-001");
-        let changed = backend.send("PATCH", "/requirements/REQ-001", &json!({ "description": "Once.", "status": "active" }));
+        let changed = backend.send(
+            "PATCH",
+            "/requirements/REQ-001",
+            &json!({ "description": "Once.", "status": "active" }),
+        );
         assert_eq!((changed.status, changed.header("etag")), (200, "\"2\""), "{}", changed.text);
-        let cleared = backend.send("PATCH", "/requirements/REQ-001", &json!({ "description": null, "assignee_id": null }));
-        assert!(cleared.json.get("description").is_none() && cleared.json.get("assignee").is_none(), "{}", cleared.text);
+        let cleared = backend.send(
+            "PATCH",
+            "/requirements/REQ-001",
+            &json!({ "description": null, "assignee_id": null }),
+        );
+        assert!(
+            cleared.json.get("description").is_none() && cleared.json.get("assignee").is_none(),
+            "{}",
+            cleared.text
+        );
         assert_eq!(cleared.json["status"], "Active", "what is absent stays");
         let related = json!({ "source_requirement_id": "REQ-002", "target_requirement_id": "REQ-001", "relationship_type_id": "depends_on" });
         backend.create("/relationships", &related);
@@ -37,9 +53,19 @@ fn a_team_works_with_requirements() {
         let circle = backend.send("POST", "/relationships", &circle);
         assert_eq!((circle.status, circle.code()), (409, "CONFLICT"), "{}", circle.text);
         let tree = backend.get("/hierarchy/EP-001");
-        assert_eq!(tree.json["data"][0]["children"][0]["children"].as_array().map(Vec::len), Some(3), "{}", tree.text);
+        assert_eq!(
+            tree.json["data"][0]["children"][0]["children"].as_array().map(Vec::len),
+            Some(3),
+            "{}",
+            tree.text
+        );
         let path = backend.get("/hierarchy/REQ-002/path");
-        let names: Vec<&str> = path.json["path"].as_array().unwrap().iter().filter_map(|step| step["reference_id"].as_str()).collect();
+        let names: Vec<&str> = path.json["path"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|step| step["reference_id"].as_str())
+            .collect();
         assert_eq!(names, ["EP-001", "US-001", "REQ-002"]);
         let refused = send(backend.request("DELETE", "/epics/EP-001"));
         assert_eq!(refused.status, 409);
@@ -61,8 +87,12 @@ fn errors_have_one_shape_and_name_every_field() {
         plant(backend);
         let wrong = backend.send("POST", "/epics", &json!({ "title": "", "priority": 9, "titel": "x" }));
         assert_eq!((wrong.status, wrong.code()), (400, "VALIDATION_ERROR"));
-        let fields: Vec<&str> =
-            wrong.json["error"]["details"].as_array().unwrap().iter().filter_map(|detail| detail["field"].as_str()).collect();
+        let fields: Vec<&str> = wrong.json["error"]["details"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|detail| detail["field"].as_str())
+            .collect();
         for field in ["title", "priority", "titel"] {
             assert!(fields.contains(&field), "{field} is not in {fields:?}");
         }
@@ -87,8 +117,17 @@ fn errors_have_one_shape_and_name_every_field() {
             let answer = backend.get(path);
             assert_eq!(answer.status, status, "{path}: {}", answer.text);
             let error = &answer.json["error"];
-            assert!(error["request_id"].is_string() && error["message"].is_string(), "{path}: {}", answer.text);
-            assert_eq!(error["details"][0]["field"].as_str().unwrap_or_default(), field, "{path}: {}", answer.text);
+            assert!(
+                error["request_id"].is_string() && error["message"].is_string(),
+                "{path}: {}",
+                answer.text
+            );
+            assert_eq!(
+                error["details"][0]["field"].as_str().unwrap_or_default(),
+                field,
+                "{path}: {}",
+                answer.text
+            );
         }
         for (body, code) in [
             ("{", "MALFORMED_REQUEST"),
@@ -97,15 +136,27 @@ fn errors_have_one_shape_and_name_every_field() {
             ("{\"title\": \"a\\u0000b\", \"priority\": 1}", "VALIDATION_ERROR"),
             ("{\"title\": 7, \"priority\": 1}", "VALIDATION_ERROR"),
         ] {
-            let request = backend.request("POST", "/epics").header("content-type", "application/json").body(body);
+            let request =
+                backend.request("POST", "/epics").header("content-type", "application/json").body(body);
             let answer = send(request);
             assert_eq!((answer.status, answer.code()), (400, code), "{body}: {}", answer.text);
         }
-        let invalid = send(backend.request("POST", "/epics").header("content-type", "application/json").body(vec![b'"', 0xff, b'"']));
+        let invalid = send(
+            backend
+                .request("POST", "/epics")
+                .header("content-type", "application/json")
+                .body(vec![b'"', 0xff, b'"']),
+        );
         assert_eq!(invalid.status, 400, "{}", invalid.text);
-        let form = send(backend.request("POST", "/epics").header("content-type", "text/plain").body("title=x"));
+        let form =
+            send(backend.request("POST", "/epics").header("content-type", "text/plain").body("title=x"));
         assert_eq!((form.status, form.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
-        let large = send(backend.request("POST", "/epics").header("content-type", "application/json").body(vec![b' '; 11 << 20]));
+        let large = send(
+            backend
+                .request("POST", "/epics")
+                .header("content-type", "application/json")
+                .body(vec![b' '; 11 << 20]),
+        );
         assert_eq!((large.status, large.code()), (413, "TOO_LARGE"));
         let unknown = backend.get("/epicz");
         assert_eq!((unknown.status, unknown.code()), (404, "NOT_FOUND"));
@@ -121,7 +172,11 @@ fn writes_are_guarded_by_versions_and_keys() {
         plant(backend);
         let patch = |etag: &str, title: &str| {
             let request = backend.request("PATCH", "/epics/EP-001").header("if-match", etag);
-            send(request.header("content-type", "application/json").body(json!({ "title": title }).to_string()))
+            send(
+                request
+                    .header("content-type", "application/json")
+                    .body(json!({ "title": title }).to_string()),
+            )
         };
         assert_eq!(patch("\"1\"", "One").status, 200);
         let stale = patch("\"1\"", "Two");
@@ -132,19 +187,28 @@ fn writes_are_guarded_by_versions_and_keys() {
 
         let keyed = |key: &str, title: &str| {
             let request = backend.request("POST", "/epics").header("idempotency-key", key);
-            send(request.header("content-type", "application/json").body(json!({ "title": title, "priority": 1 }).to_string()))
+            send(
+                request
+                    .header("content-type", "application/json")
+                    .body(json!({ "title": title, "priority": 1 }).to_string()),
+            )
         };
         let first = keyed("k1", "Once");
         let again = keyed("k1", "Once");
         assert_eq!((first.status, again.status), (201, 201));
         assert_eq!(first.json, again.json);
-        assert_eq!((again.header("idempotency-replayed"), again.header("location")), ("true", first.header("location")));
+        assert_eq!(
+            (again.header("idempotency-replayed"), again.header("location")),
+            ("true", first.header("location"))
+        );
         let other = keyed("k1", "Another");
         assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
         assert_eq!(backend.get("/epics").json["total_count"], 2);
         let wrong = keyed("k2", "");
         assert_eq!(wrong.status, 400);
         assert_eq!(keyed(&"k".repeat(300), "x").status, 400);
+        // A key on what only reads is of no use, and does no harm.
+        assert_eq!(send(backend.request("GET", "/users").header("idempotency-key", "k3")).status, 200);
     });
 }
 
@@ -172,7 +236,8 @@ fn who_asks_is_known_and_limited() {
         assert_eq!((nobody.status, nobody.code()), (401, "UNAUTHENTICATED"));
         assert!(nobody.header("www-authenticate").starts_with("Bearer "));
         // Who may not ask is not told what is wrong with the question.
-        let malformed = send(backend.anonymous("POST", "/epics").header("content-type", "application/json").body("{"));
+        let malformed =
+            send(backend.anonymous("POST", "/epics").header("content-type", "application/json").body("{"));
         assert_eq!(malformed.status, 401);
         for _ in 0..2 {
             send(backend.anonymous("GET", "/epics").bearer_auth("mcp_pat_wrong"));
@@ -196,7 +261,12 @@ fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
     on_every_store(|backend| {
         let login = |password: &str| {
             let body = json!({ "username": "admin", "password": password }).to_string();
-            send(backend.anonymous("POST", "/auth/login").header("content-type", "application/json").body(body))
+            send(
+                backend
+                    .anonymous("POST", "/auth/login")
+                    .header("content-type", "application/json")
+                    .body(body),
+            )
         };
         let wrong = login("not the password");
         assert_eq!((wrong.status, wrong.code()), (401, "UNAUTHENTICATED"));
@@ -212,7 +282,8 @@ fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
         assert_eq!(me.json["username"], "admin", "{}", me.text);
         let body = json!({ "title": "From a page", "priority": 1 }).to_string();
         let post = |origin: Option<&str>| {
-            let mut request = with("POST", "/epics").header("content-type", "application/json").body(body.clone());
+            let mut request =
+                with("POST", "/epics").header("content-type", "application/json").body(body.clone());
             if let Some(origin) = origin {
                 request = request.header("origin", origin);
             }
@@ -232,13 +303,20 @@ fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
 #[test]
 fn tokens_do_what_their_scopes_allow() {
     on_sqlite(&[], &[], |backend, _| {
-        let made = backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"], "expires_in": "30d" }));
+        let made =
+            backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"], "expires_in": "30d" }));
         let secret = made["token"].as_str().unwrap().to_owned();
         assert!(secret.starts_with("mcp_pat_") && secret.len() == 51, "{secret}");
         let read = send(backend.anonymous("GET", "/epics").bearer_auth(&secret));
         assert_eq!(read.status, 200);
         let body = json!({ "title": "x", "priority": 1 }).to_string();
-        let write = send(backend.anonymous("POST", "/epics").bearer_auth(&secret).header("content-type", "application/json").body(body));
+        let write = send(
+            backend
+                .anonymous("POST", "/epics")
+                .bearer_auth(&secret)
+                .header("content-type", "application/json")
+                .body(body),
+        );
         assert_eq!((write.status, write.code()), (403, "FORBIDDEN"));
         assert!(write.header("www-authenticate").contains("insufficient_scope"), "{:?}", write.headers);
         let listed = backend.get("/tokens");
@@ -307,7 +385,12 @@ fn health_metrics_pages_and_the_description_are_there() {
         assert_eq!(send(backend.anonymous("GET", "/health/ready")).json["status"], "ok");
         backend.get("/epics");
         let metrics = send(backend.anonymous("GET", "/metrics")).text;
-        for name in ["spexus_requests_total", "list_entities", "spexus_request_seconds_bucket", "spexus_resident_memory_bytes"] {
+        for name in [
+            "spexus_requests_total",
+            "list_entities",
+            "spexus_request_seconds_bucket",
+            "spexus_resident_memory_bytes",
+        ] {
             assert!(metrics.contains(name), "{metrics}");
         }
         let home = send(backend.anonymous("GET", "/"));
@@ -316,7 +399,11 @@ fn health_metrics_pages_and_the_description_are_there() {
         let description = send(backend.anonymous("GET", "/openapi.json")).json;
         assert_eq!(description["openapi"], "3.1.0");
         for entry in ops::OPERATIONS {
-            assert!(reference.contains(&format!("id=\"{}\"", entry.name)), "{} is not in the reference", entry.name);
+            assert!(
+                reference.contains(&format!("id=\"{}\"", entry.name)),
+                "{} is not in the reference",
+                entry.name
+            );
         }
     });
 }
@@ -331,14 +418,54 @@ fn text_comes_back_as_it_went_in() {
             "\u{202e}reversed \u{7}bell",
             "$1 ?1 %s {} \\ \" ' ` \r\n\t",
         ] {
-            let epic = backend.create("/epics", &json!({ "title": text, "priority": 1, "description": text }));
+            let epic =
+                backend.create("/epics", &json!({ "title": text, "priority": 1, "description": text }));
             let path = format!("/epics/{}", epic["id"].as_str().unwrap());
             let read = backend.get(&path);
             assert_eq!((&read.json["title"], &read.json["description"]), (&json!(text), &json!(text)));
         }
         let long = "ё".repeat(50_000);
         backend.create("/epics", &json!({ "title": "long", "priority": 1, "description": long }));
-        let longer = backend.send("POST", "/epics", &json!({ "title": "x", "priority": 1, "description": format!("{long}ё") }));
+        let longer = backend.send(
+            "POST",
+            "/epics",
+            &json!({ "title": "x", "priority": 1, "description": format!("{long}ё") }),
+        );
         assert_eq!(longer.message(), "description: expected 0 to 50000 characters, found 50001");
     });
+}
+
+#[test]
+fn spans_are_sent_when_open_telemetry_is_configured() {
+    let sink = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://{}", sink.local_addr().expect("an address"));
+    let collector = std::thread::spawn(move || {
+        let (mut stream, _) = sink.accept().expect("a connection");
+        let mut received = Vec::new();
+        let mut buffer = [0; 4096];
+        while !received.windows(11).any(|part| part == b"create_epic") {
+            match std::io::Read::read(&mut stream, &mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => received.extend_from_slice(&buffer[..length]),
+            }
+        }
+        let _ = std::io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        String::from_utf8_lossy(&received).into_owned()
+    });
+    on_sqlite(
+        &[],
+        &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint), ("OTEL_BSP_SCHEDULE_DELAY", "50")],
+        |backend, _| {
+            backend.create("/epics", &json!({ "title": "Secret title", "priority": 1 }));
+            while !collector.is_finished() {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        },
+    );
+    let received = collector.join().expect("what was sent");
+    assert!(received.starts_with("POST /v1/traces"), "{received}");
+    for expected in ["create_epic", "POST /epics", "spexus.request_id", "admin"] {
+        assert!(received.contains(expected), "{expected} was not sent: {received}");
+    }
+    assert!(!received.contains("Secret title"), "a text was sent");
 }

@@ -37,7 +37,10 @@ fn every_operation_is_on_every_surface() {
         let schema = entry.input_schema();
         assert_eq!(schema["additionalProperties"], false, "{name} takes unknown arguments");
         for (argument, about) in schema["properties"].as_object().into_iter().flatten() {
-            assert!(about["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}: {argument} is not documented");
+            assert!(
+                about["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{name}: {argument} is not documented"
+            );
         }
         for positional in entry.positional {
             assert!(schema["properties"].get(*positional).is_some(), "{name}: {positional} is no argument");
@@ -57,10 +60,19 @@ fn every_command_explains_itself() {
             let mut process = Command::new(env!("CARGO_BIN_EXE_spexus"));
             let output = process.args(command.words.split(' ')).arg("--help").output().expect("it runs");
             let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{}: {}", command.words, String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                command.words,
+                String::from_utf8_lossy(&output.stderr)
+            );
             let first = entry.summary();
             let first = first.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-            assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").starts_with(&first), "{}: {text}", command.words);
+            assert!(
+                text.split_whitespace().collect::<Vec<_>>().join(" ").starts_with(&first),
+                "{}: {text}",
+                command.words
+            );
         }
     }
 }
@@ -74,8 +86,13 @@ fn names_of_operations_commands_and_routes_are_unique() {
             assert!(seen.insert(format!("spexus {}", command.words)), "{} is there twice", command.words);
         }
         for route in entry.routes {
-            let shape: Vec<&str> = route.path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect();
-            assert!(seen.insert(format!("{} {}", route.method.name(), shape.join("/"))), "{} is there twice", route.path);
+            let shape: Vec<&str> =
+                route.path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect();
+            assert!(
+                seen.insert(format!("{} {}", route.method.name(), shape.join("/"))),
+                "{} is there twice",
+                route.path
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::answer::{failure, http_error, insert, success};
 use super::request::{add_query, credentials, decode, expected_version, request_id};
-use super::{App, Peer, file, session};
+use super::{App, Peer, file, session, telemetry};
 use crate::spexus::now;
 
 /// A body is at most this large.
@@ -87,6 +87,16 @@ impl Endpoint {
         app.metrics.observe(self.entry.name, "rest", status, elapsed);
         let duration_ms = elapsed.as_secs_f64() * 1000.0;
         let user = user.as_deref().unwrap_or("-");
+        let told = telemetry::Request {
+            operation: self.entry.name,
+            method: parts.method.as_str(),
+            route: self.route.path,
+            status,
+            id: &id,
+            user,
+            elapsed,
+        };
+        app.telemetry.record(&parts.headers, &told);
         tracing::info!(req_id = id, user, method = %parts.method, operation = self.entry.name, status, duration_ms, "request");
         response
     }
@@ -130,7 +140,7 @@ impl Endpoint {
         };
         let Reply { result, caller, replayed } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
-        if self.entry.effect != Effect::Reads && result.is_ok() {
+        if self.entry.writes() && result.is_ok() {
             app.hub.poke();
         }
         let response = match result {

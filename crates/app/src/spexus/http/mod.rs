@@ -12,6 +12,7 @@ pub mod openapi;
 mod page;
 mod request;
 mod session;
+mod telemetry;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use store::revision::{self, NewEvent};
 
 pub use self::limits::LimitSettings;
 pub use self::listener::{Listener, Tls};
+pub use self::telemetry::Telemetry;
 
 use self::answer::not_found;
 use self::endpoint::Endpoint;
@@ -41,6 +43,7 @@ pub struct App {
     engine: Engine,
     limits: Arc<Limits>,
     metrics: Metrics,
+    telemetry: Telemetry,
     hub: Hub,
     options: HttpOptions,
 }
@@ -64,12 +67,19 @@ pub struct Peer(pub IpAddr);
 
 impl App {
     /// An application on a store.
-    pub fn new(store: store::Store, options: HttpOptions) -> Arc<App> {
+    pub fn new(store: store::Store, options: HttpOptions, telemetry: Telemetry) -> Arc<App> {
         let limits = Arc::new(Limits::new(&options.limits));
         let gate = limits.clone();
         let engine = Engine::new(store).behind(Arc::new(move |caller| gate.admit(caller)));
         let hub = Hub::start(engine.clone());
-        Arc::new(App { metrics: Metrics::new(engine.store().clone()), engine, limits, hub, options })
+        Arc::new(App {
+            metrics: Metrics::new(engine.store().clone()),
+            telemetry,
+            engine,
+            limits,
+            hub,
+            options,
+        })
     }
 
     /// Writes a failed authentication into the audit trail. Nobody waits for it.
@@ -95,6 +105,11 @@ impl App {
                 tracing::warn!("a failed authentication could not be noted: {error}");
             }
         });
+    }
+
+    /// Sends what telemetry is left.
+    pub fn finish_telemetry(&self) {
+        self.telemetry.finish();
     }
 
     /// Ends streams that would otherwise never end.

@@ -35,10 +35,9 @@ pub fn document() -> Value {
         }
     }
     // Routes of one path may call their parameters differently; a description has one name for each place.
-    let paths = unify(paths);
+    let mut paths = unify(paths);
     let mut schemas: Map<String, Value> = generator.take_definitions(true);
     schemas.insert("Error".to_owned(), error_schema());
-    let mut paths = paths;
     paths.insert("/api/v1/events".to_owned(), events());
     json!({
         "openapi": "3.1.0",
@@ -78,7 +77,7 @@ fn describe(entry: &Entry, route: &Route, index: usize, generator: &mut SchemaGe
         parameters
             .push(header("If-Match", "The ETag of the answer that the change is based on, such as `\"3\"`."));
     }
-    if entry.effect != Effect::Reads && !entry.answers_secret {
+    if entry.takes_key() {
         parameters.push(header("Idempotency-Key", "Makes the same request sent twice happen once."));
     }
     let id = if index == 0 { entry.name.to_owned() } else { format!("{}_{}", entry.name, slug(route.path)) };
@@ -172,7 +171,6 @@ fn body_schema(arguments: &Arguments, free: &[&str]) -> Value {
 
 fn responses(entry: &Entry, route: &Route, generator: &mut SchemaGenerator) -> Value {
     let schema = entry.output_schema_with(generator).to_value();
-    let schema = shared(entry, schema, generator);
     let mut content = json!({ "application/json": { "schema": schema } });
     if entry.name == "export" {
         content = json!({});
@@ -183,38 +181,45 @@ fn responses(entry: &Entry, route: &Route, generator: &mut SchemaGenerator) -> V
     }
     let mut responses = Map::new();
     responses.insert(route.status.to_string(), json!({ "description": "Done", "content": content }));
-    for (status, _) in errors() {
+    for status in likely_errors(entry, route) {
         responses
-            .insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
+            .insert(status.to_owned(), json!({ "$ref": format!("#/components/responses/Error{status}") }));
     }
     Value::Object(responses)
 }
 
-/// Answers that several operations give stand once among the components.
-fn shared(entry: &Entry, schema: Value, generator: &mut SchemaGenerator) -> Value {
-    let Some(title) = schema["title"].as_str().filter(|title| !title.is_empty()).map(str::to_owned) else {
-        return schema;
-    };
-    let _ = entry;
-    generator.definitions_mut().entry(title.clone()).or_insert(schema);
-    json!({ "$ref": format!("#/components/schemas/{title}") })
+/// The statuses of errors that say something about an operation; ranges stand for what any request may meet.
+fn likely_errors(entry: &Entry, route: &Route) -> Vec<&'static str> {
+    let mut statuses = vec!["400"];
+    if entry.effect != Effect::Public {
+        statuses.extend(["401", "403"]);
+    }
+    if route.parameters().next().is_some() {
+        statuses.push("404");
+    }
+    if entry.writes() {
+        statuses.push("409");
+    }
+    statuses.extend(["4XX", "5XX"]);
+    statuses
 }
 
-/// The statuses of errors, and what they mean.
-fn errors() -> [(u16, &'static str); 12] {
+/// What the statuses of errors mean.
+fn errors() -> [(&'static str, &'static str); 7] {
     [
-        (400, "The arguments or the request are wrong; `details` names every field"),
-        (401, "No token, or one that is malformed, unknown, expired or revoked"),
-        (403, "The role or the token's scopes do not allow it"),
-        (404, "There is no such thing, or it was deleted (`deleted_at`)"),
-        (409, "The state does not allow it, or the version is another one (`current`)"),
-        (413, "The body or the answer is too large"),
-        (415, "The body is not JSON"),
-        (422, "The Idempotency-Key was used with another request"),
-        (429, "Too many requests; see Retry-After"),
-        (500, "A mistake of the server's; the log has it under the request id"),
-        (503, "The store cannot be reached now; see Retry-After"),
-        (504, "It took too long"),
+        ("400", "The arguments or the request are wrong; `details` names every field"),
+        ("401", "No token, or one that is malformed, unknown, expired or revoked"),
+        ("403", "The role or the token's scopes do not allow it"),
+        ("404", "There is no such thing, or it was deleted (`deleted_at`)"),
+        ("409", "The state does not allow it, or the version is another one (`current`)"),
+        (
+            "4XX",
+            "413: too large, 415: not JSON, 422: the Idempotency-Key was used with another request, 429: too often",
+        ),
+        (
+            "5XX",
+            "500: a mistake of the server's, in the log under the request id, 503: the store is away, 504: it took too long",
+        ),
     ]
 }
 
@@ -304,7 +309,7 @@ fn events() -> Value {
             "400": { "$ref": "#/components/responses/Error400" },
             "401": { "$ref": "#/components/responses/Error401" },
             "403": { "$ref": "#/components/responses/Error403" },
-            "503": { "$ref": "#/components/responses/Error503" }
+            "5XX": { "$ref": "#/components/responses/Error5XX" }
         }
     } })
 }
