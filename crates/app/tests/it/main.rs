@@ -17,6 +17,7 @@ mod rest;
 mod rest_fuzz;
 mod seed_003;
 mod seed_004;
+mod spexus_cli;
 mod stdio;
 mod surfaces;
 mod tidy;
