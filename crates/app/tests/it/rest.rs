@@ -469,3 +469,18 @@ fn spans_are_sent_when_open_telemetry_is_configured() {
     }
     assert!(!received.contains("Secret title"), "a text was sent");
 }
+
+#[test]
+fn pages_of_listed_origins_may_read_answers() {
+    on_sqlite(&[], &[("SPEXUS_ALLOWED_ORIGINS", "https://board.example")], |backend, _| {
+        let asked = |origin: &str| send(backend.request("GET", "/epics").header("origin", origin));
+        assert_eq!(
+            asked("https://board.example").header("access-control-allow-origin"),
+            "https://board.example"
+        );
+        assert_eq!(asked("https://evil.example").header("access-control-allow-origin"), "");
+        let preflight = backend.anonymous("OPTIONS", "/epics").header("origin", "https://board.example");
+        let preflight = send(preflight.header("access-control-request-method", "POST"));
+        assert!(preflight.header("access-control-allow-methods").contains("POST"), "{:?}", preflight.headers);
+    });
+}

@@ -30,7 +30,12 @@ fn json_of(folder: &Path, arguments: &[&str]) -> Value {
 fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = spexus(folder, arguments, "");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {told}{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     told
 }
 
@@ -65,7 +70,10 @@ fn exit_codes_and_messages_say_what_is_wrong() {
     let told = refused(folder.path(), &["epic", "crate"], 2);
     assert!(told.contains("create"), "the nearest command is not named: {told}");
     let told = refused(folder.path(), &["epic", "list", "--database", "mysql://x"], 2);
-    assert!(told.contains("--database (from the command line): expected sqlite:PATH or postgres://"), "{told}");
+    assert!(
+        told.contains("--database (from the command line): expected sqlite:PATH or postgres://"),
+        "{told}"
+    );
     let told = refused(folder.path(), &["epic", "list", "--as", "nobody"], 1);
     assert_eq!(told.trim(), "there is no user nobody");
     let output = spexus(folder.path(), &["show", "EP-9", "--json"], "");
@@ -97,10 +105,21 @@ fn settings_come_from_flags_the_environment_and_a_file() {
 fn users_and_tokens_are_made_on_the_store_directly() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
-    let arguments = ["user", "create", "ann", "--email", "ann@example.org", "--role", "User", "--password-stdin", "--json"];
+    let arguments = [
+        "user",
+        "create",
+        "ann",
+        "--email",
+        "ann@example.org",
+        "--role",
+        "User",
+        "--password-stdin",
+        "--json",
+    ];
     let made = spexus(path, &arguments, "correct horse\n");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let token = json_of(path, &["token", "create", "ci", "--user", "ann", "--scope", "read", "--expires-in", "30d"]);
+    let token =
+        json_of(path, &["token", "create", "ci", "--user", "ann", "--scope", "read", "--expires-in", "30d"]);
     assert!(token["token"].as_str().is_some_and(|secret| secret.starts_with("mcp_pat_")), "{token}");
     assert!(token["id"].is_string() && token["expires_at"].is_string(), "{token}");
     let listed = json_of(path, &["token", "list", "--user", "ann"]);
@@ -118,7 +137,10 @@ fn users_and_tokens_are_made_on_the_store_directly() {
 fn texts_come_from_files_and_standard_input() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("text.md"), "# From a file\n").expect("a file");
-    let made = json_of(folder.path(), &["epic", "create", "--title", "x", "--priority", "1", "--description-file", "text.md"]);
+    let made = json_of(
+        folder.path(),
+        &["epic", "create", "--title", "x", "--priority", "1", "--description-file", "text.md"],
+    );
     assert_eq!(made["description"], "# From a file\n");
     let arguments = ["epic", "update", "EP-1", "--description-file", "-", "--json"];
     let changed = spexus(folder.path(), &arguments, "From a pipe");
@@ -131,7 +153,10 @@ fn the_same_commands_work_on_a_server() {
     on_every_store(|backend: &Backend| {
         let folder = tempfile::tempdir().expect("a folder");
         let on = |arguments: &[&str]| {
-            json_of(folder.path(), &[arguments, &["--server", &backend.url, "--token", &backend.token]].concat())
+            json_of(
+                folder.path(),
+                &[arguments, &["--server", &backend.url, "--token", &backend.token]].concat(),
+            )
         };
         on(&["epic", "create", "--title", "Far away & near?", "--priority", "1"]);
         on(&["user-story", "create", "--epic-id", "EP-001", "--title", "Pay", "--priority", "2"]);
@@ -157,14 +182,25 @@ fn doctor_migrate_and_completions_help() {
     let path = folder.path();
     let none_yet = spexus(path, &["doctor"], "");
     assert!(String::from_utf8_lossy(&none_yet.stdout).contains("spexus serve makes it"));
-    assert_eq!(spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(), Some(1));
+    assert_eq!(
+        spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
+        Some(1)
+    );
     assert_eq!(spexus(path, &["migrate", "--database", "sqlite:new.db"], "").status.code(), Some(0));
-    assert_eq!(spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(), Some(0));
+    assert_eq!(
+        spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
+        Some(0)
+    );
     let ill = spexus(path, &["doctor", "--database", "postgres://nobody@127.0.0.1:1/x"], "");
     assert_eq!(ill.status.code(), Some(1));
-    std::fs::write(path.join("text.db"), "this is no database, whatever its name says, and long enough").expect("a file");
+    std::fs::write(path.join("text.db"), "this is no database, whatever its name says, and long enough")
+        .expect("a file");
     let ill = spexus(path, &["doctor", "--database", "sqlite:text.db"], "");
-    assert!(String::from_utf8_lossy(&ill.stdout).contains("not a SQLite database"), "{}", String::from_utf8_lossy(&ill.stdout));
+    assert!(
+        String::from_utf8_lossy(&ill.stdout).contains("not a SQLite database"),
+        "{}",
+        String::from_utf8_lossy(&ill.stdout)
+    );
     for shell in ["bash", "zsh", "fish"] {
         let completions = spexus(path, &["completions", shell], "");
         assert!(String::from_utf8_lossy(&completions.stdout).contains("requirement"), "{shell}");

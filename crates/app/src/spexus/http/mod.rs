@@ -21,11 +21,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::{self, HeaderName, HeaderValue};
 use axum::response::Response;
 use axum::routing::{MethodFilter, get, on};
 use ops::{Effect, Engine, Entry, Method};
 use store::Mode;
 use store::revision::{self, NewEvent};
+use tower_http::cors::CorsLayer;
 
 pub use self::limits::LimitSettings;
 pub use self::listener::{Listener, Tls};
@@ -143,7 +145,32 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/reference", get(page::reference))
         .fallback(unknown_path)
         .method_not_allowed_fallback(answer::method_not_allowed)
+        .layer(other_origins(&app.options))
         .with_state(app)
+}
+
+/// Lets the pages of listed origins read answers. Without any listed, no page of another site can.
+fn other_origins(options: &HttpOptions) -> CorsLayer {
+    let origins: Vec<HeaderValue> =
+        options.allowed_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    let headers =
+        ["authorization", "content-type", "if-match", "idempotency-key", "x-request-id", "last-event-id"];
+    let exposed = ["etag", "location", "retry-after", "x-request-id", "idempotency-replayed"];
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_credentials(true)
+        .allow_methods([
+            http::Method::GET,
+            http::Method::POST,
+            http::Method::PUT,
+            http::Method::PATCH,
+            http::Method::DELETE,
+        ])
+        .allow_headers(headers.map(HeaderName::from_static))
+        .expose_headers(exposed.map(HeaderName::from_static))
 }
 
 async fn unknown_path(request: Request) -> Response<Body> {
