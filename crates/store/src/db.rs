@@ -162,6 +162,8 @@ impl Store {
 pub struct Tx<'a> {
     connection: Connection<'a>,
     failure: Option<Failure>,
+    /// The last error of a statement, whatever the closure made of it.
+    error: Option<Error>,
 }
 
 enum Connection<'a> {
@@ -302,6 +304,7 @@ impl Tx<'_> {
     fn noted<T>(&mut self, result: std::result::Result<T, (Error, Option<Failure>)>) -> Result<T> {
         result.map_err(|(error, failure)| {
             self.failure = self.failure.or(failure);
+            self.error = Some(error.clone());
             error
         })
     }

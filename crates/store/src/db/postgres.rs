@@ -138,7 +138,7 @@ impl Worker {
             self.connection = None;
             return Err(Error::new(ErrorKind::Unavailable, error.message));
         }
-        let mut tx = Tx { connection: TxConnection::Postgres(connection), failure: None };
+        let mut tx = Tx { connection: TxConnection::Postgres(connection), failure: None, error: None };
         let attempt = job.attempt(&mut tx);
         if begin.is_none() && !matches!(attempt, Attempt::Again(_)) {
             return Ok(());
