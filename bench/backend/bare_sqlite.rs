@@ -1,0 +1,179 @@
+//! SQLite through rusqlite alone, with the pragmas of the server: a connection per client for reads, one for writes.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, params_from_iter, types};
+use store::Value;
+
+use crate::Side;
+use crate::measure::{Measured, drive};
+use crate::statements::{self, Bare, Known, New};
+use crate::text::{self, PER_STORY, Random};
+
+pub struct Sqlite {
+    path: std::path::PathBuf,
+    known: Known,
+}
+
+const CHANGE: &str =
+    "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
+        operation, actor_id, created_at) values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+impl Sqlite {
+    pub fn open(path: &Path) -> anyhow::Result<Sqlite> {
+        let known = Known::read(&mut connect(path)?)?;
+        Ok(Sqlite { path: path.to_owned(), known })
+    }
+
+    /// Creates with one commit for as many as there are clients, as the server does it at best.
+    pub fn create_grouped(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
+        let mut measured = drive(
+            1,
+            time,
+            || connect(&self.path),
+            |connection, number| {
+                connection.script("begin immediate")?;
+                for client in 0..n_clients as u64 {
+                    statements::authenticate(connection, &self.known)?;
+                    connection.script("savepoint job")?;
+                    statements::create(
+                        connection,
+                        &self.known,
+                        &new(number * n_clients as u64 + client),
+                        CHANGE,
+                    )?;
+                    connection.script("release job")?;
+                }
+                connection.script("commit")
+            },
+        )?;
+        measured.per_second *= n_clients as f64;
+        Ok(measured)
+    }
+}
+
+impl Side for Sqlite {
+    fn read(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+        drive(
+            n_clients,
+            time,
+            || connect(&self.path),
+            |connection, number| {
+                let wanted = 1 + Random(number).below(n_requirements) as i64;
+                statements::read(connection, &self.known, wanted)
+            },
+        )
+    }
+
+    fn list_of_story(
+        &self,
+        n_clients: usize,
+        time: Duration,
+        n_requirements: u64,
+    ) -> anyhow::Result<Measured> {
+        drive(
+            n_clients,
+            time,
+            || connect(&self.path),
+            |connection, number| {
+                let story = 1 + Random(number).below(n_requirements / PER_STORY) as i64;
+                let found = statements::list_of_story(connection, &self.known, story)?;
+                anyhow::ensure!(found == PER_STORY as usize, "{found} requirements of story {story}");
+                Ok(())
+            },
+        )
+    }
+
+    fn list(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+        drive(
+            n_clients,
+            time,
+            || connect(&self.path),
+            |connection, number| {
+                let offset = Random(number).below(n_requirements.min(1_000)) as i64;
+                let found = statements::list(connection, &self.known, offset)?;
+                anyhow::ensure!(found == 50, "{found} requirements at {offset}");
+                Ok(())
+            },
+        )
+    }
+
+    fn create(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
+        let writer = Mutex::new(connect(&self.path)?);
+        drive(
+            n_clients,
+            time,
+            || connect(&self.path),
+            |reader, number| {
+                statements::authenticate(reader, &self.known)?;
+                let new = new(number);
+                let mut writer = writer.lock().expect("no client panics");
+                writer.script("begin immediate")?;
+                statements::create(&mut *writer, &self.known, &new, CHANGE)?;
+                writer.script("commit")
+            },
+        )
+    }
+}
+
+fn new(number: u64) -> New {
+    let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
+    New {
+        id: ops::new_id(now),
+        revision_id: ops::new_id(now),
+        number: None,
+        story: 1 + (number % 100) as i64,
+        title: text::title(number),
+        description: text::description(number),
+        now: now.microseconds(),
+    }
+}
+
+fn connect(path: &Path) -> anyhow::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(256);
+    for (name, value) in [("foreign_keys", "on"), ("temp_store", "memory"), ("synchronous", "full")] {
+        connection.pragma_update(None, name, value)?;
+    }
+    connection.pragma_update(None, "cache_size", -8_000)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(connection)
+}
+
+impl Bare for Connection {
+    fn script(&mut self, sql: &'static str) -> anyhow::Result<()> {
+        Ok(self.execute_batch(sql)?)
+    }
+
+    fn run(&mut self, sql: &'static str, values: &[Value<'_>]) -> anyhow::Result<usize> {
+        let mut statement = self.prepare_cached(sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(values))?;
+        let mut n_rows = 0;
+        while let Some(row) = rows.next()? {
+            n_rows += 1;
+            for column in 0..n_columns {
+                black_box(row.get::<_, types::Value>(column)?);
+            }
+        }
+        Ok(n_rows)
+    }
+
+    fn text(&mut self, sql: &'static str, values: &[Value<'_>], column: usize) -> anyhow::Result<String> {
+        let mut statement = self.prepare_cached(sql)?;
+        let n_columns = statement.column_count();
+        let found = statement.query_row(params_from_iter(values), |row| {
+            for other in (0..n_columns).filter(|other| *other != column) {
+                black_box(row.get::<_, types::Value>(other)?);
+            }
+            row.get(column)
+        });
+        Ok(found?)
+    }
+}

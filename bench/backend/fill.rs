@@ -1,0 +1,71 @@
+//! Fills a store with requirements through the operations themselves, so that it is what the server would have made.
+
+use std::sync::mpsc;
+
+use anyhow::Context;
+use ops::{Call, Credentials, Engine, Request};
+use serde_json::{Value, json};
+use store::model::{Time, Via};
+use store::{Location, Options, Store};
+
+use crate::text::{self, PER_STORY};
+
+/// Calls that are under way at once.
+const AT_ONCE: usize = 256;
+
+/// Makes an epic, stories, and requirements in them. Returns the token of the first start.
+pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
+    let now = Time::from_microseconds(1_790_000_000_000_000);
+    let location = Location::parse(database).map_err(anyhow::Error::msg)?;
+    let store = Store::open(&location, Options::default(), now)?;
+    let request = Request { via: Via::Rest, now, request_id: None, address: None };
+    let first = ops::first_start(&store, &request)?.context("the store is not empty")?;
+    let engine = Engine::new(store);
+    let filling = Filling { engine, request, token: first.token.clone() };
+    filling.all("create_epic", 1, |_| json!({"title": "Everything", "priority": 1}))?;
+    filling.all("create_user_story", n_requirements / PER_STORY, |number| {
+        json!({"epic_id": "EP-001", "title": text::title(number), "priority": 2,
+               "description": "As a user, I want all of it, so that I can look."})
+    })?;
+    filling.all("create_requirement", n_requirements, |number| {
+        json!({"user_story_id": format!("US-{:03}", 1 + number / PER_STORY), "type_id": "Functional",
+               "priority": 1 + number % 4, "title": text::title(number), "description": text::description(number)})
+    })?;
+    Ok(first.token)
+}
+
+struct Filling {
+    engine: Engine,
+    request: Request,
+    token: String,
+}
+
+impl Filling {
+    fn all(&self, name: &str, n_calls: u64, arguments: impl Fn(u64) -> Value) -> anyhow::Result<()> {
+        let (sender, receiver) = mpsc::sync_channel(AT_ONCE);
+        let entry = ops::find(name).with_context(|| format!("no operation is called {name}"))?;
+        let mut n_open = 0;
+        for number in 0..n_calls {
+            if n_open == AT_ONCE {
+                receiver.recv()??;
+                n_open -= 1;
+            }
+            let sender = sender.clone();
+            let call = Call {
+                entry,
+                arguments: arguments(number),
+                credentials: Credentials::Bearer(self.token.clone()),
+                request: self.request.clone(),
+                idempotency_key: None,
+            };
+            self.engine.call(call, move |reply| {
+                let _ = sender.send(reply.result.map(|_| ()));
+            });
+            n_open += 1;
+        }
+        for _ in 0..n_open {
+            receiver.recv()??;
+        }
+        Ok(())
+    }
+}
