@@ -1,5 +1,8 @@
 //! Operations through the one door, on both stores.
 
+mod accounts;
 mod entities;
+mod people;
+mod permissions;
 mod reports;
 mod stores;

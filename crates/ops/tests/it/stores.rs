@@ -58,6 +58,11 @@ impl World {
         self.engine.wait(Call { entry, arguments, credentials, request: request(now), idempotency_key })
     }
 
+    /// Lets time pass.
+    pub fn pass_seconds(&self, seconds: i64) {
+        self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
     /// Calls an operation that must succeed.
     #[track_caller]
     pub fn ok(&self, name: &str, arguments: Value) -> Value {
