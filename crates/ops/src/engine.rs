@@ -315,8 +315,11 @@ fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str
     }
 }
 
+/// The hash of arguments, whatever the order of their fields.
 fn hash_of(arguments: &Value) -> String {
-    blake3::hash(arguments.to_string().as_bytes()).to_hex().to_string()
+    let mut sorted = arguments.clone();
+    sorted.sort_all_objects();
+    blake3::hash(sorted.to_string().as_bytes()).to_hex().to_string()
 }
 
 fn with<T>(run: &Mutex<Option<Run>>, body: impl FnOnce(&mut Run) -> Result<T>) -> Result<T> {
