@@ -2,8 +2,10 @@
 
 mod accounts;
 mod contention;
+mod deletion;
 mod entities;
 mod idempotency;
+mod limits;
 mod people;
 mod permissions;
 mod reports;

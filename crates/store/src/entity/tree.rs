@@ -131,16 +131,20 @@ pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity
     tx.rows(sql, values![deletion_id], read)
 }
 
-/// Brings back everything that went with a deletion.
+/// Brings back everything that went with a deletion, but for what was purged and what hung on that.
 pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
     let sql =
         "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1";
+               where deletion_id = ?1 and purged_at is null";
     tx.execute(sql, values![deletion_id, now])?;
     let sql = "update relationship set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1";
+               where deletion_id = ?1
+                 and not exists (select 1 from entity e
+                     where e.id in (relationship.source_id, relationship.target_id) and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
-    let sql = "update comment set deleted_at = null, deletion_id = null where deletion_id = ?1";
+    let sql = "update comment set deleted_at = null, deletion_id = null
+               where deletion_id = ?1
+                 and not exists (select 1 from entity e where e.id = comment.entity_id and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id])?;
     Ok(())
 }
