@@ -55,7 +55,7 @@ fn what_others_depend_on_goes_only_with_force() {
         let other_kind = json!({ "reference": "REQ-002", "kind": "epic" });
         assert_eq!(
             world.refused("delete_entity", other_kind),
-            "NOT_FOUND: REQ-002 is a requirement, not a epic"
+            "NOT_FOUND: REQ-002 is a requirement, not an epic"
         );
         world.ok("delete_entity", json!({ "reference": "EP-002" }));
         assert!(world.refused("delete_entity", json!({ "reference": "EP-002" })).starts_with("NOT_FOUND"));
