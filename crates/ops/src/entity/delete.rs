@@ -224,7 +224,8 @@ pub(crate) fn note_relationship(
 
 /// Restore something that was deleted, with everything that went with it.
 ///
-/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version.
+/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version. It stays
+/// where it is in the tree.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreEntity {

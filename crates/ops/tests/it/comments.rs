@@ -9,11 +9,16 @@ fn threads_stay_with_what_they_are_on() {
     on_every_store(|world| {
         epics(world, "Text");
         let question = add(world, json!({ "reference": "EP-001", "content": "Why?" }));
-        let answer = add(world, json!({ "reference": "EP-001", "content": "Because", "parent": question["id"] }));
-        let deeper = add(world, json!({ "reference": "EP-001", "content": "Really?", "parent": answer["id"] }));
+        let answer =
+            add(world, json!({ "reference": "EP-001", "content": "Because", "parent": question["id"] }));
+        let deeper =
+            add(world, json!({ "reference": "EP-001", "content": "Really?", "parent": answer["id"] }));
         assert_eq!(deeper["parent_id"], answer["id"]);
         assert_eq!(
-            world.refused("add_comment", json!({ "reference": "EP-002", "content": "x", "parent": question["id"] })),
+            world.refused(
+                "add_comment",
+                json!({ "reference": "EP-002", "content": "x", "parent": question["id"] })
+            ),
             "VALIDATION_ERROR: parent: that comment is on EP-001, not on EP-002"
         );
         let n_live = || world.ok("list_comments", json!({ "reference": "EP-001" }))["total_count"].clone();
@@ -23,7 +28,13 @@ fn threads_stay_with_what_they_are_on() {
         world.ok("delete_comment", json!({ "comment_id": question["id"] }));
         assert_eq!(n_live(), 0);
         assert_eq!(
-            world.refused("add_comment", json!({ "reference": "EP-001", "content": "x", "parent": answer["id"] })).split(':').next(),
+            world
+                .refused(
+                    "add_comment",
+                    json!({ "reference": "EP-001", "content": "x", "parent": answer["id"] })
+                )
+                .split(':')
+                .next(),
             Some("NOT_FOUND")
         );
         assert_eq!(
@@ -51,11 +62,16 @@ fn comments_are_settled_and_opened_again() {
         assert_eq!(comment["resolved"], false);
         let settled = world.ok("update_comment", json!({ "comment_id": comment["id"], "resolved": true }));
         assert_eq!((&settled["resolved"], &settled["version"]), (&json!(true), &json!(2)));
-        let count = |resolved: bool| world.ok("list_comments", json!({ "resolved": resolved }))["total_count"].clone();
+        let count = |resolved: bool| {
+            world.ok("list_comments", json!({ "resolved": resolved }))["total_count"].clone()
+        };
         assert_eq!((count(true), count(false)), (json!(1), json!(0)));
         let stale = json!({ "comment_id": comment["id"], "resolved": false, "expected_version": 1 });
         assert!(world.refused("update_comment", stale).starts_with("STALE_VERSION"));
-        world.ok("update_comment", json!({ "comment_id": comment["id"], "resolved": false, "expected_version": 2 }));
+        world.ok(
+            "update_comment",
+            json!({ "comment_id": comment["id"], "resolved": false, "expected_version": 2 }),
+        );
         assert_eq!((count(true), count(false)), (json!(0), json!(1)));
         assert_eq!(world.ok("get_history", json!({ "reference": comment["id"] }))["total_count"], 3);
         world.ok("create_steering_document", json!({ "title": "Rules" }));
@@ -71,7 +87,10 @@ fn an_anchor_follows_its_passage() {
     on_every_store(|world| {
         epics(world, "Тhe 🦀 pot brews. The pot rests.");
         let first = add(world, json!({ "reference": "EP-001", "content": "Which?", "quote": "pot" }));
-        let second = add(world, json!({ "reference": "EP-001", "content": "Why?", "quote": "pot", "anchor_start": 21 }));
+        let second = add(
+            world,
+            json!({ "reference": "EP-001", "content": "Why?", "quote": "pot", "anchor_start": 21 }),
+        );
         let third = add(world, json!({ "reference": "EP-001", "content": "How?", "quote": "brews" }));
         let gone = add(world, json!({ "reference": "EP-001", "content": "Gone", "quote": "rests" }));
         world.ok("delete_comment", json!({ "comment_id": gone["id"] }));

@@ -29,7 +29,10 @@ fn without_transitions_any_status_follows_any() {
 fn stored_transitions_are_enforced() {
     on_every_store(|world| {
         epic(world);
-        world.ok("update_status_model", model(&["Backlog", "Doing", "Done"], &[("Backlog", "Doing"), ("Doing", "Done")]));
+        world.ok(
+            "update_status_model",
+            model(&["Backlog", "Doing", "Done"], &[("Backlog", "Doing"), ("Doing", "Done")]),
+        );
         assert_eq!(
             set_status(world, "Done").expect_err("a step is missing").message,
             "EP-001 is Backlog, which Done cannot follow; Doing can"
@@ -43,7 +46,10 @@ fn stored_transitions_are_enforced() {
             "EP-001 is Done, which Doing cannot follow; nothing can"
         );
         // Going back to an earlier version is a change of status like any other.
-        assert_eq!(outcome(world.call("restore_entity", json!({ "reference": "EP-001", "version": 1 }))), "CONFLICT");
+        assert_eq!(
+            outcome(world.call("restore_entity", json!({ "reference": "EP-001", "version": 1 }))),
+            "CONFLICT"
+        );
         // Other kinds have models of their own.
         world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Story", "priority": 1 }));
         world.ok("update_user_story", json!({ "user_story_id": "US-001", "status": "Done" }));
@@ -69,7 +75,12 @@ fn a_status_that_is_in_use_stays() {
         assert_eq!(world.ok("get_entity", json!({ "reference": "EP-001" }))["status"], "Sketch");
         let names = |world: &World| {
             let found = world.ok("get_status_model", json!({ "kind": "epic" }));
-            found["statuses"].as_array().expect("a list").iter().map(|status| status["name"].to_string()).collect::<Vec<_>>()
+            found["statuses"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|status| status["name"].to_string())
+                .collect::<Vec<_>>()
         };
         assert_eq!(names(world), [r#""Backlog""#, r#""Sketch""#, r#""Done""#]);
     });
@@ -86,8 +97,14 @@ fn a_status_model_makes_sense_or_is_refused() {
                 statuses(json!([{ "name": "A", "initial": true }, { "name": "B", "initial": true }])),
                 "statuses: expected one initial status, found 2",
             ),
-            (statuses(json!([{ "name": "A b", "initial": true }, { "name": "a_B" }])), "statuses: \"a_B\" is there twice"),
-            (statuses(json!([{ "name": " ", "initial": true }])), "statuses[0].name: expected 1 to 50 characters, found only blanks"),
+            (
+                statuses(json!([{ "name": "A b", "initial": true }, { "name": "a_B" }])),
+                "statuses: \"a_B\" is there twice",
+            ),
+            (
+                statuses(json!([{ "name": " ", "initial": true }])),
+                "statuses[0].name: expected 1 to 50 characters, found only blanks",
+            ),
             (
                 statuses(json!([{ "name": "A", "initial": true, "colour": "red; }" }])),
                 "statuses[0].colour: expected a colour such as #2563eb, found \"red; }\"",
@@ -103,7 +120,8 @@ fn a_status_model_makes_sense_or_is_refused() {
         ] {
             assert_eq!(world.refused("update_status_model", arguments), format!("VALIDATION_ERROR: {why}"));
         }
-        let stale = json!({ "kind": "epic", "statuses": [{ "name": "A", "initial": true }], "expected_version": 7 });
+        let stale =
+            json!({ "kind": "epic", "statuses": [{ "name": "A", "initial": true }], "expected_version": 7 });
         assert!(world.refused("update_status_model", stale).starts_with("STALE_VERSION"));
     });
 }
@@ -119,18 +137,27 @@ fn a_type_that_is_in_use_stays_and_its_name_is_followed() {
             "CONFLICT: there is already a requirement type Security"
         );
         for title in ["One", "Two"] {
-            let requirement = json!({ "user_story_id": "US-001", "title": title, "type_id": "security", "priority": 1 });
+            let requirement =
+                json!({ "user_story_id": "US-001", "title": title, "type_id": "security", "priority": 1 });
             world.ok("create_requirement", requirement);
         }
-        let unknown = json!({ "user_story_id": "US-001", "title": "Three", "type_id": "Imaginary", "priority": 1 });
+        let unknown =
+            json!({ "user_story_id": "US-001", "title": "Three", "type_id": "Imaginary", "priority": 1 });
         let error = world.call("create_requirement", unknown).expect_err("there is no such type");
         assert_eq!(error.fields[0].allowed.len(), 6);
         world.ok("update_requirement_type", json!({ "requirement_type": "Security", "name": "Safety" }));
         assert_eq!(world.ok("get_entity", json!({ "reference": "REQ-001" }))["type"], "Safety");
-        assert!(world.refused("delete_requirement_type", json!({ "requirement_type": "Safety" })).starts_with("CONFLICT: 2 "));
+        assert!(
+            world
+                .refused("delete_requirement_type", json!({ "requirement_type": "Safety" }))
+                .starts_with("CONFLICT: 2 ")
+        );
         world.ok("delete_requirement_type", json!({ "requirement_type": "Interface" }));
 
-        world.ok("create_relationship_type", json!({ "name": "verifies", "inverse_name": "is_verified_by", "acyclic": true }));
+        world.ok(
+            "create_relationship_type",
+            json!({ "name": "verifies", "inverse_name": "is_verified_by", "acyclic": true }),
+        );
         let relate = |source: &str, target: &str| {
             world.call("create_relationship", json!({
                 "source_requirement_id": source, "relationship_type_id": "Verifies", "target_requirement_id": target
@@ -145,7 +172,11 @@ fn a_type_that_is_in_use_stays_and_its_name_is_followed() {
         let open = json!({ "relationship_type": "verifies", "acyclic": false });
         assert!(world.refused("update_relationship_type", open).starts_with("CONFLICT: 1 "));
         world.ok("delete_relationship", json!({ "id": made["id"] }));
-        assert!(world.refused("delete_relationship_type", json!({ "relationship_type": "verifies" })).starts_with("CONFLICT: 1 "));
+        assert!(
+            world
+                .refused("delete_relationship_type", json!({ "relationship_type": "verifies" }))
+                .starts_with("CONFLICT: 1 ")
+        );
         world.ok("delete_relationship_type", json!({ "relationship_type": "relates_to" }));
     });
 }
@@ -161,13 +192,21 @@ fn the_active_prompt_is_one_or_none() {
         world.ok("delete_prompt", json!({ "prompt_id": "PROMPT-002" }));
         assert_eq!(world.refused("get_active_prompt", json!({})), "NOT_FOUND: no prompt is active");
         world.ok("create_prompt", json!({ "name": "SECOND", "title": "Third", "content": "Text" }));
-        assert!(world.refused("restore_prompt", json!({ "prompt_id": "PROMPT-002" })).starts_with("CONFLICT: the name"));
+        assert!(
+            world
+                .refused("restore_prompt", json!({ "prompt_id": "PROMPT-002" }))
+                .starts_with("CONFLICT: the name")
+        );
         world.ok("delete_prompt", json!({ "prompt_id": "PROMPT-003" }));
         assert_eq!(world.ok("restore_prompt", json!({ "prompt_id": "PROMPT-002" }))["active"], false);
         user(world, "ann", "User");
-        let ops::Credentials::Bearer(secret) = token(world, "ann", &["read"]) else { unreachable!("a token") };
+        let ops::Credentials::Bearer(secret) = token(world, "ann", &["read"]) else {
+            unreachable!("a token")
+        };
         let leaked = json!({ "prompt_id": "PROMPT-002", "content": format!("Use {secret} for it") });
-        assert!(world.refused("update_prompt", leaked).starts_with("VALIDATION_ERROR: content: holds something"));
+        assert!(
+            world.refused("update_prompt", leaked).starts_with("VALIDATION_ERROR: content: holds something")
+        );
     });
 }
 
@@ -186,6 +225,7 @@ fn model(statuses: &[&str], transitions: &[(&str, &str)]) -> Value {
         .enumerate()
         .map(|(position, name)| json!({ "name": name, "initial": position == 0, "final": *name == "Done" }))
         .collect();
-    let transitions: Vec<Value> = transitions.iter().map(|(from, to)| json!({ "from": from, "to": to })).collect();
+    let transitions: Vec<Value> =
+        transitions.iter().map(|(from, to)| json!({ "from": from, "to": to })).collect();
     json!({ "kind": "epic", "statuses": statuses, "transitions": transitions })
 }

@@ -9,17 +9,22 @@ use crate::stores::{World, on_every_store};
 fn reference_ids_carry_the_key_and_count_for_themselves() {
     on_every_store(|world| {
         two_trees(world);
-        for (short, long) in [("US-001", "ABC-US-001"), ("EP-001", "ABC-EP-001"), ("REQ-001", "ABC-REQ-001")] {
+        for (short, long) in [("US-001", "ABC-US-001"), ("EP-001", "ABC-EP-001"), ("REQ-001", "ABC-REQ-001")]
+        {
             let ours = world.ok("get_entity", json!({ "reference": short }));
             let theirs = world.ok("get_entity", json!({ "reference": long.to_lowercase() }));
             assert_eq!((&ours["reference_id"], &ours["project"]), (&json!(short), &json!("DEFAULT")));
             assert_eq!((&theirs["reference_id"], &theirs["project"]), (&json!(long), &json!("ABC")));
             assert_ne!(ours["id"], theirs["id"]);
-            let by_id = world.ok("get_entity", json!({ "reference": theirs["id"].as_str().map(str::to_uppercase) }));
+            let by_id =
+                world.ok("get_entity", json!({ "reference": theirs["id"].as_str().map(str::to_uppercase) }));
             assert_eq!(by_id["reference_id"], long);
         }
         let theirs = world.ok("get_entity", json!({ "reference": "ABC-REQ-001" }));
-        assert_eq!((&theirs["user_story"], &theirs["acceptance_criteria"]), (&json!("ABC-US-001"), &json!("ABC-AC-001")));
+        assert_eq!(
+            (&theirs["user_story"], &theirs["acceptance_criteria"]),
+            (&json!("ABC-US-001"), &json!("ABC-AC-001"))
+        );
         assert_eq!(world.ok("get_entity", json!({ "reference": "DEFAULT-EP-1" }))["reference_id"], "EP-001");
         assert!(world.refused("get_entity", json!({ "reference": "XYZ-EP-001" })).starts_with("NOT_FOUND"));
     });
@@ -33,7 +38,10 @@ fn lists_are_of_one_project_or_of_all() {
             let found = world.ok("list_entities", arguments);
             assert_eq!(found["total_count"], found["data"].as_array().map(Vec::len).expect("a list"));
             let references = found["data"].as_array().expect("a list").iter();
-            references.map(|entity| entity["reference_id"].as_str().expect("text").to_owned()).collect::<Vec<_>>().join(" ")
+            references
+                .map(|entity| entity["reference_id"].as_str().expect("text").to_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(list(json!({ "kind": "epic" })), "ABC-EP-001 EP-001");
         assert_eq!(list(json!({ "kind": "epic", "project": "abc" })), "ABC-EP-001");
@@ -45,7 +53,10 @@ fn lists_are_of_one_project_or_of_all() {
             "VALIDATION_ERROR: project: expected one of ABC, DEFAULT, found \"XYZ\""
         );
         let tree = world.ok("get_hierarchy", json!({ "project": "ABC" }));
-        assert_eq!((&tree["total_count"], &tree["data"][0]["reference_id"]), (&json!(1), &json!("ABC-EP-001")));
+        assert_eq!(
+            (&tree["total_count"], &tree["data"][0]["reference_id"]),
+            (&json!(1), &json!("ABC-EP-001"))
+        );
         assert_eq!(world.ok("list_comments", json!({ "project": "ABC" }))["total_count"], 1);
         assert_eq!(world.ok("list_comments", json!({ "project": "DEFAULT" }))["total_count"], 0);
     });
@@ -71,12 +82,14 @@ fn nothing_crosses_from_one_project_to_another() {
             (
                 "update_requirement",
                 json!({ "requirement_id": "REQ-001", "acceptance_criteria_id": "ABC-AC-001" }),
-                "acceptance_criteria_id: ABC-AC-001 belongs to ABC-US-001, and the requirement to US-001".to_owned(),
+                "acceptance_criteria_id: ABC-AC-001 belongs to ABC-US-001, and the requirement to US-001"
+                    .to_owned(),
             ),
             (
                 "create_requirement",
                 json!({ "user_story_id": "US-001", "title": "x", "type_id": "Data", "priority": 1, "acceptance_criteria_id": "ABC-AC-001" }),
-                "acceptance_criteria_id: ABC-AC-001 belongs to ABC-US-001, and the requirement to US-001".to_owned(),
+                "acceptance_criteria_id: ABC-AC-001 belongs to ABC-US-001, and the requirement to US-001"
+                    .to_owned(),
             ),
             (
                 "create_relationship",
@@ -107,7 +120,8 @@ fn nothing_crosses_from_one_project_to_another() {
 #[test]
 fn keys_are_unique_and_no_prefix_of_a_reference_id() {
     on_every_store(|world| {
-        let create = |key: &str| outcome(world.call("create_project", json!({ "key": key, "name": "Project" })));
+        let create =
+            |key: &str| outcome(world.call("create_project", json!({ "key": key, "name": "Project" })));
         for key in ["EP", "us", "REQ", "PROMPT", "1AB", "A", "TOOLONGAKEY", "A-B", "ПРО", "A B"] {
             assert_eq!(create(key), "VALIDATION_ERROR", "{key}");
         }
@@ -118,7 +132,11 @@ fn keys_are_unique_and_no_prefix_of_a_reference_id() {
         );
         world.ok("create_epic", json!({ "title": "Epic", "priority": 1, "project": "ABC" }));
         world.ok("delete_entity", json!({ "reference": "ABC-EP-001" }));
-        assert!(world.refused("delete_project", json!({ "project": "ABC" })).starts_with("CONFLICT: ABC is not empty"));
+        assert!(
+            world
+                .refused("delete_project", json!({ "project": "ABC" }))
+                .starts_with("CONFLICT: ABC is not empty")
+        );
         assert!(world.refused("delete_project", json!({ "project": "DEFAULT" })).starts_with("CONFLICT"));
         assert_eq!(create("XYZ"), "ok");
         world.ok("delete_project", json!({ "project": "xyz" }));
@@ -131,7 +149,10 @@ fn two_trees(world: &World) {
     world.ok("create_project", json!({ "key": "ABC", "name": "Other" }));
     for (key, project) in [("", "DEFAULT"), ("ABC-", "ABC")] {
         world.ok("create_epic", json!({ "title": "Epic", "priority": 1, "project": project }));
-        world.ok("create_user_story", json!({ "epic_id": format!("{key}EP-001"), "title": "Story", "priority": 1 }));
+        world.ok(
+            "create_user_story",
+            json!({ "epic_id": format!("{key}EP-001"), "title": "Story", "priority": 1 }),
+        );
         let story = format!("{key}US-001");
         world.ok("create_acceptance_criteria", json!({ "user_story_id": story, "description": "It works" }));
         let requirement = json!({
