@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::model::{Kind, Time};
-use store::report::{self, Grouping, Mention};
+use store::model::Kind;
+use store::report::{self, Grouping, UnderWay};
 
 use super::about;
 use crate::context::Cx;
@@ -99,25 +99,6 @@ struct GroupCount {
     count: i64,
 }
 
-/// Work that was begun and has not ended.
-#[derive(Serialize, JsonSchema)]
-struct UnderWay {
-    /// The reference id.
-    reference_id: String,
-    /// What it is.
-    kind: Kind,
-    /// The title.
-    title: String,
-    /// The status.
-    status: Option<String>,
-    /// Who works on it.
-    assignee: Option<String>,
-    /// When it was made.
-    created_at: Time,
-    /// When it last changed.
-    updated_at: Time,
-}
-
 /// How many groups of a kind are shown.
 const GROUPS_MAX: i64 = 100;
 /// How many epics and stories in progress are shown.
@@ -150,14 +131,13 @@ impl Operation for GetStatusReport {
                 kind_report(kind, summaries.iter().find(|found| found.kind == kind), groups)
             })
             .collect();
-        let oldest = report::oldest_under_way(cx.tx, &about.scope, OLDEST_MAX)?;
         Ok(StatusReport {
             epic: about.epic,
             project: about.project,
             group_by: self.group_by,
             total: kinds.iter().map(|kind| kind.total).sum(),
             kinds,
-            oldest_in_progress: oldest.into_iter().map(under_way).collect(),
+            oldest_in_progress: report::oldest_under_way(cx.tx, &about.scope, OLDEST_MAX)?,
         })
     }
 }
@@ -183,10 +163,4 @@ fn kind_report<'a>(
         others: (shown > 0 && shown < total).then_some(total - shown),
         groups,
     }
-}
-
-fn under_way(found: (Mention, Time, Time, Option<String>)) -> UnderWay {
-    let (mention, created_at, updated_at, assignee) = found;
-    let Mention { reference_id, kind, title, status } = mention;
-    UnderWay { reference_id, kind, title, status, assignee, created_at, updated_at }
 }

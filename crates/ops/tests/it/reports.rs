@@ -113,6 +113,10 @@ fn an_analysis_of_the_tree_names_what_is_missing() {
         let after = world.ok("hierarchy_analysis", json!({ "epic_id": "EP-001" }));
         assert_eq!(after["criteria_without_requirements"]["data"][0]["reference_id"], "AC-001");
         assert_eq!(after["epics"][0]["n_requirements"], 2);
+        world.ok("delete_entity", json!({ "reference": "REQ-002" }));
+        let after = world.ok("hierarchy_analysis", json!({ "epic_id": "EP-001" }));
+        assert_eq!(after["stories_without_requirements"]["data"][0]["reference_id"], "US-001");
+        assert_eq!(after["stories_without_requirements"]["total_count"], 2);
     });
 }
 
@@ -162,6 +166,8 @@ fn a_change_touches_what_rests_on_it() {
         );
         assert_eq!(impact["counts"], json!({ "requirement": 5 }));
         assert_eq!(impact["truncated"], false);
+        let blocked = world.ok("impact_analysis", json!({ "reference": "REQ-004" }));
+        assert_eq!(hits(&blocked), Vec::<String>::new(), "what is blocked does not touch what blocks it");
         let near = world.ok("impact_analysis", json!({ "reference": "REQ-001", "depth": 1 }));
         assert_eq!(hits(&near).len(), 3);
         assert_eq!(

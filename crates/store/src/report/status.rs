@@ -1,5 +1,8 @@
 //! How far the work is.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Mention, Scope, in_scope, mention, read_mention};
 use crate::db::Tx;
 use crate::entity::read_kind;
@@ -153,16 +156,34 @@ macro_rules! oldest {
     };
 }
 
-/// Epics and stories that were begun and have not ended, the longest untouched first, with when they were made, when
-/// they last changed, and who works on them.
-pub fn oldest_under_way(
-    tx: &mut Tx<'_>,
-    scope: &Scope,
-    limit: i64,
-) -> Result<Vec<(Mention, Time, Time, Option<String>)>> {
+/// Work that was begun and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnderWay {
+    /// The reference id.
+    pub reference_id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The title.
+    pub title: String,
+    /// The status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Who works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// When it was made.
+    pub created_at: Time,
+    /// When it last changed.
+    pub updated_at: Time,
+}
+
+/// Epics and stories that were begun and have not ended, the longest untouched first.
+pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Vec<UnderWay>> {
     let (project, epic) = scope.ids();
     let sql = if epic.is_some() { oldest!(epic) } else { oldest!(project) };
     tx.rows(sql, values![epic.or(project), limit], |row| {
-        Ok((read_mention(row)?, row.get(5)?, row.get(6)?, row.get(7)?))
+        let Mention { reference_id, kind, title, status } = read_mention(row)?;
+        let (created_at, updated_at, assignee) = (row.get(5)?, row.get(6)?, row.get(7)?);
+        Ok(UnderWay { reference_id, kind, title, status, assignee, created_at, updated_at })
     })
 }
