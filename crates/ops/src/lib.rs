@@ -16,6 +16,7 @@ mod page;
 mod project;
 mod prompt;
 mod relationship;
+mod report;
 mod secret;
 mod start;
 mod steering;
@@ -68,6 +69,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<relationship::ListRelationships>(),
     entry::<relationship::ListSuspectLinks>(),
     entry::<relationship::ClearSuspectLink>(),
+    entry::<report::status::GetStatusReport>(),
+    entry::<report::hierarchy::AnalyzeHierarchy>(),
+    entry::<report::impact::AnalyzeImpact>(),
     entry::<prompt::CreatePrompt>(),
     entry::<prompt::UpdatePrompt>(),
     entry::<prompt::GetPrompt>(),

@@ -124,13 +124,9 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
     Ok(tx.row(sql, values, |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Live comments of an entity that are anchored to its text, or were.
+/// Comments of an entity that are anchored to its text, or were. Deleted ones too: they may be restored.
 pub fn anchored(tx: &mut Tx<'_>, entity_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(
-        select!("where c.entity_id = ?1 and c.quote is not null and c.deleted_at is null"),
-        values![entity_id],
-        read,
-    )
+    tx.rows(select!("where c.entity_id = ?1 and c.quote is not null"), values![entity_id], read)
 }
 
 /// Adds a comment.

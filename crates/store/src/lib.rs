@@ -14,6 +14,7 @@ pub mod model;
 pub mod project;
 pub mod prompt;
 pub mod relationship;
+pub mod report;
 pub mod revision;
 pub mod status;
 pub mod token;

@@ -1,4 +1,17 @@
 //! Operations through the one door, on both stores.
 
+mod accounts;
+mod comments;
+mod constraints;
+mod contention;
+mod deletion;
 mod entities;
+mod history;
+mod idempotency;
+mod limits;
+mod models;
+mod people;
+mod permissions;
+mod projects;
+mod reports;
 mod stores;

@@ -23,10 +23,35 @@ pub fn on_every_store(test: impl Fn(&World)) {
     test(&World::open(&Location::Sqlite(folder.path().join("spexus.db"))));
     let Some(server) = Server::shared() else { return };
     let database = server.database();
-    test(&World::open(&Location::parse(&database.url()).expect("a URL")));
+    test(&World::open(&Location::parse(database.url()).expect("a URL")));
+}
+
+/// Runs `test` on two stores that share a database, as two servers do.
+pub fn on_two_servers(test: impl Fn(&World, &World)) {
+    let both = |location: &Location| {
+        let one = World::open(location);
+        let other = World::open_again(location, &one);
+        test(&one, &other);
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    both(&Location::Sqlite(folder.path().join("spexus.db")));
+    let Some(server) = Server::shared() else { return };
+    let database = server.database();
+    both(&Location::parse(database.url()).expect("a URL"));
 }
 
 impl World {
+    /// Opens a store that another world has open.
+    fn open_again(location: &Location, other: &World) -> World {
+        let now = other.clock.load(Ordering::Relaxed);
+        let options = Options { connections: 4, ..Options::default() };
+        let store = Store::open(location, options, Time::from_microseconds(now)).expect("the store again");
+        let ops::First { username, password, token } = &other.first;
+        let (username, password, token) = (username.clone(), password.clone(), token.clone());
+        let first = ops::First { username, password, token };
+        World { engine: Engine::new(store), first, clock: AtomicI64::new(now) }
+    }
+
     /// Opens a store.
     pub fn open(location: &Location) -> World {
         let start = Time::parse("2026-11-15T08:00:00Z").expect("a time");
@@ -52,10 +77,21 @@ impl World {
 
     /// Calls an operation and returns everything about the reply.
     pub fn reply(&self, credentials: Credentials, name: &str, arguments: Value, key: Option<&str>) -> Reply {
-        let now = Time::from_microseconds(self.clock.fetch_add(1_000, Ordering::Relaxed));
         let entry = ops::find(name).unwrap_or_else(|| panic!("no operation is called {name}"));
+        self.engine.wait(Call { credentials, ..self.the_call(entry, arguments, key) })
+    }
+
+    /// A call by the administrator, a millisecond later than the one before.
+    pub fn the_call(&self, entry: &'static ops::Entry, arguments: Value, key: Option<&str>) -> Call {
+        let now = Time::from_microseconds(self.clock.fetch_add(1_000, Ordering::Relaxed));
+        let credentials = Credentials::Bearer(self.first.token.clone());
         let idempotency_key = key.map(str::to_owned);
-        self.engine.wait(Call { entry, arguments, credentials, request: request(now), idempotency_key })
+        Call { entry, arguments, credentials, request: request(now), idempotency_key }
+    }
+
+    /// Lets time pass.
+    pub fn pass_seconds(&self, seconds: i64) {
+        self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
     }
 
     /// Calls an operation that must succeed.
