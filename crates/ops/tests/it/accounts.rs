@@ -34,7 +34,7 @@ fn credentials_that_do_not_count_are_refused() {
         }
         assert_eq!(who(&Credentials::Local(Some("nobody".to_owned()))), "NOT_FOUND");
 
-        let made = world.ok("create_token", json!({ "name": "short", "user": "ann", "expires_in_days": 1 }));
+        let made = world.ok("create_token", json!({ "name": "short", "user": "ann", "expires_in": "1d" }));
         let short = bearer(made["token"].as_str().expect("a secret"));
         assert_eq!(who(&short), "ok");
         world.pass_seconds(86_400);

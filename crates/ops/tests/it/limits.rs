@@ -53,8 +53,8 @@ fn blank_titles_and_nul_are_refused() {
             world.refused("create_epic", json!({ "title": "x", "description": "a\0b", "priority": 1 }));
         assert_eq!(refused, "VALIDATION_ERROR: description: must not contain the character NUL");
         for (field, value, why) in [
-            ("priority", json!(0), "expected a whole number from 1 to 4, found integer `0`"),
-            ("priority", json!(5), "expected a whole number from 1 to 4, found integer `5`"),
+            ("priority", json!(0), "expected a whole number from 1 to 4, found 0"),
+            ("priority", json!(5), "expected a whole number from 1 to 4, found 5"),
             ("priority", json!(1.5), "expected a whole number from 1 to 4, found floating point `1.5`"),
             ("priority", json!("1"), "expected a whole number from 1 to 4, found string \"1\""),
             ("titel", json!("x"), "is not known here; did you mean title?"),

@@ -172,7 +172,7 @@ fn a_change_touches_what_rests_on_it() {
         assert_eq!(hits(&near).len(), 3);
         assert_eq!(
             world.refused("impact_analysis", json!({ "reference": "REQ-001", "depth": 11 })),
-            "VALIDATION_ERROR: depth: expected a whole number from 1 to 10, found integer `11`"
+            "VALIDATION_ERROR: depth: expected a whole number from 1 to 10, found 11"
         );
 
         assert_eq!(impact["suspect_links"], json!([]));
