@@ -103,11 +103,20 @@ pub(crate) fn reassign(
     Ok(())
 }
 
-/// Writes a new entity.
-pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Entity) -> Result<Entity> {
-    entity::insert(cx.tx, &new)?;
-    cx.record_entity(None, &new)?;
-    Ok(new)
+/// How many numbers in a row may have been brought along by an import.
+pub(crate) const TAKEN_MAX: usize = 10_000;
+
+/// Writes a new entity. An import may have brought its number along meanwhile; then it gets the next one.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
+    for _ in 0..TAKEN_MAX {
+        if entity::insert(cx.tx, &new)? {
+            cx.record_entity(None, &new)?;
+            return Ok(new);
+        }
+        new.number = cx.tx.next_number(&new.project_id, new.kind.name())?;
+        new.reference_id = reference_id(&new.project, new.kind, new.number);
+    }
+    Err(Error::conflict(format!("no free number for a {} was found", new.kind.words())))
 }
 
 /// Changes an entity by `edit`, if its version is the expected one. Without a difference nothing is written.

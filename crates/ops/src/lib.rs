@@ -3,6 +3,7 @@
 
 mod account;
 mod audit;
+mod bulk;
 mod caller;
 mod comment;
 mod config;
@@ -108,6 +109,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<account::WhoAmI>(),
     entry::<account::ChangePassword>(),
     entry::<audit::ListAudit>(),
+    entry::<bulk::Bulk>(),
 ];
 
 /// The operation with this name.

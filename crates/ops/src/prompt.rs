@@ -7,6 +7,7 @@ use store::prompt::{self, Prompt};
 use store::{Mode, model::Kind};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::entity::TAKEN_MAX;
 use crate::entity::delete::refuse_deleted;
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
@@ -95,10 +96,21 @@ impl Operation for CreatePrompt {
             deleted_at: None,
             deletion_id: None,
         };
-        prompt::insert(cx.tx, &new)?;
-        record(cx, None, &new)?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new prompt. An import may have brought its number along meanwhile; then it gets the next one.
+fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
+    for _ in 0..TAKEN_MAX {
+        if prompt::insert(cx.tx, &new)? {
+            record(cx, None, &new)?;
+            return Ok(new);
+        }
+        new.number = prompt::next_number(cx.tx)?;
+        new.reference_id = store::model::reference_id("", Kind::Prompt, new.number);
+    }
+    Err(Error::conflict("no free number for a prompt was found"))
 }
 
 /// Change a prompt.

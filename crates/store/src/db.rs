@@ -6,6 +6,7 @@
 
 mod job;
 mod location;
+mod number;
 mod postgres;
 mod queue;
 mod sqlite;
@@ -162,6 +163,15 @@ impl Store {
 pub struct Tx<'a> {
     connection: Connection<'a>,
     failure: Option<Failure>,
+    /// Projects that this transaction has made, whose numbers are counted inside it.
+    own_projects: Vec<String>,
+    counts_inside: bool,
+}
+
+impl<'a> Tx<'a> {
+    fn new(connection: Connection<'a>) -> Tx<'a> {
+        Tx { connection, failure: None, own_projects: Vec::new(), counts_inside: false }
+    }
 }
 
 enum Connection<'a> {
@@ -253,18 +263,6 @@ impl Tx<'_> {
                 Err(error)
             }
         }
-    }
-
-    /// Takes the next number of a kind in a project. Numbers may be left out, and are never given twice.
-    pub fn next_number(&mut self, project_id: &str, kind: &str) -> Result<i64> {
-        if let Connection::Postgres(connection) = &mut self.connection {
-            let leased = connection.leases().take(project_id, kind);
-            return self.noted(leased);
-        }
-        let sql = "insert into counter (project_id, kind, next) values (?1, ?2, 2)
-                   on conflict (project_id, kind) do update set next = counter.next + 1 returning next - 1";
-        let number = self.row(sql, &[project_id.into(), kind.into()], |row| row.get(0))?;
-        number.ok_or_else(|| Error::internal("an upsert returns a row"))
     }
 
     /// The number of this transaction, in which others see its changes become visible.

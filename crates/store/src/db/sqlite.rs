@@ -182,7 +182,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
         job.fail(error);
         return job.finish();
     }
-    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None };
+    let mut tx = Tx::new(Connection::Sqlite(connection));
     job.attempt(&mut tx);
     if snapshot && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
@@ -236,7 +236,7 @@ fn write_one(connection: &Sqlite, job: &mut dyn Job) -> Option<Error> {
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
     }
-    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None };
+    let mut tx = Tx::new(Connection::Sqlite(connection));
     let end = match job.attempt(&mut tx) {
         Attempt::Keep => "release job",
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
