@@ -8,9 +8,7 @@ use store::Mode;
 use crate::caller::Caller;
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Result};
-use crate::operation::{
-    Command, Effect, Entry, Operation, Output, Route, command, nearest, post,
-};
+use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command, nearest, post};
 
 /// Run up to 500 operations in one transaction: all of them happen, or none.
 ///
@@ -125,9 +123,8 @@ impl Bulk {
             let mut answers = Vec::new();
             let mut outcomes = Vec::new();
             for (index, step) in self.operations.iter().enumerate() {
-                let outcome = tx.savepoint(|tx| {
-                    step.run(&mut Cx::new(tx, request, operation, Some(caller)), &answers)
-                });
+                let outcome =
+                    tx.savepoint(|tx| step.run(&mut Cx::new(tx, request, operation, Some(caller)), &answers));
                 match &outcome {
                     Err(error) if !error.kind.is_callers() => return Err(Stop::Failed(error.clone())),
                     outcome => answers.push(outcome.as_ref().ok().cloned()),
@@ -259,7 +256,11 @@ impl Mention<'_> {
                     && path.starts_with(|char: char| char.is_ascii_alphabetic())
                     && path.split('.').all(is_name) =>
             {
-                if rest.starts_with('$') { Mention::Escaped(rest) } else { Mention::Answer { index, path } }
+                if rest.starts_with('$') {
+                    Mention::Escaped(rest)
+                } else {
+                    Mention::Answer { index, path }
+                }
             }
             _ => Mention::None,
         }

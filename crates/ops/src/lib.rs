@@ -11,6 +11,7 @@ mod context;
 mod engine;
 mod entity;
 mod error;
+mod exchange;
 mod input;
 mod operation;
 mod page;
@@ -110,6 +111,8 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<account::ChangePassword>(),
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
+    entry::<exchange::export::Export>(),
+    entry::<exchange::import::Import>(),
 ];
 
 /// The operation with this name.

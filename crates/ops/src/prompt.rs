@@ -101,7 +101,7 @@ impl Operation for CreatePrompt {
 }
 
 /// Writes a new prompt. An import may have brought its number along meanwhile; then it gets the next one.
-fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
+pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
     for _ in 0..TAKEN_MAX {
         if prompt::insert(cx.tx, &new)? {
             record(cx, None, &new)?;
@@ -327,7 +327,7 @@ impl Operation for RestorePrompt {
     }
 }
 
-fn change(
+pub(crate) fn change(
     cx: &mut Cx<'_, '_>,
     before: Prompt,
     expected: Option<Version>,
@@ -359,7 +359,7 @@ fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<(
 }
 
 /// Prompts are read by everybody and sent to models: a token in one would be known to all.
-fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
+pub(crate) fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
     for (field, text) in [("content", Some(content)), ("description", description)] {
         if text.is_some_and(secret::holds_token) {
             return Err(Error::field(

@@ -21,6 +21,7 @@ use crate::value::{Row, Value};
 
 use self::job::{Job, Task};
 pub use self::location::Location;
+pub(crate) use self::sqlite::told as translate_sqlite;
 
 /// How a closure uses the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,6 +292,14 @@ impl Tx<'_> {
             Connection::Postgres(connection) => connection.script(sql),
         };
         self.noted(result)
+    }
+
+    /// The connection itself, for what only PostgreSQL has.
+    pub(crate) fn postgres(&mut self) -> Result<&mut postgres::Connection> {
+        match &mut self.connection {
+            Connection::Postgres(connection) => Ok(connection),
+            Connection::Sqlite(_) => Err(Error::internal("the store is not on PostgreSQL")),
+        }
     }
 
     pub(crate) fn is_postgres(&self) -> bool {

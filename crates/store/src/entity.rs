@@ -205,6 +205,22 @@ pub fn link_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str, now: Tim
     Ok(tx.execute(sql, values![&epic.project_id, &epic.id, document_id, now])? == 1)
 }
 
+/// The links of a project, as ids of epic and document.
+pub fn links_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(String, String)>> {
+    let sql = "select l.epic_id, l.document_id from steering_link l
+               join entity epic on epic.id = l.epic_id join entity document on document.id = l.document_id
+               where l.project_id = ?1 order by epic.number, document.number";
+    tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Kind, number and id of everything in a project, deleted or not.
+pub fn keys_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(Kind, i64, String)>> {
+    let sql = "select kind, number, id from entity where project_id = ?1";
+    tx.rows(sql, values![project_id], |row| {
+        Ok((read_kind(&row.get::<String>(0)?)?, row.get(1)?, row.get(2)?))
+    })
+}
+
 /// Takes the link away; false when there was none.
 pub fn unlink_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str) -> Result<bool> {
     let sql = "delete from steering_link where project_id = ?1 and epic_id = ?2 and document_id = ?3";

@@ -42,7 +42,7 @@ pub enum State {
 impl Store {
     /// What the store's schema lacks, or has that this program does not know.
     pub fn migrations(&self) -> Result<Vec<Migration>> {
-        self.wait(Mode::Snapshot, |tx| compare(tx))
+        self.wait(Mode::Snapshot, compare)
     }
 }
 
@@ -85,8 +85,29 @@ fn check(migrations: &[Migration]) -> Result<()> {
     Ok(())
 }
 
+/// Checks the migrations of a backup by name and hash, and says whether it has all of them.
+pub(crate) fn check_backup(applied: Vec<(String, String)>) -> Result<bool> {
+    let migrations = judge(applied);
+    let find = |state| migrations.iter().find(|migration| migration.state == state);
+    if let Some(migration) = find(State::Unknown) {
+        let message = format!(
+            "was made by a newer version (it has the migration {}, which this one does not know); use that version",
+            migration.name
+        );
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
+    if let Some(migration) = find(State::Altered) {
+        let message = format!("has a migration {} that is not the one of this version", migration.name);
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
+    Ok(find(State::Pending).is_none())
+}
+
 fn compare(tx: &mut Tx<'_>) -> Result<Vec<Migration>> {
-    let applied = applied(tx)?;
+    Ok(judge(applied(tx)?))
+}
+
+fn judge(applied: Vec<(String, String)>) -> Vec<Migration> {
     let mut migrations: Vec<Migration> = STEPS
         .iter()
         .map(|step| {
@@ -100,7 +121,7 @@ fn compare(tx: &mut Tx<'_>) -> Result<Vec<Migration>> {
         .collect();
     let unknown = applied.into_iter().filter(|(name, _)| STEPS.iter().all(|step| step.name != name));
     migrations.extend(unknown.map(|(name, _)| Migration { name, state: State::Unknown }));
-    Ok(migrations)
+    migrations
 }
 
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<(String, String)>> {

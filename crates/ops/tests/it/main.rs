@@ -1,4 +1,6 @@
 //! Operations through the one door, on both stores.
 
+mod bulk;
 mod entities;
+mod exchange;
 mod stores;

@@ -21,12 +21,12 @@ impl Tx<'_> {
         }
     }
 
-    /// Takes the next `count` numbers, which follow each other.
-    pub fn next_numbers(&mut self, project_id: &str, kind: &str, count: i64) -> Result<Range<i64>> {
+    /// Takes the next `count` numbers.
+    pub fn next_numbers(&mut self, project_id: &str, kind: &str, count: usize) -> Result<Vec<i64>> {
         let leased = self.outside(project_id, |leases| leases.take_many(project_id, kind, count))?;
         match leased {
             Some(numbers) => Ok(numbers),
-            None => self.count(project_id, kind, count),
+            None => Ok(self.count(project_id, kind, count as i64)?.collect()),
         }
     }
 

@@ -21,6 +21,7 @@ use self::connect::Connector;
 pub(super) use self::lease::Leases;
 
 mod connect;
+mod copy;
 mod lease;
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
@@ -183,7 +184,7 @@ impl Worker {
 }
 
 /// A connection with its prepared statements.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     client: Client,
     statements: HashMap<&'static str, Statement, foldhash::fast::RandomState>,
     leases: Arc<Leases>,

@@ -282,6 +282,11 @@ impl rusqlite::ToSql for Value<'_> {
     }
 }
 
+/// An error of SQLite in our words.
+pub(crate) fn told(error: rusqlite::Error) -> Error {
+    translate(error).0
+}
+
 fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
     let rusqlite::Error::SqliteFailure(code, message) = &error else {
         return (Error::internal(&error), None);

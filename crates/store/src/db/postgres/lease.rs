@@ -49,9 +49,17 @@ impl Leases {
         Ok(number)
     }
 
-    pub(in crate::db) fn take_many(&self, project_id: &str, kind: &str, count: i64) -> Outcome<Range<i64>> {
+    /// What is left of a block, and the rest from a block of just the size.
+    pub(in crate::db) fn take_many(&self, project_id: &str, kind: &str, count: usize) -> Outcome<Vec<i64>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.lease(&mut state, project_id, kind, count)
+        let block = state.blocks.get_mut(&(project_id.to_owned(), kind.to_owned()));
+        let mut numbers: Vec<i64> =
+            block.map(|block| block.numbers.by_ref().take(count).collect()).unwrap_or_default();
+        let missing = (count - numbers.len()) as i64;
+        if missing > 0 {
+            numbers.extend(self.lease(&mut state, project_id, kind, missing)?);
+        }
+        Ok(numbers)
     }
 
     /// Moves the counter past a number. What was leased before stays leased.
