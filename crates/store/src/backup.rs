@@ -53,6 +53,10 @@ pub fn restore(
     now: Time,
     progress: impl FnMut(Progress) + Send + 'static,
 ) -> Result<()> {
+    if file::is_partial(path) {
+        let message = format!("{} is a backup that was not finished", path.display());
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
     let is_current = file::check(path)?;
     match location {
         Location::Sqlite(target) => to_sqlite(target, path, replace, options, now, progress),
@@ -76,7 +80,7 @@ fn from_postgres(
     let path = path.to_owned();
     store.wait(Mode::Snapshot, move |tx| {
         // A lost connection begins again, and so must the file.
-        file::remove(&path);
+        file::begin(&path)?;
         migrate(&path, now)?;
         let sqlite = SqliteFile::open_to_write(&path)?;
         tx.script("set local statement_timeout = 0")?;

@@ -182,3 +182,20 @@ fn in_dialect(sql: &str, postgres: bool) -> String {
 fn hash_of(step: &Step) -> String {
     blake3::hash(step.sql.as_bytes()).to_hex().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, check_backup, hash_of};
+
+    #[test]
+    fn backups_of_older_versions_are_taken_and_of_newer_ones_are_not() {
+        let all: Vec<(String, String)> =
+            STEPS.iter().map(|step| (step.name.to_owned(), hash_of(step))).collect();
+        assert_eq!(check_backup(all.clone()), Ok(true));
+        assert_eq!(check_backup(all[..all.len() - 1].to_vec()), Ok(false));
+        let newer = all.iter().cloned().chain([("9999_later".to_owned(), String::new())]).collect();
+        assert!(check_backup(newer).is_err_and(|error| error.message.contains("newer version")));
+        let altered = all.iter().map(|(name, _)| (name.clone(), "x".to_owned())).collect();
+        assert!(check_backup(altered).is_err_and(|error| error.message.contains("is not the one")));
+    }
+}

@@ -191,9 +191,10 @@ impl<'r> Plan<'r> {
 
     /// Notes what an error says about a row.
     pub fn wrong_by(&mut self, row: usize, field: &str, error: Error) {
-        self.wrong(row, error.fields.first().map_or(field, |told| &told.field).to_owned().as_str(), {
-            error.fields.first().map_or(error.message.clone(), |told| told.message.clone())
-        });
+        match error.fields.into_iter().next() {
+            Some(told) => self.wrong(row, field, told.message),
+            None => self.wrong(row, field, error.message),
+        }
     }
 
     /// The value that a check accepts; a problem, and nothing, where it does not.

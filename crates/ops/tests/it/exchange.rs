@@ -331,7 +331,7 @@ fn ten_thousand_requirements_take_seconds() {
 }
 
 /// Makes something of everything.
-fn fill(world: &World) {
+pub fn fill(world: &World) {
     world.member("ursula", "User");
     let ursula = Credentials::Local(Some("ursula".to_owned()));
     world.ok("create_project", json!({ "key": "SHOP", "name": "Лавка", "description": "Another\nproject" }));
@@ -413,7 +413,7 @@ fn fill(world: &World) {
 }
 
 #[track_caller]
-fn export(world: &World, arguments: Value) -> String {
+pub fn export(world: &World, arguments: Value) -> String {
     world.ok("export", arguments)["content"].as_str().expect("content").to_owned()
 }
 

@@ -60,7 +60,8 @@ impl World {
         World { engine: Engine::new(store), first, clock: AtomicI64::new(self.now().microseconds()) }
     }
 
-    fn now(&self) -> Time {
+    /// The time of the next call.
+    pub fn now(&self) -> Time {
         Time::from_microseconds(self.clock.load(Ordering::Relaxed))
     }
 

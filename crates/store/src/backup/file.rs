@@ -15,6 +15,8 @@ use crate::migrate;
 
 /// Pages that are copied between two calls of the progress.
 const PAGES: i32 = 1_024;
+/// How the name of a file ends that is not finished.
+const PARTIAL: &str = ".partial";
 /// What SQLite writes beside a file while it works on it.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
@@ -34,8 +36,10 @@ impl Partial {
             ));
         };
         let mut name = name.to_owned();
-        name.push(format!(".{}.partial", &uuid::Uuid::now_v7().simple().to_string()[16..]));
-        Ok(Partial { path: path.with_file_name(name) })
+        name.push(format!(".{}{PARTIAL}", &uuid::Uuid::now_v7().simple().to_string()[16..]));
+        let partial = Partial { path: path.with_file_name(name) };
+        begin(partial.path())?;
+        Ok(partial)
     }
 
     pub fn path(&self) -> &Path {
@@ -58,8 +62,24 @@ impl Drop for Partial {
     }
 }
 
-/// Removes a file that was not finished.
-pub(super) fn remove(path: &Path) {
+/// Makes an empty file, in the place of one that was not finished. Nobody else may read it: hashes of passwords and tokens
+/// are in it.
+pub(super) fn begin(path: &Path) -> Result<()> {
+    remove(path);
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| failed(path, "cannot be made", &error))?;
+    Ok(())
+}
+
+/// Whether the name of a file says that it was not finished. It may well look whole inside, and lack rows.
+pub(super) fn is_partial(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(PARTIAL)
+}
+
+fn remove(path: &Path) {
     // What is not there needs not be removed; what cannot be, still has a name that tells.
     let _ = fs::remove_file(path);
     for companion in COMPANIONS {

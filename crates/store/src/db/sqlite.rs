@@ -158,6 +158,11 @@ impl Watch {
         self.started_ms.store(self.now_ms(), Ordering::Relaxed);
     }
 
+    /// Interrupts nothing until the next start: a long call is made of many short statements.
+    fn rest(&self) {
+        self.started_ms.store(u64::MAX, Ordering::Relaxed);
+    }
+
     fn now_ms(&self) -> u64 {
         self.epoch.elapsed().as_millis() as u64
     }
@@ -210,7 +215,11 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
     while let Some(mut job) = next.take() {
         if failed.is_none() {
-            connected.watch.start();
+            if alone {
+                connected.watch.rest()
+            } else {
+                connected.watch.start()
+            }
             failed = write_one(connection, &mut *job);
         }
         group.push(job);
