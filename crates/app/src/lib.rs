@@ -4,6 +4,7 @@ pub mod duvet;
 pub mod logging;
 mod outbox;
 pub mod settings;
+pub mod spexus;
 pub mod stdio;
 pub mod tmkb;
 

@@ -1,7 +1,7 @@
 //! One logging set-up: `tracing`, to stderr alone, since stdout carries protocol messages.
 //!
-//! A line of text is `[ERROR] [req_id=3] what happened key=value`, without a time, which hosts add themselves; with
-//! `LOG_FORMAT=json` it is an object with one.
+//! A line of text is `[ERROR] [req_id=3] what happened key=value`. Under a host, which adds the time itself, it has none;
+//! elsewhere the time stands first. With `LOG_FORMAT=json` it is an object with a time.
 
 use std::{
     fmt,
@@ -53,14 +53,23 @@ pub enum Format {
     Json,
 }
 
-/// Starts logging as `LOG_LEVEL` and `LOG_FORMAT` say.
+/// Starts logging under a host, as `LOG_LEVEL` and `LOG_FORMAT` say.
 pub fn start(settings: &mut Settings) {
-    let level: LevelFilter = settings.value("LOG_LEVEL", LevelFilter::INFO);
+    begin(settings, LevelFilter::INFO, false);
+}
+
+/// Starts logging of a program that nobody else gives the time to.
+pub fn start_with_time(settings: &mut Settings, level: LevelFilter) {
+    begin(settings, level, true);
+}
+
+fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
+    let level: LevelFilter = settings.value("LOG_LEVEL", level);
     let format = settings.value("LOG_FORMAT", Format::Text);
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(|| LogWriter)
-        .event_format(Lines(format))
+        .event_format(Lines { format, has_time })
         .finish();
     // Without a thread nothing is written until the end; that is no reason not to serve.
     let _ = thread::Builder::new().spawn(|| LINES.write_when_asked());
@@ -126,7 +135,10 @@ impl FromSetting for Format {
     }
 }
 
-struct Lines(Format);
+struct Lines {
+    format: Format,
+    has_time: bool,
+}
 
 impl<S, N> FormatEvent<S, N> for Lines
 where
@@ -142,8 +154,11 @@ where
         let mut fields = Fields::default();
         event.record(&mut fields);
         let level = event.metadata().level();
-        match self.0 {
+        match self.format {
             Format::Text => {
+                if self.has_time {
+                    write!(writer, "{} ", now())?;
+                }
                 write!(writer, "[{level}]")?;
                 if let Some(id) = fields.others.remove("req_id") {
                     write!(writer, " [req_id={}]", tamed(&plain(&id)))?;

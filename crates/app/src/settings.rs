@@ -1,11 +1,25 @@
-//! Settings from the environment. Every problem is reported at once, with the setting's name and origin.
+//! Settings: flags over the environment over a file over defaults. Every problem is reported at once, with the setting's
+//! name and origin.
 
-use std::{env, fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fmt, fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Reads settings and gathers what is wrong with them.
 #[derive(Debug, Default)]
 pub struct Settings {
     problems: Vec<String>,
+    /// What flags say, by the name in the environment: the flag and its value.
+    flags: BTreeMap<String, (String, String)>,
+    /// What the file says, by its own names.
+    file: BTreeMap<String, String>,
+    file_name: String,
+    /// The names that were asked for, in the words of the file.
+    known: BTreeSet<String>,
 }
 
 /// A value that can be read from a setting.
@@ -18,27 +32,88 @@ pub trait FromSetting: Sized {
 }
 
 impl Settings {
-    /// Returns the value of an environment variable, or the default if it is absent or empty. A value
-    /// that makes no sense is remembered as a problem.
+    /// Takes what a flag says, which goes before everything else.
+    pub fn flag(&mut self, flag: &str, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.flags.insert(name.to_owned(), (flag.to_owned(), value.to_string()));
+        }
+    }
+
+    /// Reads a TOML file, which goes before the defaults alone. `SPEXUS_LISTEN` is `listen` there.
+    pub fn read_file(&mut self, path: &Path) {
+        self.file_name = path.display().to_string();
+        let table = match fs::read_to_string(path) {
+            Ok(text) => text.parse::<toml::Table>().map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match table {
+            Ok(table) => {
+                for (name, value) in table {
+                    let text = match &value {
+                        toml::Value::Array(values) => {
+                            values.iter().map(written).collect::<Vec<_>>().join(",")
+                        }
+                        other => written(other),
+                    };
+                    self.file.insert(name, text);
+                }
+            }
+            Err(message) => self.problems.push(format!("{}: {}", self.file_name, message.trim())),
+        }
+    }
+
+    /// Returns the value of a setting, or the default if it is absent or empty. A value that makes no sense is
+    /// remembered as a problem.
     pub fn value<T: FromSetting>(&mut self, name: &str, default: T) -> T {
-        let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) else { return default };
-        let text = text.to_string_lossy();
+        let in_file = name.strip_prefix("SPEXUS_").unwrap_or(name).to_lowercase();
+        let (text, shown_name, origin) = if let Some((flag, text)) = self.flags.get(name) {
+            (text.clone(), flag.clone(), "the command line".to_owned())
+        } else if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
+            (text.to_string_lossy().into_owned(), name.to_owned(), "the environment".to_owned())
+        } else if let Some(text) = self.file.get(&in_file) {
+            (text.clone(), in_file.clone(), self.file_name.clone())
+        } else {
+            self.known.insert(in_file);
+            return default;
+        };
+        self.known.insert(in_file);
         T::from_setting(&text).unwrap_or_else(|| {
             let (expected, found) = (T::EXPECTED, mcp::shown(&text));
             self.problems
-                .push(format!("{name} (from the environment): expected {expected}, found \"{found}\""));
+                .push(format!("{shown_name} (from {origin}): expected {expected}, found \"{found}\""));
             default
         })
     }
 
-    /// Returns the value of an environment variable that may be absent.
+    /// Remembers something else that is wrong with the configuration.
+    pub fn problem(&mut self, message: String) {
+        self.problems.push(message);
+    }
+
+    /// Returns the value of a setting that may be absent.
     pub fn optional<T: FromSetting>(&mut self, name: &str) -> Option<T> {
         self.value(name, Maybe(None)).0
     }
 
-    /// Fails if anything was wrong.
-    pub fn check(self) -> Result<(), Problems> {
+    /// Fails if anything was wrong, names in the file that nobody asked for included.
+    pub fn check(mut self) -> Result<(), Problems> {
+        for name in self.file.keys().filter(|name| !self.known.contains(*name)) {
+            let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+            let nearest =
+                ops::nearest(name, &known).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            self.problems.push(format!("{name} (from {}): is no setting{nearest}", self.file_name));
+        }
         if self.problems.is_empty() { Ok(()) } else { Err(Problems(self.problems)) }
+    }
+}
+
+/// A value of the file as it would stand in the environment.
+fn written(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Boolean(flag) => flag.to_string(),
+        other => format!("{other:?}"),
     }
 }
 
@@ -69,6 +144,30 @@ impl FromSetting for String {
 
     fn from_setting(text: &str) -> Option<Self> {
         Some(text.to_owned())
+    }
+}
+
+impl FromSetting for PathBuf {
+    const EXPECTED: &str = "a path";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        Some(Self::from(text))
+    }
+}
+
+impl FromSetting for SocketAddr {
+    const EXPECTED: &str = "an address and a port such as 127.0.0.1:8080";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        text.replace("localhost", "127.0.0.1").parse().ok()
+    }
+}
+
+impl FromSetting for u32 {
+    const EXPECTED: &str = "a whole number";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        text.parse().ok()
     }
 }
 

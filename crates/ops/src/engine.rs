@@ -76,7 +76,7 @@ impl Engine {
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
     pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
         let Call { entry, arguments, credentials, request, idempotency_key } = call;
-        let key = match idempotency_key.filter(|_| entry.effect != Effect::Reads && !entry.answers_secret) {
+        let key = match idempotency_key.filter(|_| entry.takes_key()) {
             Some(key)
                 if key.is_empty()
                     || key.len() > KEY_MAX
@@ -292,7 +292,7 @@ impl Run {
 #[derive(Serialize, Deserialize)]
 enum Kept {
     Answer { json: String, version: Option<i64>, reference: Option<String> },
-    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Value> },
+    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Box<Value>> },
 }
 
 fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {

@@ -19,7 +19,7 @@ pub struct Error {
     /// What is wrong with which field.
     pub fields: Vec<FieldError>,
     /// More about it, as JSON: the current state for a stale version, when something was deleted.
-    pub more: Option<serde_json::Value>,
+    pub more: Option<Box<serde_json::Value>>,
     /// After how many seconds the same may succeed.
     pub retry_after_s: Option<u64>,
 }
@@ -173,7 +173,7 @@ impl Error {
     /// Adds more about it.
     #[must_use]
     pub fn with(mut self, more: serde_json::Value) -> Error {
-        self.more = Some(more);
+        self.more = Some(Box::new(more));
         self
     }
 

@@ -252,6 +252,47 @@ impl JsonSchema for Moment {
     }
 }
 
+/// A length of time in seconds, written as `30d`, `12h`, `45m` or `90s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub i64);
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const CENTURY_S: i64 = 36_525 * 86_400;
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = match &text.trim()[digits.len()..] {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            _ => 0,
+        };
+        let seconds = digits.parse::<i64>().ok().and_then(|number| number.checked_mul(unit));
+        match seconds.filter(|seconds| (1..=CENTURY_S).contains(seconds)) {
+            Some(seconds) => Ok(Span(seconds)),
+            None => Err(de::Error::custom(format!(
+                "expected a time such as 30d or 12h, found {:?}",
+                shortened(&text)
+            ))),
+        }
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": ["30d", "12h"] })
+    }
+}
+
 /// A change of a field: absent leaves it, null clears it, a value sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Patch<T> {

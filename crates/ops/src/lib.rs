@@ -22,15 +22,18 @@ mod secret;
 mod start;
 mod steering;
 mod token;
+mod typed;
 mod user;
 
 pub use caller::{Caller, Credentials, Request, Scope, authenticate, needed};
 pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply};
 pub use error::{Error, FieldError, Kind, Result};
+pub use input::shortened;
 pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use start::{First, first_start};
+pub use typed::{Arguments, may_be};
 
 use operation::entry;
 

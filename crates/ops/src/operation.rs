@@ -239,7 +239,7 @@ pub const fn entry<T: Operation>() -> Entry {
         prepares: T::PREPARES,
         answers_secret: T::ANSWERS_SECRET,
         input: T::json_schema,
-        output: T::Output::json_schema,
+        output: |generator| generator.subschema_for::<T::Output>(),
         parse: |arguments| match read::<T>(arguments) {
             Ok(operation) => Ok(Box::new(operation)),
             Err(error) => Err(error),
@@ -279,6 +279,16 @@ pub struct Answer {
 }
 
 impl Entry {
+    /// Whether it changes the store.
+    pub const fn writes(&self) -> bool {
+        matches!(self.mode, Mode::Write | Mode::Serializable | Mode::Long)
+    }
+
+    /// Whether an `Idempotency-Key` makes the same call twice happen once.
+    pub const fn takes_key(&self) -> bool {
+        self.writes() && !self.answers_secret
+    }
+
     /// The schema of the arguments, complete in itself.
     pub fn input_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12()
@@ -356,12 +366,26 @@ fn explain(path: &str, message: &str) -> FieldError {
     let message = match message.split_once(", expected ") {
         Some((found, expected)) => {
             let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-            format!("expected {expected}, found {found}")
+            format!("expected {expected}, found {}", plainly(found))
         }
         None => message.to_owned(),
     };
     let field = if path == "." { "arguments" } else { path };
     FieldError { field: field.to_owned(), message, allowed: Vec::new() }
+}
+
+/// A value as a person would write it: `9` for `integer `9``.
+fn plainly(found: &str) -> &str {
+    for kind in ["integer ", "floating point ", "boolean ", "string "] {
+        if let Some(value) = found.strip_prefix(kind) {
+            return value.trim_matches('`');
+        }
+    }
+    match found {
+        "map" => "an object",
+        "sequence" => "a list",
+        other => other,
+    }
 }
 
 /// The nearest of some names, if one is near.
@@ -390,7 +414,7 @@ mod tests {
             (
                 "priority",
                 "invalid value: integer `9`, expected a whole number from 1 to 4",
-                "priority: expected a whole number from 1 to 4, found integer `9`",
+                "priority: expected a whole number from 1 to 4, found 9",
             ),
             (
                 "sort",

@@ -202,7 +202,7 @@ pub struct ListSuspectLinks {
 impl Operation for ListSuspectLinks {
     type Output = Page<Relationship>;
     const NAME: &'static str = "list_suspect_links";
-    const COMMANDS: &'static [Command] = &[command("suspect-links")];
+    const COMMANDS: &'static [Command] = &[command("suspect-link list")];
     const ROUTES: &'static [Route] = &[get("/suspect-links")];
     const EFFECT: Effect = Effect::Reads;
 
@@ -228,7 +228,7 @@ pub struct ClearSuspectLink {
 impl Operation for ClearSuspectLink {
     type Output = Relationship;
     const NAME: &'static str = "clear_suspect_link";
-    const COMMANDS: &'static [Command] = &[command("suspect-links clear")];
+    const COMMANDS: &'static [Command] = &[command("suspect-link clear")];
     const ROUTES: &'static [Route] = &[post("/suspect-links/{id}/clear")];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["id"];

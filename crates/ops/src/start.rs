@@ -28,7 +28,7 @@ const PROMPT: &str = include_str!("start/prompt.md");
 
 /// Makes what an empty store needs; nothing when it has users. Two servers that start at once make it once.
 pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
-    if store.wait(Mode::Point, |tx| user::count(tx))? > 0 {
+    if store.wait(Mode::Point, user::count)? > 0 {
         return Ok(None);
     }
     let password = secret::generate("")?[..20].to_owned();

@@ -9,7 +9,7 @@ use store::{Mode, user};
 use crate::caller::Scope;
 use crate::context::{Cx, Subject, to_value};
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Moment, Number, Offset, Patch, Set, Text};
+use crate::input::{Id, Limit, Moment, Offset, Patch, Set, Span, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
 use crate::page::{Page, page, window};
 use crate::secret;
@@ -61,8 +61,8 @@ pub struct CreateToken {
     scopes: Option<Vec<ScopeName>>,
     /// When it stops working; never when absent.
     expires_at: Option<Moment>,
-    /// After how many days it stops working, instead of `expires_at`.
-    expires_in_days: Option<Number<1, 36_500>>,
+    /// After how long it stops working, such as `30d` or `12h`, instead of `expires_at`.
+    expires_in: Option<Span>,
     /// For another user, by an administrator: an id or a name.
     user: Option<Text<1, 254>>,
     #[serde(skip)]
@@ -113,8 +113,8 @@ impl Operation for CreateToken {
             return Err(Error::conflict(format!("there is already a token named {:?}", self.name.as_str())));
         }
         let secret = self.secret.as_deref().unwrap_or_default();
-        let days = self.expires_in_days.map(|days| cx.now().plus_seconds(days.0 * 86_400));
-        let expires_at = self.expires_at.map(Moment::last).or(days);
+        let after = self.expires_in.map(|span| cx.now().plus_seconds(span.0));
+        let expires_at = self.expires_at.map(Moment::last).or(after);
         check_end(cx, "expires_at", expires_at)?;
         let new = Token {
             id: cx.new_id(),

@@ -181,7 +181,11 @@ pub struct UpdateUser {
 impl Operation for UpdateUser {
     type Output = User;
     const NAME: &'static str = "update_user";
-    const COMMANDS: &'static [Command] = &[command("user update")];
+    const COMMANDS: &'static [Command] = &[
+        command("user update"),
+        command("user disable").with(&[("disabled", "true")]),
+        command("user enable").with(&[("disabled", "false")]),
+    ];
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;
     const MODE: Option<Mode> = Some(Mode::Serializable);

@@ -1,0 +1,107 @@
+//! The command line: what is written by hand, and a command for every operation.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap_complete::Shell;
+
+use super::{Exit, commands, doctor, serve};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold());
+
+/// Understands the command line and runs what it asks for.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            let _ = error.print();
+            return exit;
+        }
+    };
+    match matches.subcommand() {
+        Some(("serve", matches)) => serve::run(matches),
+        Some(("migrate", matches)) => doctor::migrate(matches),
+        Some(("doctor", matches)) => doctor::run(matches),
+        Some(("completions", matches)) => completions(matches),
+        Some((name, matches)) => commands::run(name, matches),
+        None => Exit::Usage,
+    }
+}
+
+/// The whole command line.
+pub fn command() -> Command {
+    let command = Command::new("spexus")
+        .about("Requirements, their traces in code, and the threats against them, for people and AI agents")
+        .version(env!("CARGO_PKG_VERSION"))
+        .styles(STYLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .args(everywhere())
+        .subcommand(
+            Command::new("serve")
+                .about("Start the server: the store, REST, and the page")
+                .arg(text("listen", "ADDRESS").help("Where to listen [default: 127.0.0.1:8080]"))
+                .arg(text("public-url", "URL").help("Where the server is reached from outside"))
+                .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
+                .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))
+                .arg(flag("demo").help("Fill an empty store with a small project")),
+        )
+        .subcommand(
+            Command::new("migrate")
+                .about("Bring the store's schema up to date; the server does so by itself")
+                .arg(flag("check").help("Only say what is missing, and exit with 1 if anything is")),
+        )
+        .subcommand(
+            Command::new("doctor")
+                .about("Look at the store, the configuration and the server, and say what to do"),
+        )
+        .subcommand(
+            Command::new("completions")
+                .about("Print completions for a shell")
+                .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell))),
+        );
+    commands::add(command)
+}
+
+/// Flags that every command takes.
+fn everywhere() -> [Arg; 7] {
+    [
+        text("database", "URL").help("The store: sqlite:PATH or postgres://USER@HOST/DATABASE"),
+        path("database-ca").help("A PEM file with the certificate that signs PostgreSQL's"),
+        path("config").help("A TOML file with settings"),
+        text("server", "URL").help("Ask this server instead of opening the store"),
+        text("token", "TOKEN").help("The token for the server; better in SPEXUS_TOKEN"),
+        text("as", "USER").help("Act as this user on the local store [default: the first administrator]"),
+        flag("json").help("Print JSON"),
+    ]
+    .map(|arg| arg.global(true).help_heading("Everywhere"))
+}
+
+pub fn text(name: &'static str, value: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value)
+}
+
+fn path(name: &'static str) -> Arg {
+    text(name, "FILE").value_hint(ValueHint::FilePath)
+}
+
+pub fn flag(name: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+/// A file that a command reads or writes.
+pub fn file(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
+    matches.try_get_one::<String>(name).ok().flatten().map(PathBuf::from)
+}
+
+fn completions(matches: &ArgMatches) -> Exit {
+    let Some(shell) = matches.get_one::<Shell>("shell") else { return Exit::Usage };
+    clap_complete::generate(*shell, &mut command(), "spexus", &mut std::io::stdout());
+    Exit::Done
+}

@@ -1,0 +1,272 @@
+//! A command for every operation, made from the list: on the local store, or on a server with `--server`.
+
+use std::io::Read as _;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind};
+use serde_json::{Map, Value, json};
+use store::Store;
+use store::model::Via;
+use tracing::level_filters::LevelFilter;
+
+use super::config::{self, StoreConfig};
+use super::remote::Remote;
+use super::{Exit, now, print};
+
+/// Texts that are longer than this may come from a file.
+const LONG: u64 = 5_000;
+
+/// Adds the commands of all operations.
+pub fn add(mut root: Command) -> Command {
+    for entry in ops::OPERATIONS {
+        for command in entry.commands {
+            let words: Vec<&'static str> = command.words.split(' ').collect();
+            root = place(root, &words, |leaf| describe(leaf, entry, command));
+        }
+    }
+    root
+}
+
+/// Finds or makes the command at the end of some words.
+fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Command) -> Command {
+    let [word, rest @ ..] = words else { return make(root) };
+    let exists = root.find_subcommand(word).is_some();
+    let root = if exists { root } else { root.subcommand(Command::new(*word)) };
+    root.mut_subcommand(word, |sub| {
+        if rest.is_empty() {
+            return make(sub);
+        }
+        let sub = if exists {
+            sub
+        } else {
+            sub.about(about(word)).subcommand_required(true).arg_required_else_help(true)
+        };
+        place(sub, rest, make)
+    })
+}
+
+fn about(word: &str) -> String {
+    let words = word.replace('-', " ");
+    format!("{}{}: look, make and change", words[..1].to_uppercase(), &words[1..])
+}
+
+fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Command) -> Command {
+    let arguments = Arguments::new(entry.input_schema());
+    leaf = leaf.about(entry.summary()).long_about(entry.documentation());
+    let is_bound = |name: &str| command.bind.iter().any(|(bound, _)| *bound == name);
+    let mut place = 0;
+    for name in entry.positional.iter().copied().filter(|name| !is_bound(name)) {
+        place += 1;
+        let schema = arguments.property(name).cloned().unwrap_or_default();
+        let (value, about) = if (entry.name, name) == ("import", "content") {
+            ("FILE".to_owned(), "The file, or - for standard input".to_owned())
+        } else {
+            (name.to_uppercase(), text_of(&schema))
+        };
+        let arg =
+            Arg::new(name).index(place).value_name(value).help(about).required(arguments.is_required(name));
+        leaf = leaf.arg(arg);
+    }
+    for (name, schema) in arguments.properties() {
+        if is_bound(name) || entry.positional.contains(&name) {
+            continue;
+        }
+        leaf = option(leaf, name, schema, arguments.is_required(name));
+    }
+    if entry.name == "export" {
+        leaf = leaf
+            .arg(Arg::new("output").long("output").short('o').value_name("FILE").help("Write to this file"));
+    }
+    leaf
+}
+
+fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command {
+    // Names of arguments live as long as the program; there are a few hundred of them.
+    let long = name.replace('_', "-");
+    let mut arg = Arg::new(name.to_owned()).long(long.clone()).help(text_of(schema));
+    if ops::may_be(schema, "boolean") {
+        arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false");
+    } else if ops::may_be(schema, "array") {
+        arg = arg.action(ArgAction::Append).value_name("VALUE");
+        if let Some(singular) = long.strip_suffix('s') {
+            arg = arg.alias(singular.to_owned());
+        }
+    } else {
+        arg = arg.value_name(name.to_uppercase()).allow_hyphen_values(true);
+    }
+    let from_file = schema["maxLength"].as_u64().is_some_and(|length| length >= LONG);
+    let is_secret = name.ends_with("password");
+    if !from_file && !is_secret {
+        return leaf.arg(arg.required(required));
+    }
+    let (suffix, value, about) = if is_secret {
+        ("stdin", None, "Read it from standard input")
+    } else {
+        ("file", Some("FILE"), "Read it from a file, or - for standard input")
+    };
+    let other = format!("{name}-{suffix}");
+    let mut second =
+        Arg::new(other.clone()).long(format!("{long}-{suffix}")).help(about).conflicts_with(name.to_owned());
+    second = match value {
+        Some(value) => second.value_name(value),
+        None => second.action(ArgAction::SetTrue),
+    };
+    if required {
+        arg = arg.required_unless_present(other);
+    }
+    leaf.arg(arg).arg(second)
+}
+
+fn text_of(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// Runs the operation that some words name.
+pub fn run(first: &str, matches: &ArgMatches) -> Exit {
+    let mut words = vec![first.to_owned()];
+    let mut leaf = matches;
+    while let Some((word, sub)) = leaf.subcommand() {
+        words.push(word.to_owned());
+        leaf = sub;
+    }
+    let words = words.join(" ");
+    let found = ops::OPERATIONS.iter().find_map(|entry| {
+        entry.commands.iter().find(|command| command.words == words).map(|command| (entry, command))
+    });
+    let Some((entry, command)) = found else {
+        eprintln!("there is no command {words}");
+        return Exit::Usage;
+    };
+    let as_json = leaf.get_flag("json");
+    let result = gather(entry, command, leaf).and_then(|arguments| call(entry, arguments, leaf));
+    match result {
+        Ok(answer) => finish(entry, &answer, leaf, as_json),
+        Err(Problem::Refused(error)) => {
+            print::error(&error, as_json);
+            if error.kind == Kind::ValidationError { Exit::Usage } else { Exit::Refused }
+        }
+        Err(Problem::Usage(message)) => {
+            eprintln!("{message}");
+            Exit::Usage
+        }
+    }
+}
+
+/// Why a command has no answer.
+pub enum Problem {
+    /// The operation refused.
+    Refused(Error),
+    /// It could not be asked.
+    Usage(String),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Problem::Refused(error)
+    }
+}
+
+fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Value, Problem> {
+    let known = Arguments::new(entry.input_schema());
+    let mut arguments = Map::new();
+    let names: Vec<String> = known.properties().map(|(name, _)| name.to_owned()).collect();
+    for name in &names {
+        let given = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
+        for text in given {
+            known.add(&mut arguments, name, text);
+        }
+        if let Ok(Some(path)) = matches.try_get_one::<String>(&format!("{name}-file")) {
+            arguments.insert(name.clone(), json!(read(path)?));
+        }
+        if let Ok(Some(true)) = matches.try_get_one::<bool>(&format!("{name}-stdin")) {
+            arguments.insert(name.clone(), json!(read("-")?.trim_end_matches(['\r', '\n'])));
+        }
+    }
+    for (name, value) in command.bind {
+        known.add(&mut arguments, name, value);
+    }
+    if entry.name == "import"
+        && let Some(Value::String(path)) = arguments.get("content").cloned()
+    {
+        if !arguments.contains_key("format") {
+            arguments.insert("format".to_owned(), json!(format_of(&path)?));
+        }
+        arguments.insert("content".to_owned(), json!(read(&path)?));
+    }
+    Ok(Value::Object(arguments))
+}
+
+fn format_of(path: &str) -> Result<&'static str, Problem> {
+    match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
+        Some("json") => Ok("json"),
+        Some("csv") => Ok("csv"),
+        Some("md" | "markdown") => Ok("markdown"),
+        Some("reqif" | "xml") => Ok("reqif"),
+        _ => Err(Problem::Usage(
+            "--format: is required, for the file's name does not tell it (json, csv, markdown, reqif)"
+                .to_owned(),
+        )),
+    }
+}
+
+fn read(path: &str) -> Result<String, Problem> {
+    let mut text = String::new();
+    let result = if path == "-" {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    result.map(|()| text).map_err(|error| Problem::Usage(format!("{path}: {error}")))
+}
+
+fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {
+    let mut settings = config::settings(matches);
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
+    let server: Option<String> = settings.optional("SPEXUS_SERVER");
+    let token: Option<String> = settings.optional("SPEXUS_TOKEN");
+    let acting: Option<String> = settings.optional("SPEXUS_AS");
+    let store = config::store(&mut settings);
+    settings.check().map_err(|problems| Problem::Usage(problems.to_string()))?;
+    if let Some(server) = server {
+        return Remote::new(&server, token)?.call(entry, arguments);
+    }
+    let engine = Engine::new(open(&store)?);
+    let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
+    let credentials = Credentials::Local(acting);
+    let reply = engine.wait(Call { entry, arguments, credentials, request, idempotency_key: None });
+    let answer = reply.result?;
+    serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
+}
+
+/// Opens the local store, with its first start behind it.
+pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
+    let refused = |message: String| Problem::Usage(format!("{}: {message}", config.location));
+    let options = store::Options { connections: 2, ..config.options.clone() };
+    let store = Store::open(&config.location, options, now()).map_err(|error| refused(error.to_string()))?;
+    let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
+    let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
+    if let Some(first) = first {
+        // Not on stdout, where scripts read the answer.
+        eprintln!("A new store is at {}. Its administrator, shown once:", config.location);
+        eprintln!("  user {}  password {}  token {}", first.username, first.password, first.token);
+    }
+    Ok(store)
+}
+
+fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
+    if entry.name == "export" && !as_json {
+        let content = answer["content"].as_str().unwrap_or_default();
+        return match super::arguments::file(matches, "output") {
+            None => print::raw(content),
+            Some(path) => match std::fs::write(&path, content) {
+                Ok(()) => Exit::Done,
+                Err(error) => {
+                    eprintln!("{}: {error}", path.display());
+                    Exit::Refused
+                }
+            },
+        };
+    }
+    print::answer(answer, as_json);
+    Exit::Done
+}

@@ -1,0 +1,156 @@
+//! What the server and the commands are told: flags, the environment, a file, defaults.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use store::{Location, Options};
+
+use super::http::{HttpOptions, LimitSettings};
+use crate::settings::{FromSetting, Settings};
+
+/// Settings of the store, which every command has.
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    /// Where it is.
+    pub location: Location,
+    /// How it is opened.
+    pub options: Options,
+}
+
+/// Settings of the server.
+#[derive(Debug)]
+pub struct ServerConfig {
+    /// The store.
+    pub store: StoreConfig,
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The certificate and its key, for TLS.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// The rest.
+    pub http: HttpOptions,
+}
+
+/// Begins to read settings: flags, and the file if one is named.
+pub fn settings(matches: &ArgMatches) -> Settings {
+    let mut settings = Settings::default();
+    for (flag, name) in FLAGS {
+        let value = matches.try_get_one::<String>(flag).ok().flatten();
+        settings.flag(&format!("--{flag}"), name, value);
+    }
+    if let Some(path) = settings.optional::<PathBuf>("SPEXUS_CONFIG") {
+        settings.read_file(&path);
+    }
+    settings
+}
+
+/// Flags and the settings that they stand for.
+const FLAGS: &[(&str, &str)] = &[
+    ("config", "SPEXUS_CONFIG"),
+    ("database", "SPEXUS_DATABASE"),
+    ("database-ca", "SPEXUS_DATABASE_CA"),
+    ("listen", "SPEXUS_LISTEN"),
+    ("public-url", "SPEXUS_PUBLIC_URL"),
+    ("tls-cert", "SPEXUS_TLS_CERT"),
+    ("tls-key", "SPEXUS_TLS_KEY"),
+    ("server", "SPEXUS_SERVER"),
+    ("token", "SPEXUS_TOKEN"),
+    ("as", "SPEXUS_AS"),
+];
+
+/// The settings of the store.
+pub fn store(settings: &mut Settings) -> StoreConfig {
+    let default = Location::Sqlite(data_folder().join("spexus.db"));
+    let location = settings.value("SPEXUS_DATABASE", default);
+    let defaults = Options::default();
+    let options = Options {
+        connections: settings.value("SPEXUS_DATABASE_CONNECTIONS", defaults.connections as u32).clamp(1, 500)
+            as usize,
+        statement_timeout: settings.value("SPEXUS_STATEMENT_TIMEOUT", defaults.statement_timeout),
+        wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
+        certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
+    };
+    StoreConfig { location, options }
+}
+
+/// The settings of the server.
+pub fn server(settings: &mut Settings) -> ServerConfig {
+    let listen: SocketAddr = settings.value("SPEXUS_LISTEN", SocketAddr::from(([127, 0, 0, 1], 8080)));
+    let certificate: Option<PathBuf> = settings.optional("SPEXUS_TLS_CERT");
+    let key: Option<PathBuf> = settings.optional("SPEXUS_TLS_KEY");
+    let tls = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) => {
+            settings.problem("--tls-key: is required with --tls-cert".to_owned());
+            None
+        }
+        (None, Some(_)) => {
+            settings.problem("--tls-cert: is required with --tls-key".to_owned());
+            None
+        }
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let http = HttpOptions {
+        public_url: settings.value("SPEXUS_PUBLIC_URL", Url(format!("{scheme}://{listen}"))).0,
+        allowed_origins: settings.value("SPEXUS_ALLOWED_ORIGINS", Origins::default()).0,
+        request_timeout: settings.value("SPEXUS_REQUEST_TIMEOUT", Duration::from_secs(30)),
+        limits: LimitSettings {
+            requests: settings.value("SPEXUS_RATE_LIMIT", LimitSettings::default().requests),
+            failures: settings.value("SPEXUS_FAILED_LOGIN_LIMIT", LimitSettings::default().failures),
+        },
+    };
+    ServerConfig { store: store(settings), listen, tls, http }
+}
+
+/// Where a user's data belongs.
+fn data_folder() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || variable("HOME").unwrap_or_else(|| PathBuf::from("."));
+    let base = if cfg!(windows) {
+        variable("APPDATA").unwrap_or_else(home)
+    } else if cfg!(target_os = "macos") {
+        home().join("Library/Application Support")
+    } else {
+        variable("XDG_DATA_HOME").unwrap_or_else(|| home().join(".local/share"))
+    };
+    base.join("spexus")
+}
+
+impl FromSetting for Location {
+    const EXPECTED: &str = "sqlite:PATH or postgres://USER@HOST/DATABASE";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        Location::parse(text).ok()
+    }
+}
+
+/// A URL of a server.
+pub struct Url(pub String);
+
+impl FromSetting for Url {
+    const EXPECTED: &str = "a URL such as https://spexus.example.org";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let (scheme, rest) = text.split_once("://")?;
+        let fits =
+            matches!(scheme, "http" | "https") && !rest.is_empty() && !rest.contains(char::is_whitespace);
+        fits.then(|| Url(text.trim_end_matches('/').to_owned()))
+    }
+}
+
+#[derive(Default)]
+struct Origins(Vec<String>);
+
+impl FromSetting for Origins {
+    const EXPECTED: &str = "origins such as https://spexus.example.org, with commas between them";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let origins = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+        origins
+            .map(|origin| Url::from_setting(origin).map(|url| url.0))
+            .collect::<Option<Vec<_>>>()
+            .map(Origins)
+    }
+}

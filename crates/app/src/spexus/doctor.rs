@@ -1,0 +1,222 @@
+//! `spexus doctor` and `spexus migrate`: how the store, the configuration and the server fare, and what to do.
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use store::{Mode, State, Store, user};
+use tracing::level_filters::LevelFilter;
+
+use super::commands::Problem;
+use super::config::{self, StoreConfig};
+use super::remote::Remote;
+use super::{Exit, now};
+
+/// One thing that was looked at.
+struct Finding {
+    name: &'static str,
+    well: bool,
+    message: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+/// Looks at everything.
+pub fn run(matches: &ArgMatches) -> Exit {
+    let mut findings = Vec::new();
+    let mut settings = config::settings(matches);
+    let server: Option<String> = settings.optional("SPEXUS_SERVER");
+    let token: Option<String> = settings.optional("SPEXUS_TOKEN");
+    let config = config::server(&mut settings);
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
+    let _: Option<String> = settings.optional("SPEXUS_AS");
+    match settings.check() {
+        Ok(()) => findings.push(well("configuration", "all settings make sense".to_owned())),
+        Err(problems) => {
+            findings.push(ill("configuration", problems.to_string(), "correct the settings that are named"))
+        }
+    }
+    if let Some((certificate, key)) = &config.tls {
+        findings.push(match super::http::Tls::read(certificate, key) {
+            Ok(_) => well("tls", "certificate and key fit".to_owned()),
+            Err(message) => ill("tls", message, "give a PEM certificate chain and its key"),
+        });
+    }
+    match server {
+        Some(server) => look_at_server(&server, token, &mut findings),
+        None => look_at_store(&config.store, &mut findings),
+    }
+    report(&findings, matches.get_flag("json"))
+}
+
+fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
+    if let store::Location::Sqlite(path) = &config.location
+        && !path.exists()
+    {
+        let message = format!("{} is not there yet", config.location);
+        findings.push(Finding {
+            name: "store",
+            well: true,
+            message,
+            advice: Some("spexus serve makes it".to_owned()),
+        });
+        return;
+    }
+    let store = match Store::open_as_it_is(
+        &config.location,
+        store::Options { connections: 1, ..config.options.clone() },
+    ) {
+        Ok(store) => store,
+        Err(error) => {
+            findings.push(ill(
+                "store",
+                format!("{}: {error}", config.location),
+                "check that it runs, its address, and who may open it",
+            ));
+            return;
+        }
+    };
+    findings.push(well("store", format!("{} at {}", store.engine_name(), config.location)));
+    match store.migrations() {
+        Ok(migrations) => {
+            let count = |state| migrations.iter().filter(|migration| migration.state == state).count();
+            let (pending, strange) = (count(State::Pending), count(State::Unknown) + count(State::Altered));
+            findings.push(if strange > 0 {
+                ill(
+                    "schema",
+                    "the store was written by another version".to_owned(),
+                    "use that version, or restore a backup",
+                )
+            } else if pending > 0 {
+                ill(
+                    "schema",
+                    format!("{pending} migrations are missing"),
+                    "spexus migrate, or start the server",
+                )
+            } else {
+                well("schema", format!("{} migrations, all there", migrations.len()))
+            });
+            if pending > 0 || strange > 0 {
+                return;
+            }
+        }
+        Err(error) => findings.push(ill("schema", error.to_string(), "check who may read the store")),
+    }
+    findings.push(
+        match store.wait(Mode::Snapshot, |tx| {
+            Ok::<_, store::Error>((user::count(tx)?, user::count_administrators(tx)?))
+        }) {
+            Ok((0, _)) => {
+                ill("users", "there are none".to_owned(), "spexus serve makes the first administrator")
+            }
+            Ok((users, 0)) => ill(
+                "users",
+                format!("{users}, no administrator among them"),
+                "spexus user update NAME --role Administrator",
+            ),
+            Ok((users, administrators)) => {
+                well("users", format!("{users}, {administrators} of them administrators"))
+            }
+            Err(error) => ill("users", error.to_string(), "check who may read the store"),
+        },
+    );
+}
+
+fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Finding>) {
+    let has_token = token.is_some();
+    let remote = match Remote::new(server, token) {
+        Ok(remote) => remote,
+        Err(Problem::Usage(message)) => {
+            return findings.push(ill("server", message, "give the server's URL"));
+        }
+        Err(Problem::Refused(error)) => {
+            return findings.push(ill("server", error.message, "give the server's URL"));
+        }
+    };
+    let Some(entry) = ops::find("who_am_i") else { return };
+    match remote.call(entry, json!({})) {
+        Ok(me) => {
+            findings.push(well("server", format!("{server} answers")));
+            let name = me["username"].as_str().unwrap_or_default();
+            findings.push(well(
+                "token",
+                format!("it is {name}'s, whose role is {}", me["role"].as_str().unwrap_or_default()),
+            ));
+        }
+        Err(Problem::Refused(error)) if error.kind == ops::Kind::Unauthenticated => {
+            findings.push(well("server", format!("{server} answers")));
+            let advice =
+                if has_token { "spexus token create NAME makes a new one" } else { "set SPEXUS_TOKEN" };
+            findings.push(ill("token", error.message, advice));
+        }
+        Err(Problem::Refused(error)) => {
+            findings.push(ill("server", error.message, "check that it runs, its URL, and what is between"));
+        }
+        Err(Problem::Usage(message)) => findings.push(ill("server", message, "give the server's URL")),
+    }
+}
+
+fn well(name: &'static str, message: String) -> Finding {
+    Finding { name, well: true, message, advice: None }
+}
+
+fn ill(name: &'static str, message: String, advice: &str) -> Finding {
+    Finding { name, well: false, message, advice: Some(advice.to_owned()) }
+}
+
+fn report(findings: &[Finding], as_json: bool) -> Exit {
+    let all_well = findings.iter().all(|finding| finding.well);
+    if as_json {
+        let list: Vec<Value> = findings
+            .iter()
+            .map(|finding| json!({ "name": finding.name, "ok": finding.well, "message": finding.message, "advice": finding.advice }))
+            .collect();
+        super::print::answer(&json!({ "ok": all_well, "findings": list }), true);
+    } else {
+        for finding in findings {
+            let mark = if finding.well { "ok " } else { "!! " };
+            let message = finding.message.replace('\n', "\n                     ");
+            super::print::raw(&format!("{mark} {:<16} {message}\n", finding.name));
+            if let Some(advice) = &finding.advice {
+                super::print::raw(&format!("    {:<16} → {advice}\n", ""));
+            }
+        }
+    }
+    if all_well { Exit::Done } else { Exit::Refused }
+}
+
+/// Brings the schema up to date, or says what is missing.
+pub fn migrate(matches: &ArgMatches) -> Exit {
+    let mut settings = config::settings(matches);
+    let config = config::store(&mut settings);
+    let ignored = ["SPEXUS_SERVER", "SPEXUS_TOKEN", "SPEXUS_AS"];
+    let _: Vec<Option<String>> = ignored.iter().map(|name| settings.optional(name)).collect();
+    if let Err(problems) = settings.check() {
+        eprintln!("{problems}");
+        return Exit::Usage;
+    }
+    let check = matches.get_flag("check");
+    let opened = if check {
+        Store::open_as_it_is(&config.location, config.options)
+    } else {
+        Store::open(&config.location, config.options, now())
+    };
+    let migrations = match opened.and_then(|store| store.migrations()) {
+        Ok(migrations) => migrations,
+        Err(error) => {
+            eprintln!("{}: {error}", config.location);
+            return Exit::Refused;
+        }
+    };
+    if matches.get_flag("json") {
+        super::print::answer(&json!({ "migrations": migrations }), true);
+    } else {
+        for migration in &migrations {
+            let state = serde_json::to_value(migration.state).unwrap_or_default();
+            super::print::raw(&format!("{:<10} {}\n", state.as_str().unwrap_or_default(), migration.name));
+        }
+    }
+    if migrations.iter().all(|migration| migration.state == State::Applied) {
+        Exit::Done
+    } else {
+        Exit::Refused
+    }
+}

@@ -1,0 +1,383 @@
+//! One route of one operation: gathers the arguments, calls the door, renders what came of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use mcp::Schema;
+use ops::{Arguments, Call, Credentials, Effect, Entry, Error, FieldError, Kind, Reply, Route};
+use serde_json::{Map, Value};
+use store::model::Via;
+use tokio::sync::oneshot;
+
+use super::answer::{failure, http_error, insert, success};
+use super::request::{add_query, credentials, decode, expected_version, request_id};
+use super::{App, Peer, file, session, telemetry};
+use crate::spexus::now;
+
+/// A body is at most this large.
+const BODY_MAX: usize = 10 << 20;
+/// An import may be larger.
+const IMPORT_MAX: usize = 52 << 20;
+
+/// Who gives a wrong password waits for the answer.
+const FAILED_LOGIN_PAUSE: Duration = Duration::from_millis(300);
+
+/// A route of an operation.
+pub struct Endpoint {
+    entry: &'static Entry,
+    route: &'static Route,
+    arguments: Arguments,
+    schema: Schema,
+}
+
+/// An answer that is not the operation's.
+type Refusal = Box<Response<Body>>;
+
+impl Endpoint {
+    pub fn new(entry: &'static Entry, route: &'static Route) -> Endpoint {
+        let mut schema = entry.input_schema();
+        // What the route itself decides is no argument of the request.
+        for (name, _) in route.bind {
+            if let Some(properties) = schema["properties"].as_object_mut() {
+                properties.shift_remove(*name);
+            }
+            if let Some(required) = schema["required"].as_array_mut() {
+                required.retain(|required| required != name);
+            }
+        }
+        Endpoint { entry, route, arguments: Arguments::new(schema.clone()), schema: Schema::new(schema) }
+    }
+
+    /// The pattern for the router. Parameters are called by their place, because routes that share a path must agree.
+    pub fn pattern(&self) -> String {
+        let mut place = 0;
+        let parts = self.route.path.split('/').map(|part| {
+            if part.starts_with('{') {
+                place += 1;
+                format!("{{p{place}}}")
+            } else {
+                part.to_owned()
+            }
+        });
+        format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
+    }
+
+    pub async fn serve(&self, app: Arc<App>, request: Request) -> Response<Body> {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let id = request_id(&parts.headers);
+        let timeout = app.options.request_timeout;
+        let work = self.answer(&app, &parts, body, &id);
+        let (response, user) = match tokio::time::timeout(timeout, work).await {
+            Ok(answered) => answered,
+            Err(_) => {
+                let message =
+                    format!("the request took longer than {} s; it may still be done", timeout.as_secs());
+                (failure(&Error::new(Kind::Timeout, message), &id), None)
+            }
+        };
+        let status = response.status().as_u16();
+        let elapsed = started.elapsed();
+        app.metrics.observe(self.entry.name, "rest", status, elapsed);
+        let duration_ms = elapsed.as_secs_f64() * 1000.0;
+        let user = user.as_deref().unwrap_or("-");
+        let told = telemetry::Request {
+            operation: self.entry.name,
+            method: parts.method.as_str(),
+            route: self.route.path,
+            status,
+            id: &id,
+            user,
+            elapsed,
+        };
+        app.telemetry.record(&parts.headers, &told);
+        tracing::info!(req_id = id, user, method = %parts.method, operation = self.entry.name, status, duration_ms, "request");
+        response
+    }
+
+    async fn answer(
+        &self,
+        app: &Arc<App>,
+        parts: &Parts,
+        body: Body,
+        id: &str,
+    ) -> (Response<Body>, Option<String>) {
+        let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        if self.entry.effect == Effect::Public
+            && let Err(error) = app.limits.check_failures(address)
+        {
+            return (failure(&error, id), None);
+        }
+        let credentials = match credentials(&parts.method, &parts.headers, &app.options) {
+            Ok(credentials) => credentials,
+            Err(error) => return (self.refuse(app, error, None, parts, id).await, None),
+        };
+        let arguments = match self.arguments(parts, body, id).await {
+            Ok(arguments) => arguments,
+            Err(response) => return self.answer_unread(app, credentials, *response, parts, id).await,
+        };
+        let given = arguments.clone();
+        let call = Call {
+            entry: self.entry,
+            arguments: Value::Object(self.bound(arguments)),
+            credentials,
+            request: ops::Request {
+                via: Via::Rest,
+                now: now(),
+                request_id: Some(id.to_owned()),
+                address: address.map(|address| address.to_string()),
+            },
+            idempotency_key: parts
+                .headers
+                .get("idempotency-key")
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+        };
+        let Reply { result, caller, replayed } = call_engine(app, call).await;
+        let user = caller.map(|caller| caller.username);
+        if self.entry.writes() && result.is_ok() {
+            app.hub.poke();
+        }
+        let response = match result {
+            Ok(answer) => self.render(app, answer, replayed, parts, id),
+            Err(error) => {
+                let name = given.get("username").and_then(Value::as_str).map(str::to_owned);
+                self.refuse(app, self.explained(error, given), name, parts, id).await
+            }
+        };
+        (response, user)
+    }
+
+    /// A request whose body cannot be read is refused, but who may not ask is told that first.
+    async fn answer_unread(
+        &self,
+        app: &Arc<App>,
+        credentials: Credentials,
+        response: Response<Body>,
+        parts: &Parts,
+        id: &str,
+    ) -> (Response<Body>, Option<String>) {
+        if self.entry.effect == Effect::Public {
+            return (response, None);
+        }
+        let (sender, receiver) = oneshot::channel();
+        app.engine.identify(credentials, now(), move |caller| {
+            let _ = sender.send(caller);
+        });
+        let refusal = match receiver.await {
+            Ok(Ok(Some(caller))) => {
+                match app.limits.admit(&caller).and_then(|()| caller.may(self.entry.effect)) {
+                    Ok(()) => return (response, Some(caller.username)),
+                    Err(error) => error,
+                }
+            }
+            Ok(Ok(None)) => Error::new(Kind::Unauthenticated, "a token is required"),
+            Ok(Err(error)) => error,
+            Err(_) => Error::new(Kind::InternalError, "the call was dropped"),
+        };
+        (self.refuse(app, refusal, None, parts, id).await, None)
+    }
+
+    fn render(
+        &self,
+        app: &App,
+        answer: ops::Answer,
+        replayed: bool,
+        parts: &Parts,
+        id: &str,
+    ) -> Response<Body> {
+        if let Some((content, kind, name)) = file::unpack(self.entry.name, &parts.headers, &answer.json) {
+            return file::answer(content, kind, &name, id);
+        }
+        let cookie = session::cookie(self.entry.name, &answer.json, &app.options);
+        let mut response = success(answer, self.route.status, parts.uri.path(), replayed, id);
+        if let Some(cookie) = cookie {
+            insert(response.headers_mut(), header::SET_COOKIE, &cookie);
+        }
+        response
+    }
+
+    async fn refuse(
+        &self,
+        app: &App,
+        error: Error,
+        tried: Option<String>,
+        parts: &Parts,
+        id: &str,
+    ) -> Response<Body> {
+        let operation = self.entry.name;
+        match error.kind {
+            Kind::Unauthenticated => {
+                let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
+                let from = address.map(|address| address.to_string()).unwrap_or_default();
+                tracing::warn!(req_id = id, address = from, operation, "refused: {}", error.message);
+                app.note_refusal(self.entry, tried, address, id);
+                if self.entry.effect == Effect::Public {
+                    tokio::time::sleep(FAILED_LOGIN_PAUSE).await;
+                }
+                if let Err(limited) = app.limits.note_failure(address) {
+                    return failure(&limited, id);
+                }
+            }
+            Kind::InternalError => tracing::error!(req_id = id, operation, "{}", error.message),
+            Kind::Unavailable | Kind::Timeout => tracing::warn!(req_id = id, operation, "{}", error.message),
+            _ => {}
+        }
+        failure(&error, id)
+    }
+
+    /// The arguments of the path, the query, the headers and the body together.
+    async fn arguments(&self, parts: &Parts, body: Body, id: &str) -> Result<Map<String, Value>, Refusal> {
+        let refuse = |error: Error| Box::new(failure(&error, id));
+        let mut arguments = Map::new();
+        add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
+        self.add_body(&mut arguments, parts, body, id).await?;
+        for (name, value) in self.path_arguments(parts.uri.path()).map_err(refuse)? {
+            if let Some(other) = arguments.insert(name.to_owned(), value.clone())
+                && other != value
+            {
+                return Err(refuse(Error::field(name, "is in the path already, with another value")));
+            }
+        }
+        if let Some(version) = expected_version(&parts.headers).map_err(refuse)?
+            && self.arguments.property("expected_version").is_some()
+        {
+            arguments.insert("expected_version".to_owned(), version.into());
+        }
+        Ok(arguments)
+    }
+
+    fn path_arguments(&self, path: &str) -> Result<Vec<(&'static str, Value)>, Error> {
+        let pattern = self.route.path.split('/').filter(|part| !part.is_empty());
+        let given = path.trim_start_matches("/api/v1").split('/').filter(|part| !part.is_empty());
+        let mut found = Vec::new();
+        for (name, text) in pattern.zip(given) {
+            if let Some(name) = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+                let text = decode(text, false).ok_or_else(|| Error::field(name, "is not UTF-8"))?;
+                let mut typed = Map::new();
+                self.arguments.add(&mut typed, name, &text);
+                found.extend(typed.remove(name).map(|value| (name, value)));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn add_body(
+        &self,
+        arguments: &mut Map<String, Value>,
+        parts: &Parts,
+        body: Body,
+        id: &str,
+    ) -> Result<(), Refusal> {
+        let limit = if self.entry.name == "import" { IMPORT_MAX } else { BODY_MAX };
+        let bytes = match Limited::new(body, limit).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let message = format!("the body is larger than {} MiB", limit >> 20);
+                return Err(Box::new(failure(&Error::new(Kind::TooLarge, message), id)));
+            }
+            Err(error) => {
+                let message = format!("the body could not be read: {error}");
+                return Err(Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id)));
+            }
+        };
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let kind =
+            parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        if file::add(self.entry.name, &kind, &bytes, arguments, id)? {
+            return Ok(());
+        }
+        if !(kind == "application/json" || kind.ends_with("+json")) {
+            let message =
+                format!("expected Content-Type: application/json, found {:?}", ops::shortened(&kind));
+            return Err(Box::new(http_error(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_MEDIA_TYPE",
+                &message,
+                id,
+            )));
+        }
+        let malformed = |message: String| {
+            Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id))
+        };
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| malformed(format!("the body is not JSON: {error}")))?;
+        let Value::Object(body) = value else {
+            return Err(malformed("the body is not a JSON object".to_owned()));
+        };
+        for (name, value) in body {
+            if arguments.contains_key(&name) {
+                return Err(Box::new(failure(
+                    &Error::field(&name, "is given in the query and in the body"),
+                    id,
+                )));
+            }
+            arguments.insert(name, value);
+        }
+        Ok(())
+    }
+
+    /// Adds what the route decides. A request that gives it, too, is refused as for any unknown name.
+    fn bound(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
+        for (name, value) in self.route.bind {
+            if arguments.contains_key(*name) {
+                arguments.insert(format!("{name} (which the path decides)"), Value::Null);
+            }
+            arguments.insert((*name).to_owned(), Value::from(*value));
+        }
+        arguments
+    }
+
+    /// Says everything that is wrong with the arguments, and not only what was found first.
+    fn explained(&self, error: Error, arguments: Map<String, Value>) -> Error {
+        if error.kind != Kind::ValidationError {
+            return error;
+        }
+        let found = self.schema.check(&Value::Object(arguments));
+        if found.len() <= error.fields.len() {
+            return error;
+        }
+        let mut fields: Vec<FieldError> = found
+            .into_iter()
+            .map(|problem| FieldError {
+                field: problem.field,
+                message: problem.message,
+                allowed: problem.allowed.iter().map(plain).collect(),
+            })
+            .collect();
+        // The types say it better than the schema where both have found the same.
+        for known in &error.fields {
+            match fields.iter_mut().find(|field| field.field == known.field) {
+                Some(field) => *field = known.clone(),
+                None => fields.push(known.clone()),
+            }
+        }
+        Error::fields(fields)
+    }
+}
+
+/// Calls the door and waits without keeping a thread.
+pub async fn call_engine(app: &App, call: Call) -> Reply {
+    let (sender, receiver) = oneshot::channel();
+    app.engine.call(call, move |reply| {
+        // A client that has gone is not told.
+        let _ = sender.send(reply);
+    });
+    receiver.await.unwrap_or_else(|_| Reply {
+        result: Err(Error::new(Kind::InternalError, "the call was dropped")),
+        caller: None,
+        replayed: false,
+    })
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,300 @@
+//! Changes as they happen, by server-sent events. One task reads them from the store and tells everybody who listens.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use ops::{Credentials, Effect, Engine, Error, Kind};
+use store::Mode;
+use store::revision::{self, Change};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::App;
+use super::answer::{failure, http_error};
+use super::request::{credentials, request_id};
+use crate::spexus::now;
+
+/// Changes that a slow listener may be behind before it is told to begin anew.
+const BEHIND_MAX: usize = 4_096;
+/// Changes that are read at once.
+const READ_AT_ONCE: i64 = 500;
+/// Other servers and processes write too; while someone listens, the store is looked at this often.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Keeps proxies from closing a quiet stream, and finds out who has gone or may no longer listen.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Streams at once.
+const LISTENERS_MAX: usize = 10_000;
+
+/// Tells listeners about changes.
+#[derive(Clone)]
+pub struct Hub {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Engine,
+    changes: broadcast::Sender<Arc<Change>>,
+    poked: Notify,
+    listeners: AtomicUsize,
+    closed: AtomicBool,
+    ended: Notify,
+}
+
+impl Hub {
+    /// Starts the task that reads changes.
+    pub fn start(engine: Engine) -> Hub {
+        let shared = Arc::new(Shared {
+            engine,
+            changes: broadcast::channel(BEHIND_MAX).0,
+            poked: Notify::new(),
+            listeners: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            ended: Notify::new(),
+        });
+        tokio::spawn(follow(shared.clone()));
+        Hub { shared }
+    }
+
+    /// Says that something has probably changed.
+    pub fn poke(&self) {
+        self.shared.poked.notify_one();
+    }
+
+    /// Ends all streams.
+    pub fn close(&self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.ended.notify_waiters();
+        self.shared.poked.notify_one();
+    }
+}
+
+/// Reads changes as long as the server runs; only while someone listens.
+async fn follow(shared: Arc<Shared>) {
+    let mut last: Option<i64> = None;
+    while !shared.closed.load(Ordering::Acquire) {
+        if shared.listeners.load(Ordering::Acquire) == 0 {
+            last = None;
+            shared.poked.notified().await;
+            continue;
+        }
+        let after = match last {
+            Some(after) => after,
+            None => match range(&shared.engine).await {
+                Ok((_, newest)) => newest,
+                Err(_) => {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                    continue;
+                }
+            },
+        };
+        last = Some(after);
+        match read(&shared.engine, after).await {
+            Ok(changes) => {
+                let full = changes.len() as i64 == READ_AT_ONCE;
+                for change in changes {
+                    last = Some(change.sequence);
+                    // Nobody listening is no failure.
+                    let _ = shared.changes.send(Arc::new(change));
+                }
+                if full {
+                    continue;
+                }
+            }
+            Err(error) => tracing::warn!("changes cannot be read: {error}"),
+        }
+        let _ = tokio::time::timeout(LOOK_EVERY, shared.poked.notified()).await;
+    }
+}
+
+async fn read(engine: &Engine, after: i64) -> Result<Vec<Change>, Error> {
+    ask(engine, move |tx| revision::changes_after(tx, after, READ_AT_ONCE)).await
+}
+
+async fn range(engine: &Engine) -> Result<(i64, i64), Error> {
+    ask(engine, revision::change_range).await
+}
+
+async fn ask<T: Send + 'static>(
+    engine: &Engine,
+    body: impl FnMut(&mut store::Tx<'_>) -> store::Result<T> + Send + 'static,
+) -> Result<T, Error> {
+    let (sender, receiver) = oneshot::channel();
+    engine.store().run(Mode::Snapshot, body, move |result: store::Result<T>| {
+        let _ = sender.send(result);
+    });
+    match receiver.await {
+        Ok(result) => result.map_err(Error::from),
+        Err(_) => Err(Error::new(Kind::InternalError, "the store dropped the question")),
+    }
+}
+
+/// `GET /api/v1/events`: changes from now on, or after `Last-Event-ID`.
+pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
+    let id = request_id(request.headers());
+    let shown = match credentials(request.method(), request.headers(), &app.options) {
+        Ok(shown) => shown,
+        Err(error) => return failure(&error, &id),
+    };
+    if let Err(error) = identify(&app, shown.clone()).await {
+        tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
+        return failure(&error, &id);
+    }
+    let after = match after(&request) {
+        Ok(after) => after,
+        Err(error) => return failure(&error, &id),
+    };
+    if app.hub.shared.listeners.load(Ordering::Acquire) >= LISTENERS_MAX {
+        return http_error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Unavailable.code(),
+            "too many listen already",
+            &id,
+        );
+    }
+    let (sender, receiver) = mpsc::channel(64);
+    app.hub.shared.listeners.fetch_add(1, Ordering::AcqRel);
+    let listener = Listener { app: app.clone(), sender, shown };
+    let changes = app.hub.shared.changes.subscribe();
+    app.hub.poke();
+    tokio::spawn(async move { listener.run(changes, after).await });
+    let mut response = Response::new(Body::new(StreamBody::new(ReceiverStream::new(receiver))));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    super::answer::insert(headers, super::answer::REQUEST_ID, &id);
+    response
+}
+
+fn after(request: &Request) -> Result<Option<i64>, Error> {
+    let query = request.uri().query().unwrap_or_default();
+    let mut given =
+        request.headers().get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("after", value)) => given = Some(value.to_owned()),
+            _ => {
+                let name = pair.split('=').next().unwrap_or_default();
+                return Err(Error::field(&ops::shortened(name), "is not known here; expected after"));
+            }
+        }
+    }
+    let wrong = || Error::field("after", "expected the id of an event, a whole number");
+    given.map(|text| text.parse().map_err(|_| wrong())).transpose()
+}
+
+async fn identify(app: &App, shown: Credentials) -> Result<(), Error> {
+    let (sender, receiver) = oneshot::channel();
+    app.engine.identify(shown, now(), move |caller| {
+        let _ = sender.send(caller);
+    });
+    match receiver.await {
+        Ok(Ok(Some(caller))) => caller.may(Effect::Reads),
+        Ok(Ok(None)) => Err(Error::new(Kind::Unauthenticated, "a token is required")),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(Error::new(Kind::InternalError, "the call was dropped")),
+    }
+}
+
+/// One stream.
+struct Listener {
+    app: Arc<App>,
+    sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
+    shown: Credentials,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.app.hub.shared.listeners.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Listener {
+    async fn run(self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
+        let mut last = 0;
+        if !self.send(": connected\n\n".to_owned()).await {
+            return;
+        }
+        if let Some(after) = after {
+            match self.catch_up(after).await {
+                Some(reached) => last = reached,
+                None => return,
+            }
+        }
+        let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+        let shared = self.app.hub.shared.clone();
+        let ended = shared.ended.notified();
+        tokio::pin!(ended);
+        loop {
+            if shared.closed.load(Ordering::Acquire) {
+                return;
+            }
+            let text = tokio::select! {
+                received = changes.recv() => match received {
+                    Ok(change) if change.sequence > last => {
+                        last = change.sequence;
+                        written(&change)
+                    }
+                    Ok(_) => continue,
+                    Err(broadcast::error::RecvError::Lagged(_)) => reset(),
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                _ = keep_alive.tick() => {
+                    // Who was disabled or whose token was revoked stops listening.
+                    if identify(&self.app, self.shown.clone()).await.is_err() {
+                        return;
+                    }
+                    ": here\n\n".to_owned()
+                }
+                () = &mut ended => return,
+                () = self.sender.closed() => return,
+            };
+            if !self.send(text).await {
+                return;
+            }
+        }
+    }
+
+    /// Sends what was missed. None when the client has gone.
+    async fn catch_up(&self, after: i64) -> Option<i64> {
+        let (first, newest) = range(&self.app.engine).await.ok()?;
+        if after + 1 < first || after > newest {
+            // What lies between is forgotten, or was never there: the client must read everything anew.
+            return self.send(reset()).await.then_some(newest);
+        }
+        let mut reached = after;
+        loop {
+            let missed = read(&self.app.engine, reached).await.ok()?;
+            for change in &missed {
+                reached = change.sequence;
+                if !self.send(written(change)).await {
+                    return None;
+                }
+            }
+            if (missed.len() as i64) < READ_AT_ONCE {
+                return Some(reached);
+            }
+        }
+    }
+
+    async fn send(&self, text: String) -> bool {
+        self.sender.send(Ok(Frame::data(Bytes::from(text)))).await.is_ok()
+    }
+}
+
+fn written(change: &Change) -> String {
+    let data = serde_json::to_string(change).unwrap_or_default();
+    format!("id: {}\nevent: change\ndata: {data}\n\n", change.sequence)
+}
+
+fn reset() -> String {
+    "event: reset\ndata: {\"message\":\"changes were missed; read everything anew\"}\n\n".to_owned()
+}

@@ -1,0 +1,95 @@
+//! What the server counts, for Prometheus.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use store::Store;
+
+use super::App;
+
+/// The counters.
+pub struct Metrics {
+    registry: Registry,
+    store: Store,
+    requests: Family<RequestLabels, Counter>,
+    seconds: Family<OperationLabels, Histogram>,
+    waiting: Gauge,
+    connections: Gauge,
+    memory: Gauge,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    surface: &'static str,
+    operation: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OperationLabels {
+    surface: &'static str,
+    operation: &'static str,
+}
+
+const BUCKETS_S: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+
+impl Metrics {
+    pub fn new(store: Store) -> Metrics {
+        let mut registry = Registry::with_prefix("spexus");
+        let requests = Family::default();
+        registry.register("requests", "Requests by surface, operation and status", requests.clone());
+        let seconds = Family::new_with_constructor(buckets as fn() -> Histogram);
+        registry.register("request_seconds", "How long requests took", seconds.clone());
+        let (waiting, connections, memory) = (Gauge::default(), Gauge::default(), Gauge::default());
+        registry.register("store_waiting", "Calls that wait for the store", waiting.clone());
+        registry.register("store_connections", "Threads with a connection to the store", connections.clone());
+        registry.register("resident_memory_bytes", "Memory that the process uses", memory.clone());
+        Metrics { registry, store, requests, seconds, waiting, connections, memory }
+    }
+
+    /// Counts a request.
+    pub fn observe(&self, operation: &'static str, surface: &'static str, status: u16, elapsed: Duration) {
+        self.requests.get_or_create(&RequestLabels { surface, operation, status }).inc();
+        self.seconds.get_or_create(&OperationLabels { surface, operation }).observe(elapsed.as_secs_f64());
+    }
+
+    fn text(&self) -> String {
+        self.waiting.set(self.store.waiting() as i64);
+        self.connections.set(self.store.connections() as i64);
+        self.memory.set(resident_memory().unwrap_or_default());
+        let mut text = String::new();
+        // Writing into a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+fn buckets() -> Histogram {
+    Histogram::new(BUCKETS_S)
+}
+
+/// The memory of this process, where the system tells it.
+fn resident_memory() -> Option<i64> {
+    const PAGE: i64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    text.split_whitespace().nth(1)?.parse::<i64>().ok().map(|pages| pages * PAGE)
+}
+
+/// `GET /metrics`.
+pub async fn serve(State(app): State<Arc<App>>) -> Response<Body> {
+    let mut response = Response::new(Body::from(app.metrics.text()));
+    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

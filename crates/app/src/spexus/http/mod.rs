@@ -1,0 +1,188 @@
+//! HTTP: every route of every operation through one function, and what surrounds them.
+
+mod answer;
+mod endpoint;
+mod events;
+mod file;
+mod health;
+mod limits;
+mod listener;
+mod metrics;
+pub mod openapi;
+mod page;
+mod request;
+mod session;
+mod telemetry;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{self, HeaderName, HeaderValue};
+use axum::response::Response;
+use axum::routing::{MethodFilter, get, on};
+use ops::{Effect, Engine, Entry, Method};
+use store::Mode;
+use store::revision::{self, NewEvent};
+use tower_http::cors::CorsLayer;
+
+pub use self::limits::LimitSettings;
+pub use self::listener::{Listener, Tls};
+pub use self::telemetry::Telemetry;
+
+use self::answer::not_found;
+use self::endpoint::Endpoint;
+use self::events::Hub;
+use self::limits::Limits;
+use self::metrics::Metrics;
+use crate::spexus::now;
+
+/// Everything that requests share.
+pub struct App {
+    engine: Engine,
+    limits: Arc<Limits>,
+    metrics: Metrics,
+    telemetry: Telemetry,
+    hub: Hub,
+    options: HttpOptions,
+}
+
+/// What can be chosen for the server.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Where the server is reached from outside; decides cookies and which pages may call it.
+    pub public_url: String,
+    /// Other origins whose pages may call it.
+    pub allowed_origins: Vec<String>,
+    /// How long a request may take.
+    pub request_timeout: Duration,
+    /// How often one may ask.
+    pub limits: LimitSettings,
+}
+
+/// The client's network address, put there by the listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+impl App {
+    /// An application on a store.
+    pub fn new(store: store::Store, options: HttpOptions, telemetry: Telemetry) -> Arc<App> {
+        let limits = Arc::new(Limits::new(&options.limits));
+        let gate = limits.clone();
+        let engine = Engine::new(store).behind(Arc::new(move |caller| gate.admit(caller)));
+        let hub = Hub::start(engine.clone());
+        Arc::new(App {
+            metrics: Metrics::new(engine.store().clone()),
+            telemetry,
+            engine,
+            limits,
+            hub,
+            options,
+        })
+    }
+
+    /// Writes a failed authentication into the audit trail. Nobody waits for it.
+    fn note_refusal(
+        &self,
+        entry: &Entry,
+        username: Option<String>,
+        address: Option<IpAddr>,
+        request_id: &str,
+    ) {
+        let event = NewEvent {
+            user_id: None,
+            username,
+            event: if entry.effect == Effect::Public { "login_failed" } else { "token_refused" },
+            address: address.map(|address| address.to_string()),
+            request_id: Some(request_id.to_owned()),
+        };
+        let now = now();
+        let id = ops::new_id(now);
+        let body = move |tx: &mut store::Tx<'_>| revision::note_authentication(tx, &id, &event, now);
+        self.engine.store().run(Mode::Write, body, |noted: store::Result<()>| {
+            if let Err(error) = noted {
+                tracing::warn!("a failed authentication could not be noted: {error}");
+            }
+        });
+    }
+
+    /// Sends what telemetry is left.
+    pub fn finish_telemetry(&self) {
+        self.telemetry.finish();
+    }
+
+    /// Ends streams that would otherwise never end.
+    pub fn close_streams(&self) {
+        self.hub.close();
+    }
+}
+
+/// Every route there is.
+pub fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new();
+    for entry in ops::OPERATIONS {
+        for route in entry.routes {
+            let endpoint = Arc::new(Endpoint::new(entry, route));
+            let handler = {
+                let endpoint = endpoint.clone();
+                move |State(app): State<Arc<App>>, request: Request| async move {
+                    endpoint.serve(app, request).await
+                }
+            };
+            router = router.route(&endpoint.pattern(), on(filter(route.method), handler));
+        }
+    }
+    router
+        .route("/api/v1/events", get(events::stream))
+        .route("/api/v1/openapi.json", get(openapi::serve))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready))
+        .route("/metrics", get(metrics::serve))
+        .route("/", get(page::home))
+        .route("/reference", get(page::reference))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(answer::method_not_allowed)
+        .layer(other_origins(&app.options))
+        .with_state(app)
+}
+
+/// Lets the pages of listed origins read answers. Without any listed, no page of another site can.
+fn other_origins(options: &HttpOptions) -> CorsLayer {
+    let origins: Vec<HeaderValue> =
+        options.allowed_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    let headers =
+        ["authorization", "content-type", "if-match", "idempotency-key", "x-request-id", "last-event-id"];
+    let exposed = ["etag", "location", "retry-after", "x-request-id", "idempotency-replayed"];
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_credentials(true)
+        .allow_methods([
+            http::Method::GET,
+            http::Method::POST,
+            http::Method::PUT,
+            http::Method::PATCH,
+            http::Method::DELETE,
+        ])
+        .allow_headers(headers.map(HeaderName::from_static))
+        .expose_headers(exposed.map(HeaderName::from_static))
+}
+
+async fn unknown_path(request: Request) -> Response<Body> {
+    not_found(&request)
+}
+
+fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}

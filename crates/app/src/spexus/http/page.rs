@@ -1,0 +1,147 @@
+//! The small pages for people: what this is and how it fares, and the reference of the interface.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::Response;
+use ops::{Arguments, Effect};
+
+use super::App;
+use super::answer::insert;
+
+const STYLE: &str = include_str!("page.css");
+
+/// `GET /`: what this is, how it fares, how to connect.
+pub async fn home(State(app): State<Arc<App>>) -> Response<Body> {
+    let url = escape(&app.options.public_url);
+    let store = app.engine.store().engine_name();
+    let version = env!("CARGO_PKG_VERSION");
+    let body = format!(
+        r#"<header><h1>Spexus</h1><p class="lead">Requirements, their traces in code, and the threats against them, for people
+and AI agents.</p></header>
+<section class="cards">
+<div class="card"><h2>This server</h2>
+<dl><dt>Version</dt><dd>{version}</dd><dt>Store</dt><dd>{store}</dd><dt>State</dt><dd id="state">…</dd></dl>
+<p><a href="/health/ready">Health</a> · <a href="/metrics">Metrics</a></p></div>
+<div class="card"><h2>Interface</h2>
+<p>Everything is under <code>/api/v1</code>: {count} operations, one shape for lists and errors.</p>
+<p><a href="/reference">Reference</a> · <a href="/api/v1/openapi.json">OpenAPI 3.1</a></p></div>
+</section>
+<section><h2>Try it</h2>
+<p>With the token that the first start has printed:</p>
+<pre>export TOKEN=mcp_pat_…
+curl {url}/api/v1/epics -H "Authorization: Bearer $TOKEN" \
+     --json '{{"title": "Checkout", "priority": 2}}'
+curl {url}/api/v1/search?query=checkout -H "Authorization: Bearer $TOKEN"</pre>
+<p>Or from the command line, on this machine or another:</p>
+<pre>spexus epic create --title "Checkout" --priority 2
+spexus search checkout --server {url} --token $TOKEN</pre></section>
+<section><h2>Changes as they happen</h2>
+<pre>curl -N {url}/api/v1/events -H "Authorization: Bearer $TOKEN"</pre></section>
+<script>
+fetch('/health/ready').then(r => r.json()).then(h => {{
+  const state = document.getElementById('state');
+  state.textContent = h.status === 'ok' ? 'ready' : h.problem;
+  state.className = h.status === 'ok' ? 'good' : 'bad';
+}}).catch(() => {{ document.getElementById('state').textContent = 'unknown'; }});
+</script>"#,
+        count = ops::OPERATIONS.len(),
+    );
+    html("Spexus", &body)
+}
+
+static REFERENCE: LazyLock<String> = LazyLock::new(reference_body);
+
+/// `GET /reference`: every operation with its routes and arguments.
+pub async fn reference() -> Response<Body> {
+    html("Reference · Spexus", &REFERENCE)
+}
+
+fn reference_body() -> String {
+    let mut body = String::from(
+        "<header><p><a href=\"/\">Spexus</a></p><h1>Reference</h1><p class=\"lead\">Every id may be a UUID or a reference id such as \
+         <code>REQ-012</code>. Lists answer <code>data</code>, <code>total_count</code>, <code>limit</code>, <code>offset</code>; \
+         errors answer <code>error</code> with <code>code</code>, <code>message</code>, <code>details</code>, \
+         <code>request_id</code>.</p></header><nav><ul>",
+    );
+    for entry in ops::OPERATIONS {
+        let _ = write!(body, "<li><a href=\"#{0}\">{0}</a></li>", entry.name);
+    }
+    body.push_str("</ul></nav>");
+    for entry in ops::OPERATIONS {
+        let _ = write!(body, "<article id=\"{}\"><h2>{}</h2>", entry.name, entry.name);
+        for paragraph in entry.documentation().split("\n\n") {
+            let _ = write!(body, "<p>{}</p>", marked(paragraph));
+        }
+        body.push_str("<p>");
+        for route in entry.routes {
+            let _ = write!(
+                body,
+                "<code class=\"route\"><b>{}</b> /api/v1{}</code> ",
+                route.method.name(),
+                escape(route.path)
+            );
+        }
+        let _ = write!(body, "</p><p class=\"note\">{}</p>", needs(entry.effect));
+        let arguments = Arguments::new(entry.input_schema());
+        if arguments.properties().next().is_some() {
+            body.push_str("<table><thead><tr><th>Argument</th><th>Type</th><th></th></tr></thead><tbody>");
+            for (name, schema) in arguments.properties() {
+                let required = if arguments.is_required(name) { " <em>required</em>" } else { "" };
+                let about = marked(schema["description"].as_str().unwrap_or_default());
+                let kind = escape(&crate::spexus::manual::type_of(schema));
+                let _ = write!(
+                    body,
+                    "<tr><td><code>{name}</code>{required}</td><td>{kind}</td><td>{about}</td></tr>"
+                );
+            }
+            body.push_str("</tbody></table>");
+        }
+        body.push_str("</article>");
+    }
+    body
+}
+
+fn needs(effect: Effect) -> String {
+    if effect == Effect::Public {
+        return "Needs no token.".to_owned();
+    }
+    let (role, scope) = ops::needed(effect);
+    format!(
+        "Needs the role {} or more, and a token with the scope <code>{}</code>.",
+        role.name(),
+        scope.name()
+    )
+}
+
+fn html(title: &str, body: &str) -> Response<Body> {
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style></head>\
+         <body><main>{body}</main></body></html>"
+    );
+    let mut response = Response::new(Body::from(page));
+    let headers = response.headers_mut();
+    insert(headers, header::CONTENT_TYPE, "text/html; charset=utf-8");
+    insert(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    insert(headers, header::REFERRER_POLICY, "no-referrer");
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'";
+    insert(headers, header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Escapes, and shows what is between backticks as code.
+fn marked(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(index, part)| {
+        let part = escape(part);
+        if index % 2 == 1 { format!("<code>{part}</code>") } else { part }
+    });
+    parts.collect()
+}

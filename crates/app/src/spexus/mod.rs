@@ -1,0 +1,51 @@
+//! The program `spexus`: the server, and every operation as a command.
+
+mod arguments;
+mod commands;
+mod config;
+mod demo;
+mod doctor;
+pub mod http;
+pub mod manual;
+mod print;
+mod remote;
+mod serve;
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use store::model::Time;
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Refused, or there are findings.
+    Refused,
+    /// Wrong usage or configuration.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Refused => 1,
+            Exit::Usage => 2,
+        })
+    }
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let exit = arguments::run(std::env::args_os());
+    crate::logging::finish();
+    exit.into()
+}
+
+/// The time, to the microsecond.
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_microseconds(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,178 @@
+//! Answers for people: tables for lists, lines for one thing; JSON for programs.
+
+use std::io::Write as _;
+
+use ops::Error;
+use serde_json::{Map, Value};
+
+use super::Exit;
+
+/// Columns that lists show, where they are there.
+const COLUMNS: &[&str] = &[
+    "reference_id",
+    "key",
+    "username",
+    "name",
+    "title",
+    "snippet",
+    "source",
+    "target",
+    "kind",
+    "entity",
+    "status",
+    "priority",
+    "type",
+    "assignee",
+    "author",
+    "content",
+    "email",
+    "role",
+    "event",
+    "operation",
+    "actor",
+    "version",
+    "scopes",
+    "expires_at",
+    "created_at",
+    "entity_kind",
+];
+/// What identifies a thing that has no reference id.
+const IDENTITY: &str = "id";
+/// A cell is cut after this many characters.
+const CELL_MAX: usize = 60;
+
+/// Prints an answer.
+pub fn answer(answer: &Value, as_json: bool) {
+    if as_json {
+        line(&answer.to_string());
+        return;
+    }
+    match answer {
+        Value::Object(object) if is_tree(object) => {
+            for node in object["data"].as_array().into_iter().flatten() {
+                tree(node, 0);
+            }
+        }
+        Value::Object(object) if object.get("data").is_some_and(Value::is_array) => list(object),
+        Value::Object(object) => one(object),
+        other => line(&other.to_string()),
+    }
+}
+
+/// Prints text as it is.
+pub fn raw(text: &str) -> Exit {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => Exit::Done,
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(_) => Exit::Refused,
+    }
+}
+
+/// Prints an error, and what is wrong with which argument.
+pub fn error(error: &Error, as_json: bool) {
+    if as_json {
+        let body = serde_json::json!({ "error": {
+            "code": error.kind.code(), "message": error.message, "details": error.fields
+        } });
+        line(&body.to_string());
+        return;
+    }
+    eprintln!("{}", error.message);
+    if error.fields.len() > 1 {
+        for field in &error.fields {
+            eprintln!("  {}: {}", field.field, field.message);
+        }
+    }
+}
+
+fn is_tree(object: &Map<String, Value>) -> bool {
+    object
+        .get("data")
+        .and_then(Value::as_array)
+        .is_some_and(|nodes| nodes.iter().any(|node| node.get("children").is_some()))
+}
+
+fn tree(node: &Value, depth: usize) {
+    let text = |name: &str| node[name].as_str().unwrap_or_default();
+    let status = node["status"].as_str().map(|status| format!("  [{status}]")).unwrap_or_default();
+    let title = cell(node.get("title"));
+    line(&format!("{}{}  {title}{status}", "  ".repeat(depth), text("reference_id")));
+    for child in node["children"].as_array().into_iter().flatten() {
+        tree(child, depth + 1);
+    }
+}
+
+fn list(object: &Map<String, Value>) {
+    let rows: Vec<&Map<String, Value>> =
+        object["data"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
+    let has = |name: &str| rows.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null()));
+    let mut columns: Vec<&str> = COLUMNS.iter().copied().filter(|name| has(name)).take(8).collect();
+    if !columns.iter().any(|name| matches!(*name, "reference_id" | "key" | "username")) && has(IDENTITY) {
+        columns.insert(0, IDENTITY);
+    }
+    let mut table =
+        vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
+    table.extend(rows.iter().map(|row| columns.iter().map(|name| cell(row.get(*name))).collect()));
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+        .collect();
+    if rows.is_empty() {
+        let message = object.get("message").and_then(Value::as_str).unwrap_or("nothing found");
+        line(message);
+        return;
+    }
+    for row in &table {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
+        line(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    let (total, offset) = (number(object, "total_count"), number(object, "offset"));
+    let last = offset + rows.len() as i64;
+    if total > last || offset > 0 {
+        line(&format!("{} to {last} of {total}; --offset {last} shows more", offset + 1));
+    }
+}
+
+fn number(object: &Map<String, Value>, name: &str) -> i64 {
+    object.get(name).and_then(Value::as_i64).unwrap_or_default()
+}
+
+fn one(object: &Map<String, Value>) {
+    let width = object.keys().map(|name| name.chars().count()).max().unwrap_or_default();
+    for (name, value) in object {
+        let text = match value {
+            Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+            other => plain(other),
+        };
+        let text = text.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
+        line(&format!("{name}{}  {text}", " ".repeat(width - name.chars().count())));
+    }
+}
+
+fn cell(value: Option<&Value>) -> String {
+    let text = match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Array(values)) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
+        // Of what has changed, the names of the fields say enough in a list.
+        Some(Value::Object(fields)) => fields.keys().cloned().collect::<Vec<_>>().join(", "),
+        Some(value) => plain(value),
+    };
+    let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() > CELL_MAX {
+        text = text.chars().take(CELL_MAX - 1).collect::<String>() + "…";
+    }
+    text
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What people typed must not move the cursor of who reads it.
+fn line(text: &str) {
+    let tame: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    let _ = writeln!(std::io::stdout(), "{tame}");
+}

@@ -1,0 +1,164 @@
+//! Operations on another server, through its REST interface.
+
+use std::time::Duration;
+
+use ops::{Arguments, Entry, Error, FieldError, Kind, Method, Route};
+use serde_json::{Map, Value};
+
+use super::commands::Problem;
+
+/// How long an answer is waited for.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A server to ask.
+pub struct Remote {
+    url: String,
+    token: Option<String>,
+    client: reqwest::blocking::Client,
+}
+
+impl Remote {
+    /// A server at a URL, with a token.
+    pub fn new(url: &str, token: Option<String>) -> Result<Remote, Problem> {
+        // A second start in one process, as in tests, keeps the first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::blocking::Client::builder().timeout(TIMEOUT).build();
+        let client = client.map_err(|error| Problem::Usage(format!("--server: {error}")))?;
+        let url = url.trim_end_matches('/').trim_end_matches("/api/v1").to_owned();
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(Problem::Usage(format!(
+                "--server: expected a URL such as https://spexus.example.org, found {url:?}"
+            )));
+        }
+        Ok(Remote { url, token, client })
+    }
+
+    /// Runs an operation there.
+    pub fn call(&self, entry: &Entry, arguments: Value) -> Result<Value, Problem> {
+        let Value::Object(mut arguments) = arguments else { return Ok(Value::Null) };
+        let Some(route) = fitting(entry, &arguments) else {
+            return Err(Problem::Usage(format!("{} cannot be asked of a server", entry.name)));
+        };
+        let known = Arguments::new(entry.input_schema());
+        let path: Vec<String> = route
+            .path
+            .split('/')
+            .map(|part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                Some(name) => encode(&plain(&arguments.remove(name).unwrap_or_default())),
+                None => part.to_owned(),
+            })
+            .collect();
+        for (name, _) in route.bind {
+            arguments.remove(*name);
+        }
+        let mut address = format!("{}/api/v1{}", self.url, path.join("/"));
+        let method =
+            reqwest::Method::from_bytes(route.method.name().as_bytes()).unwrap_or(reqwest::Method::GET);
+        let in_query = matches!(route.method, Method::Get | Method::Delete);
+        if in_query && !arguments.is_empty() {
+            address = format!("{address}?{}", query(&arguments, &known));
+        }
+        let mut request =
+            self.client.request(method, address).header("accept", "application/vnd.spexus.file+json");
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        if !in_query {
+            request =
+                request.header("content-type", "application/json").body(Value::Object(arguments).to_string());
+        }
+        let away = |error: reqwest::Error| {
+            Problem::Refused(Error::new(
+                Kind::Unavailable,
+                format!("{} does not answer: {}", self.url, cause(&error)),
+            ))
+        };
+        let response = request.send().map_err(away)?;
+        let status = response.status();
+        let text = response.text().map_err(away)?;
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        if status.is_success() {
+            return Ok(body);
+        }
+        Err(Problem::Refused(failure(status.as_u16(), &body)))
+    }
+}
+
+/// The innermost reason, which says more than the outer ones.
+fn cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), cause)
+}
+
+/// The route whose path and constants fit the arguments; the one that takes most of them.
+fn fitting<'a>(entry: &'a Entry, arguments: &Map<String, Value>) -> Option<&'a Route> {
+    let fits = |route: &&Route| {
+        route.parameters().all(|name| arguments.get(name).is_some_and(|value| !value.is_null()))
+            && route.bind.iter().all(|(name, value)| match arguments.get(*name) {
+                Some(given) => same_kind(&plain(given), value),
+                None => false,
+            })
+    };
+    let unbound = |route: &&Route| route.bind.iter().all(|(name, _)| arguments.contains_key(*name));
+    let mut routes = entry.routes.iter().filter(fits).filter(unbound);
+    routes.next().or_else(|| by_reference(entry, arguments))
+}
+
+/// Routes of a kind can be found from the reference alone: `show REQ-012` asks for a requirement.
+fn by_reference<'a>(entry: &'a Entry, arguments: &Map<String, Value>) -> Option<&'a Route> {
+    let reference = arguments.get("reference").and_then(Value::as_str)?;
+    let kind = match store::model::Reference::parse(reference)? {
+        store::model::Reference::Numbered { kind, .. } => kind.name(),
+        store::model::Reference::Id(_) => return entry.routes.iter().find(|route| route.bind.is_empty()),
+    };
+    let fits = |route: &&Route| route.parameters().all(|name| arguments.contains_key(name));
+    let mut routes = entry.routes.iter().filter(fits);
+    routes
+        .clone()
+        .find(|route| route.bind.contains(&("kind", kind)))
+        .or_else(|| routes.find(|route| route.bind.is_empty()))
+}
+
+fn same_kind(given: &str, bound: &str) -> bool {
+    given == bound || store::model::Kind::from_name(given).is_some_and(|kind| kind.name() == bound)
+}
+
+fn query(arguments: &Map<String, Value>, _: &Arguments) -> String {
+    let mut pairs = Vec::new();
+    for (name, value) in arguments {
+        match value {
+            Value::Array(values) => {
+                pairs.extend(values.iter().map(|value| format!("{name}={}", encode(&plain(value)))))
+            }
+            value => pairs.push(format!("{name}={}", encode(&plain(value)))),
+        }
+    }
+    pairs.join("&")
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(byte as char);
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+fn failure(status: u16, body: &Value) -> Error {
+    let error = &body["error"];
+    let kind = error["code"].as_str().and_then(Kind::from_code).unwrap_or(match status {
+        400..=499 => Kind::ValidationError,
+        _ => Kind::Unavailable,
+    });
+    let message =
+        error["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
+    let fields: Vec<FieldError> = serde_json::from_value(error["details"].clone()).unwrap_or_default();
+    Error { fields, ..Error::new(kind, message) }
+}

@@ -1,0 +1,155 @@
+//! `spexus serve`: starts everything on an empty machine, and says where it is.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use ops::First;
+use store::model::Via;
+use store::{Mode, Store, revision};
+use tracing::level_filters::LevelFilter;
+
+use super::config::{self, ServerConfig};
+use super::http::{App, Listener, Telemetry, Tls, router};
+use super::{Exit, demo, now};
+use crate::logging;
+
+/// How long changes and answers to idempotent requests are kept.
+const KEPT_S: i64 = 24 * 3600;
+/// How often what is older is forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(600);
+
+/// Runs the server until it is told to stop.
+pub fn run(matches: &ArgMatches) -> Exit {
+    let mut settings = config::settings(matches);
+    logging::start_with_time(&mut settings, LevelFilter::INFO);
+    let config = config::server(&mut settings);
+    if let Err(problems) = settings.check() {
+        eprintln!("{problems}");
+        return Exit::Usage;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("the server cannot start: {error}");
+            return Exit::Usage;
+        }
+    };
+    match runtime.block_on(serve(config, matches.get_flag("demo"))) {
+        Ok(()) => Exit::Done,
+        Err(message) => {
+            eprintln!("the server cannot start: {message}");
+            Exit::Usage
+        }
+    }
+}
+
+async fn serve(config: ServerConfig, demo: bool) -> Result<(), String> {
+    let location = config.store.location.clone();
+    let tls = match &config.tls {
+        Some((certificate, key)) => Some(Tls::read(certificate, key)?),
+        None => None,
+    };
+    // Opening and migrating wait for the database, which must not happen on a thread of the runtime.
+    let opened =
+        tokio::task::spawn_blocking(move || open(&config.store, demo).map(|opened| (opened, config)));
+    let ((store, first), config) = opened.await.map_err(|error| error.to_string())??;
+    let listener = Listener::bind(config.listen, tls)
+        .await
+        .map_err(|error| format!("{} cannot be listened on: {error}", config.listen))?;
+    let address = listener.address().map_err(|error| error.to_string())?;
+    let mut http = config.http;
+    if config.listen.port() == 0 {
+        http.public_url = http.public_url.replace(&config.listen.to_string(), &address.to_string());
+    }
+    greet(&http.public_url, &location.to_string(), first.as_ref());
+    // Its exporter has a runtime of its own, which must not be made on a thread of this one.
+    let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
+    let app = App::new(store.clone(), http, telemetry);
+    let forgetting = tokio::spawn(forget(store.clone()));
+    let closing = app.clone();
+    let cut = listener.serve(router(app.clone()), stopped(), move || closing.close_streams()).await;
+    forgetting.abort();
+    if cut > 0 {
+        tracing::warn!(connections = cut, "some connections had to be cut");
+    }
+    let ending = app.clone();
+    let _ = tokio::task::spawn_blocking(move || ending.finish_telemetry()).await;
+    drop(app);
+    // The last clone waits for what the store still writes.
+    tokio::task::spawn_blocking(move || drop(store)).await.map_err(|error| error.to_string())?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First>), String> {
+    let store =
+        Store::open(&config.location, config.options.clone(), now()).map_err(|error| error.to_string())?;
+    let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
+    let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
+    if demo {
+        demo::fill(&store).map_err(|error| error.to_string())?;
+    }
+    Ok((store, first))
+}
+
+/// Says where the page is, and what the first start has made, which nobody will ever see again.
+fn greet(url: &str, location: &str, first: Option<&First>) {
+    let mut text = format!("Spexus is at {url}\n  store  {location}\n");
+    if let Some(First { username, password, token }) = first {
+        let entry = serde_json::json!({ "mcpServers": { "spexus": {
+            "url": format!("{url}/api/v1/mcp"), "headers": { "Authorization": format!("Bearer {token}") }
+        } } });
+        let entry = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
+        text.push_str(&format!(
+            "\nThis is the first start. Keep these, they are not shown again:\n  user      {username}\n  password  {password}\n  token     \
+             {token}\n\nAn MCP client's entry:\n    {entry}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
+        ));
+    }
+    text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");
+    // Without a terminal, as under a service manager, this is the only place where the token appears.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = std::io::stdout().flush();
+}
+
+/// Ends when the process is asked to stop.
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+    tracing::info!("stopping: what was accepted is finished first");
+}
+
+/// Forgets old changes and answers, now and then.
+async fn forget(store: Store) {
+    let mut every = tokio::time::interval(FORGET_EVERY);
+    let store = Arc::new(store);
+    loop {
+        every.tick().await;
+        let before = now().plus_seconds(-KEPT_S);
+        store.run(
+            Mode::Write,
+            move |tx| revision::forget(tx, before),
+            |done: store::Result<()>| {
+                if let Err(error) = done {
+                    tracing::warn!("old changes could not be forgotten: {error}");
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,486 @@
+//! The REST interface: one shape for everything, strict about what it takes.
+
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, on_every_store, on_sqlite, send};
+
+/// A small tree: an epic, a story, a criterion and two requirements.
+fn plant(backend: &Backend) {
+    backend.create("/epics", &json!({ "title": "Checkout", "priority": 1 }));
+    backend.create("/epics/EP-001/user-stories", &json!({ "title": "Pay", "priority": 2 }));
+    backend.create(
+        "/acceptance-criteria",
+        &json!({ "user_story_id": "US-001", "description": "A receipt is sent" }),
+    );
+    for title in ["Cards are charged once", "Receipts are sent"] {
+        let body =
+            json!({ "user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 2 });
+        backend.create("/requirements", &body);
+    }
+}
+
+#[test]
+fn a_team_works_with_requirements() {
+    on_every_store(|backend| {
+        plant(backend);
+        let list = backend.get("/requirements?status=draft&priority=2&sort=title&limit=1");
+        assert_eq!(list.status, 200, "{}", list.text);
+        assert_eq!(list.json["total_count"], 2);
+        assert_eq!((&list.json["limit"], &list.json["offset"]), (&json!(1), &json!(0)));
+        assert_eq!(list.json["data"][0]["reference_id"], "REQ-001");
+        let stories = backend.get("/epics/ep-1/user-stories");
+        assert_eq!(stories.json["data"][0]["reference_id"], "US-001");
+        let changed = backend.send(
+            "PATCH",
+            "/requirements/REQ-001",
+            &json!({ "description": "Once.", "status": "active" }),
+        );
+        assert_eq!((changed.status, changed.header("etag")), (200, "\"2\""), "{}", changed.text);
+        let cleared = backend.send(
+            "PATCH",
+            "/requirements/REQ-001",
+            &json!({ "description": null, "assignee_id": null }),
+        );
+        assert!(
+            cleared.json.get("description").is_none() && cleared.json.get("assignee").is_none(),
+            "{}",
+            cleared.text
+        );
+        assert_eq!(cleared.json["status"], "Active", "what is absent stays");
+        let related = json!({ "source_requirement_id": "REQ-002", "target_requirement_id": "REQ-001", "relationship_type_id": "depends_on" });
+        backend.create("/relationships", &related);
+        let circle = json!({ "source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "blocks" });
+        let circle = backend.send("POST", "/relationships", &circle);
+        assert_eq!((circle.status, circle.code()), (409, "CONFLICT"), "{}", circle.text);
+        let tree = backend.get("/hierarchy/EP-001");
+        assert_eq!(
+            tree.json["data"][0]["children"][0]["children"].as_array().map(Vec::len),
+            Some(3),
+            "{}",
+            tree.text
+        );
+        let path = backend.get("/hierarchy/REQ-002/path");
+        let names: Vec<&str> = path.json["path"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|step| step["reference_id"].as_str())
+            .collect();
+        assert_eq!(names, ["EP-001", "US-001", "REQ-002"]);
+        let refused = send(backend.request("DELETE", "/epics/EP-001"));
+        assert_eq!(refused.status, 409);
+        assert!(refused.message().contains("US-001"), "{}", refused.text);
+        let preview = send(backend.request("DELETE", "/epics/EP-001?dry_run"));
+        assert_eq!(preview.json["with_it"]["requirements"], 2, "{}", preview.text);
+        assert_eq!(send(backend.request("DELETE", "/epics/EP-001?force=true")).status, 200);
+        let gone = backend.get("/requirements/REQ-002");
+        assert_eq!(gone.status, 404);
+        assert!(gone.json["error"]["deleted_at"].is_string(), "{}", gone.text);
+        assert_eq!(send(backend.request("POST", "/epics/EP-001/restore")).status, 200);
+        assert_eq!(backend.get("/requirements/REQ-002").status, 200);
+    });
+}
+
+#[test]
+fn errors_have_one_shape_and_name_every_field() {
+    on_every_store(|backend| {
+        plant(backend);
+        let wrong = backend.send("POST", "/epics", &json!({ "title": "", "priority": 9, "titel": "x" }));
+        assert_eq!((wrong.status, wrong.code()), (400, "VALIDATION_ERROR"));
+        let fields: Vec<&str> = wrong.json["error"]["details"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|detail| detail["field"].as_str())
+            .collect();
+        for field in ["title", "priority", "titel"] {
+            assert!(fields.contains(&field), "{field} is not in {fields:?}");
+        }
+        for (path, status, field) in [
+            ("/epics?state=draft", 400, "state"),
+            ("/epics?status=dreft", 400, "status"),
+            ("/epics?limit=0", 400, "limit"),
+            ("/epics?limit=101", 400, "limit"),
+            ("/epics?limit=ten", 400, "limit"),
+            ("/epics?priority=5", 400, "priority[0]"),
+            ("/epics?created_from=yesterday", 400, "created_from"),
+            ("/epics?type=Functional", 400, "type"),
+            ("/epics?kind=requirement", 400, "kind (which the path decides)"),
+            ("/epics?title=%ff", 400, "title"),
+            ("/epics?limit=1&limit=2", 400, "limit"),
+            ("/epics/nonsense", 400, "reference"),
+            ("/epics/EP-999", 404, "reference"),
+            ("/epics/REQ-001", 404, ""),
+            ("/epics/US-001/user-stories", 400, "epic_id"),
+            ("/epics/%00", 400, "reference"),
+        ] {
+            let answer = backend.get(path);
+            assert_eq!(answer.status, status, "{path}: {}", answer.text);
+            let error = &answer.json["error"];
+            assert!(
+                error["request_id"].is_string() && error["message"].is_string(),
+                "{path}: {}",
+                answer.text
+            );
+            assert_eq!(
+                error["details"][0]["field"].as_str().unwrap_or_default(),
+                field,
+                "{path}: {}",
+                answer.text
+            );
+        }
+        for (body, code) in [
+            ("{", "MALFORMED_REQUEST"),
+            ("[]", "MALFORMED_REQUEST"),
+            ("\"text\"", "MALFORMED_REQUEST"),
+            ("{\"title\": \"a\\u0000b\", \"priority\": 1}", "VALIDATION_ERROR"),
+            ("{\"title\": 7, \"priority\": 1}", "VALIDATION_ERROR"),
+        ] {
+            let request =
+                backend.request("POST", "/epics").header("content-type", "application/json").body(body);
+            let answer = send(request);
+            assert_eq!((answer.status, answer.code()), (400, code), "{body}: {}", answer.text);
+        }
+        let invalid = send(
+            backend
+                .request("POST", "/epics")
+                .header("content-type", "application/json")
+                .body(vec![b'"', 0xff, b'"']),
+        );
+        assert_eq!(invalid.status, 400, "{}", invalid.text);
+        let form =
+            send(backend.request("POST", "/epics").header("content-type", "text/plain").body("title=x"));
+        assert_eq!((form.status, form.code()), (415, "UNSUPPORTED_MEDIA_TYPE"));
+        let large = send(
+            backend
+                .request("POST", "/epics")
+                .header("content-type", "application/json")
+                .body(vec![b' '; 11 << 20]),
+        );
+        assert_eq!((large.status, large.code()), (413, "TOO_LARGE"));
+        let unknown = backend.get("/epicz");
+        assert_eq!((unknown.status, unknown.code()), (404, "NOT_FOUND"));
+        let method = backend.send("PUT", "/epics", &json!({}));
+        assert_eq!((method.status, method.code()), (405, "METHOD_NOT_ALLOWED"));
+        assert!(!method.header("allow").is_empty());
+    });
+}
+
+#[test]
+fn writes_are_guarded_by_versions_and_keys() {
+    on_every_store(|backend| {
+        plant(backend);
+        let patch = |etag: &str, title: &str| {
+            let request = backend.request("PATCH", "/epics/EP-001").header("if-match", etag);
+            send(
+                request
+                    .header("content-type", "application/json")
+                    .body(json!({ "title": title }).to_string()),
+            )
+        };
+        assert_eq!(patch("\"1\"", "One").status, 200);
+        let stale = patch("\"1\"", "Two");
+        assert_eq!((stale.status, stale.code()), (409, "STALE_VERSION"));
+        assert_eq!(stale.json["error"]["current"]["title"], "One", "{}", stale.text);
+        assert_eq!(patch("seven", "Two").status, 400);
+        assert_eq!(patch("*", "Two").status, 200);
+
+        let keyed = |key: &str, title: &str| {
+            let request = backend.request("POST", "/epics").header("idempotency-key", key);
+            send(
+                request
+                    .header("content-type", "application/json")
+                    .body(json!({ "title": title, "priority": 1 }).to_string()),
+            )
+        };
+        let first = keyed("k1", "Once");
+        let again = keyed("k1", "Once");
+        assert_eq!((first.status, again.status), (201, 201));
+        assert_eq!(first.json, again.json);
+        assert_eq!(
+            (again.header("idempotency-replayed"), again.header("location")),
+            ("true", first.header("location"))
+        );
+        let other = keyed("k1", "Another");
+        assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
+        assert_eq!(backend.get("/epics").json["total_count"], 2);
+        let wrong = keyed("k2", "");
+        assert_eq!(wrong.status, 400);
+        assert_eq!(keyed(&"k".repeat(300), "x").status, 400);
+        // A key on what only reads is of no use, and does no harm.
+        assert_eq!(send(backend.request("GET", "/users").header("idempotency-key", "k3")).status, 200);
+    });
+}
+
+#[test]
+fn request_ids_are_honoured_and_echoed() {
+    on_sqlite(&[], &[], |backend, _| {
+        let answer = send(backend.request("GET", "/epics/EP-404").header("x-request-id", "abc-123"));
+        assert_eq!(answer.header("x-request-id"), "abc-123");
+        assert_eq!(answer.json["error"]["request_id"], "abc-123");
+        let made_up = send(backend.request("GET", "/epics").header("x-request-id", "a b"));
+        assert_ne!(made_up.header("x-request-id"), "a b");
+        assert!(!made_up.header("x-request-id").is_empty());
+        backend.create("/epics", &json!({ "title": "x", "priority": 1 }));
+        let history = backend.get("/epics/EP-001/history");
+        assert!(history.json["data"][0]["request_id"].is_string(), "{}", history.text);
+        assert_eq!(history.json["data"][0]["via"], "rest");
+        assert!(backend.log().contains("abc-123"));
+    });
+}
+
+#[test]
+fn who_asks_is_known_and_limited() {
+    on_sqlite(&[], &[("SPEXUS_RATE_LIMIT", "30"), ("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
+        let nobody = send(backend.anonymous("GET", "/epics"));
+        assert_eq!((nobody.status, nobody.code()), (401, "UNAUTHENTICATED"));
+        assert!(nobody.header("www-authenticate").starts_with("Bearer "));
+        // Who may not ask is not told what is wrong with the question.
+        let malformed =
+            send(backend.anonymous("POST", "/epics").header("content-type", "application/json").body("{"));
+        assert_eq!(malformed.status, 401);
+        for _ in 0..2 {
+            send(backend.anonymous("GET", "/epics").bearer_auth("mcp_pat_wrong"));
+        }
+        let limited = send(backend.anonymous("GET", "/epics").bearer_auth("mcp_pat_wrong"));
+        assert_eq!((limited.status, limited.code()), (429, "RATE_LIMITED"));
+        assert!(limited.header("retry-after").parse::<u64>().is_ok());
+        // Others behind the same address are not kept out.
+        assert_eq!(backend.get("/auth/me").status, 200);
+        let mut last = backend.get("/auth/me");
+        for _ in 0..40 {
+            last = backend.get("/auth/me");
+        }
+        assert_eq!((last.status, last.code()), (429, "RATE_LIMITED"));
+        assert!(!backend.log().contains(&backend.token), "a token reached the log");
+    });
+}
+
+#[test]
+fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
+    on_every_store(|backend| {
+        let login = |password: &str| {
+            let body = json!({ "username": "admin", "password": password }).to_string();
+            send(
+                backend
+                    .anonymous("POST", "/auth/login")
+                    .header("content-type", "application/json")
+                    .body(body),
+            )
+        };
+        let wrong = login("not the password");
+        assert_eq!((wrong.status, wrong.code()), (401, "UNAUTHENTICATED"));
+        let right = login(&backend.password);
+        assert_eq!(right.status, 200, "{}", right.text);
+        let cookie = right.header("set-cookie").to_owned();
+        for part in ["spexus_session=", "HttpOnly", "SameSite=Lax", "Path=/"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let with = |method: &str, path: &str| backend.anonymous(method, path).header("cookie", &cookie);
+        let me = send(with("GET", "/auth/me"));
+        assert_eq!(me.json["username"], "admin", "{}", me.text);
+        let body = json!({ "title": "From a page", "priority": 1 }).to_string();
+        let post = |origin: Option<&str>| {
+            let mut request =
+                with("POST", "/epics").header("content-type", "application/json").body(body.clone());
+            if let Some(origin) = origin {
+                request = request.header("origin", origin);
+            }
+            send(request)
+        };
+        assert_eq!(post(Some("https://evil.example")).status, 403);
+        assert_eq!(post(None).status, 403);
+        assert_eq!(post(Some(&backend.url)).status, 201);
+        let audit = backend.get("/audit?event=login_failed");
+        assert_eq!(audit.json["data"][0]["actor"], "admin", "{}", audit.text);
+        let logout = send(with("POST", "/auth/logout").header("origin", &backend.url));
+        assert_eq!(logout.json["logged_out"], true, "{}", logout.text);
+        assert_eq!(send(with("GET", "/auth/me")).status, 401);
+    });
+}
+
+#[test]
+fn tokens_do_what_their_scopes_allow() {
+    on_sqlite(&[], &[], |backend, _| {
+        let made =
+            backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"], "expires_in": "30d" }));
+        let secret = made["token"].as_str().unwrap().to_owned();
+        assert!(secret.starts_with("mcp_pat_") && secret.len() == 51, "{secret}");
+        let read = send(backend.anonymous("GET", "/epics").bearer_auth(&secret));
+        assert_eq!(read.status, 200);
+        let body = json!({ "title": "x", "priority": 1 }).to_string();
+        let write = send(
+            backend
+                .anonymous("POST", "/epics")
+                .bearer_auth(&secret)
+                .header("content-type", "application/json")
+                .body(body),
+        );
+        assert_eq!((write.status, write.code()), (403, "FORBIDDEN"));
+        assert!(write.header("www-authenticate").contains("insufficient_scope"), "{:?}", write.headers);
+        let listed = backend.get("/tokens");
+        assert!(!listed.text.contains(&secret), "a secret is listed");
+        let id = made["id"].as_str().unwrap();
+        assert_eq!(send(backend.request("DELETE", &format!("/tokens/{id}"))).status, 200);
+        assert_eq!(send(backend.anonymous("GET", "/epics").bearer_auth(&secret)).status, 401);
+    });
+}
+
+#[test]
+fn events_tell_of_changes_and_resume_where_a_stream_was_cut() {
+    on_every_store(|backend| {
+        let mut stream = Events::open(backend, None);
+        backend.create("/epics", &json!({ "title": "One", "priority": 1 }));
+        let one = stream.next();
+        assert_eq!((&one["reference_id"], &one["operation"]), (&json!("EP-001"), &json!("create_epic")));
+        drop(stream);
+        backend.create("/epics", &json!({ "title": "Two", "priority": 1 }));
+        let mut resumed = Events::open(backend, one["sequence"].as_i64());
+        assert_eq!(resumed.next()["reference_id"], "EP-002");
+        backend.create("/epics", &json!({ "title": "Three", "priority": 1 }));
+        assert_eq!(resumed.next()["reference_id"], "EP-003");
+        assert_eq!(send(backend.anonymous("GET", "/events")).status, 401);
+        assert_eq!(backend.get("/events?since=1").status, 400);
+    });
+}
+
+/// A stream of server-sent events.
+struct Events {
+    reader: std::io::BufReader<reqwest::blocking::Response>,
+}
+
+impl Events {
+    fn open(backend: &Backend, after: Option<i64>) -> Events {
+        let mut request = backend.request("GET", "/events");
+        if let Some(after) = after {
+            request = request.header("last-event-id", after.to_string());
+        }
+        let response = request.send().expect("a stream");
+        assert_eq!(response.status(), 200);
+        let mut events = Events { reader: std::io::BufReader::new(response) };
+        assert_eq!(events.line(), ": connected");
+        events
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut self.reader, &mut line).expect("a line");
+        line.trim_end().to_owned()
+    }
+
+    fn next(&mut self) -> Value {
+        loop {
+            if let Some(data) = self.line().strip_prefix("data: ") {
+                return serde_json::from_str(data).expect("JSON");
+            }
+        }
+    }
+}
+
+#[test]
+fn health_metrics_pages_and_the_description_are_there() {
+    on_every_store(|backend| {
+        assert_eq!(send(backend.anonymous("GET", "/health/live")).json["status"], "ok");
+        assert_eq!(send(backend.anonymous("GET", "/health/ready")).json["status"], "ok");
+        backend.get("/epics");
+        let metrics = send(backend.anonymous("GET", "/metrics")).text;
+        for name in [
+            "spexus_requests_total",
+            "list_entities",
+            "spexus_request_seconds_bucket",
+            "spexus_resident_memory_bytes",
+        ] {
+            assert!(metrics.contains(name), "{metrics}");
+        }
+        let home = send(backend.anonymous("GET", "/"));
+        assert!(home.text.contains("<h1>Spexus</h1>") && home.text.contains("/api/v1/openapi.json"));
+        let reference = send(backend.anonymous("GET", "/reference")).text;
+        let description = send(backend.anonymous("GET", "/openapi.json")).json;
+        assert_eq!(description["openapi"], "3.1.0");
+        for entry in ops::OPERATIONS {
+            assert!(
+                reference.contains(&format!("id=\"{}\"", entry.name)),
+                "{} is not in the reference",
+                entry.name
+            );
+        }
+    });
+}
+
+#[test]
+fn text_comes_back_as_it_went_in() {
+    on_every_store(|backend| {
+        for text in [
+            "'; drop table entity; --",
+            "Ünïcødé 🦀 Требование ё\u{301}",
+            "<script>alert(1)</script>",
+            "\u{202e}reversed \u{7}bell",
+            "$1 ?1 %s {} \\ \" ' ` \r\n\t",
+        ] {
+            let epic =
+                backend.create("/epics", &json!({ "title": text, "priority": 1, "description": text }));
+            let path = format!("/epics/{}", epic["id"].as_str().unwrap());
+            let read = backend.get(&path);
+            assert_eq!((&read.json["title"], &read.json["description"]), (&json!(text), &json!(text)));
+        }
+        let long = "ё".repeat(50_000);
+        backend.create("/epics", &json!({ "title": "long", "priority": 1, "description": long }));
+        let longer = backend.send(
+            "POST",
+            "/epics",
+            &json!({ "title": "x", "priority": 1, "description": format!("{long}ё") }),
+        );
+        assert_eq!(longer.message(), "description: expected 0 to 50000 characters, found 50001");
+    });
+}
+
+#[test]
+fn spans_are_sent_when_open_telemetry_is_configured() {
+    let sink = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://{}", sink.local_addr().expect("an address"));
+    let collector = std::thread::spawn(move || {
+        let (mut stream, _) = sink.accept().expect("a connection");
+        let mut received = Vec::new();
+        let mut buffer = [0; 4096];
+        while !received.windows(11).any(|part| part == b"create_epic") {
+            match std::io::Read::read(&mut stream, &mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => received.extend_from_slice(&buffer[..length]),
+            }
+        }
+        let _ = std::io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        String::from_utf8_lossy(&received).into_owned()
+    });
+    on_sqlite(
+        &[],
+        &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint), ("OTEL_BSP_SCHEDULE_DELAY", "50")],
+        |backend, _| {
+            backend.create("/epics", &json!({ "title": "Secret title", "priority": 1 }));
+            while !collector.is_finished() {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        },
+    );
+    let received = collector.join().expect("what was sent");
+    assert!(received.starts_with("POST /v1/traces"), "{received}");
+    for expected in ["create_epic", "POST /epics", "spexus.request_id", "admin"] {
+        assert!(received.contains(expected), "{expected} was not sent: {received}");
+    }
+    assert!(!received.contains("Secret title"), "a text was sent");
+}
+
+#[test]
+fn pages_of_listed_origins_may_read_answers() {
+    on_sqlite(&[], &[("SPEXUS_ALLOWED_ORIGINS", "https://board.example")], |backend, _| {
+        let asked = |origin: &str| send(backend.request("GET", "/epics").header("origin", origin));
+        assert_eq!(
+            asked("https://board.example").header("access-control-allow-origin"),
+            "https://board.example"
+        );
+        assert_eq!(asked("https://evil.example").header("access-control-allow-origin"), "");
+        let preflight = backend.anonymous("OPTIONS", "/epics").header("origin", "https://board.example");
+        let preflight = send(preflight.header("access-control-request-method", "POST"));
+        assert!(preflight.header("access-control-allow-methods").contains("POST"), "{:?}", preflight.headers);
+    });
+}

@@ -1,0 +1,208 @@
+//! The program `spexus` on the command line: on the local store and on a server.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, on_every_store};
+
+/// Runs `spexus` in a folder with its own data.
+fn spexus(folder: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
+    command.args(arguments).current_dir(folder).env_clear().env("HOME", folder).env("XDG_DATA_HOME", folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+#[track_caller]
+fn json_of(folder: &Path, arguments: &[&str]) -> Value {
+    let output = spexus(folder, &[arguments, &["--json"]].concat(), "");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
+}
+
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = spexus(folder, arguments, "");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {told}{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    told
+}
+
+#[test]
+fn a_newcomer_begins_in_an_empty_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = spexus(folder.path(), &["epic", "create", "--title", "Checkout", "--priority", "2"], "");
+    let told = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success(), "{told}");
+    assert!(told.contains("A new store is at") && told.contains("mcp_pat_"), "{told}");
+    assert!(String::from_utf8_lossy(&first.stdout).contains("EP-001"));
+    let list = spexus(folder.path(), &["epic", "list"], "");
+    let text = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(text.starts_with("REFERENCE ID") && text.contains("EP-001        Checkout"), "{text}");
+    assert!(list.stderr.is_empty(), "{}", String::from_utf8_lossy(&list.stderr));
+    let shown = json_of(folder.path(), &["show", "ep-1"]);
+    assert_eq!((&shown["title"], &shown["creator"]), (&json!("Checkout"), &json!("admin")));
+    let history = json_of(folder.path(), &["history", "EP-001"]);
+    assert_eq!(history["data"][0]["via"], "cli");
+}
+
+#[test]
+fn exit_codes_and_messages_say_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    json_of(folder.path(), &["epic", "create", "--title", "One", "--priority", "1"]);
+    let told = refused(folder.path(), &["show", "EP-9"], 1);
+    assert_eq!(told.trim(), "there is no epic EP-009");
+    let told = refused(folder.path(), &["epic", "create", "--title", "x", "--priority", "9"], 2);
+    assert_eq!(told.trim(), "priority: expected a whole number from 1 to 4, found 9");
+    let told = refused(folder.path(), &["epic", "create", "--title", "x"], 2);
+    assert!(told.contains("--priority"), "{told}");
+    let told = refused(folder.path(), &["epic", "crate"], 2);
+    assert!(told.contains("create"), "the nearest command is not named: {told}");
+    let told = refused(folder.path(), &["epic", "list", "--database", "mysql://x"], 2);
+    assert!(
+        told.contains("--database (from the command line): expected sqlite:PATH or postgres://"),
+        "{told}"
+    );
+    let told = refused(folder.path(), &["epic", "list", "--as", "nobody"], 1);
+    assert_eq!(told.trim(), "there is no user nobody");
+    let output = spexus(folder.path(), &["show", "EP-9", "--json"], "");
+    let error: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(error["error"]["code"], "NOT_FOUND");
+}
+
+#[test]
+fn settings_come_from_flags_the_environment_and_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |text: &str| std::fs::write(folder.path().join("spexus.toml"), text).expect("a file");
+    write("database = \"sqlite:from-file.db\"\n");
+    json_of(folder.path(), &["epic", "list", "--config", "spexus.toml"]);
+    assert!(folder.path().join("from-file.db").exists());
+    json_of(folder.path(), &["epic", "list", "--config", "spexus.toml", "--database", "sqlite:from-flag.db"]);
+    assert!(folder.path().join("from-flag.db").exists());
+    write("databse = \"x.db\"\nlisten = \"nowhere\"\nrate_limit = \"often\"\n");
+    let told = refused(folder.path(), &["serve", "--config", "spexus.toml"], 2);
+    for expected in [
+        "databse (from spexus.toml): is no setting; did you mean database?",
+        "listen (from spexus.toml): expected an address and a port such as 127.0.0.1:8080, found \"nowhere\"",
+        "rate_limit (from spexus.toml): expected a whole number, found \"often\"",
+    ] {
+        assert!(told.contains(expected), "{expected} is not in {told}");
+    }
+}
+
+#[test]
+fn users_and_tokens_are_made_on_the_store_directly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let arguments = [
+        "user",
+        "create",
+        "ann",
+        "--email",
+        "ann@example.org",
+        "--role",
+        "User",
+        "--password-stdin",
+        "--json",
+    ];
+    let made = spexus(path, &arguments, "correct horse\n");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let token =
+        json_of(path, &["token", "create", "ci", "--user", "ann", "--scope", "read", "--expires-in", "30d"]);
+    assert!(token["token"].as_str().is_some_and(|secret| secret.starts_with("mcp_pat_")), "{token}");
+    assert!(token["id"].is_string() && token["expires_at"].is_string(), "{token}");
+    let listed = json_of(path, &["token", "list", "--user", "ann"]);
+    assert_eq!(listed["data"][0]["name"], "ci");
+    json_of(path, &["epic", "create", "--title", "Ann's", "--priority", "1", "--as", "ann"]);
+    assert_eq!(json_of(path, &["show", "EP-001"])["creator"], "ann");
+    let told = refused(path, &["user", "list", "--as", "ann"], 1);
+    assert!(told.contains("needs the role Administrator"), "{told}");
+    assert_eq!(json_of(path, &["user", "disable", "ann"])["disabled"], true);
+    json_of(path, &["token", "revoke", token["id"].as_str().unwrap()]);
+    assert_eq!(json_of(path, &["token", "list", "--user", "ann"])["total_count"], 0);
+}
+
+#[test]
+fn texts_come_from_files_and_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("text.md"), "# From a file\n").expect("a file");
+    let made = json_of(
+        folder.path(),
+        &["epic", "create", "--title", "x", "--priority", "1", "--description-file", "text.md"],
+    );
+    assert_eq!(made["description"], "# From a file\n");
+    let arguments = ["epic", "update", "EP-1", "--description-file", "-", "--json"];
+    let changed = spexus(folder.path(), &arguments, "From a pipe");
+    let changed: Value = serde_json::from_slice(&changed.stdout).expect("JSON");
+    assert_eq!(changed["description"], "From a pipe");
+}
+
+#[test]
+fn the_same_commands_work_on_a_server() {
+    on_every_store(|backend: &Backend| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let on = |arguments: &[&str]| {
+            json_of(
+                folder.path(),
+                &[arguments, &["--server", &backend.url, "--token", &backend.token]].concat(),
+            )
+        };
+        on(&["epic", "create", "--title", "Far away & near?", "--priority", "1"]);
+        on(&["user-story", "create", "--epic-id", "EP-001", "--title", "Pay", "--priority", "2"]);
+        assert_eq!(on(&["show", "EP-1"])["title"], "Far away & near?");
+        assert_eq!(on(&["user-story", "list", "--epic-id", "EP-001"])["total_count"], 1);
+        assert_eq!(on(&["list", "epic", "--status", "backlog,draft", "--priority", "1"])["total_count"], 1);
+        let gone = on(&["delete", "EP-001", "--force"]);
+        assert_eq!(gone["deleted"], true);
+        assert_eq!(on(&["restore-entity", "EP-001"])["reference_id"], "EP-001");
+        assert_eq!(on(&["history", "US-001"])["total_count"], 3);
+        assert_eq!(on(&["doctor"])["ok"], true);
+        let told = refused(folder.path(), &["epic", "list", "--server", &backend.url], 1);
+        assert_eq!(told.trim(), "a token is required");
+        let told = refused(folder.path(), &["epic", "list", "--server", "http://127.0.0.1:1"], 1);
+        assert!(told.contains("does not answer"), "{told}");
+        assert!(!folder.path().join("spexus").exists(), "a local store was made");
+    });
+}
+
+#[test]
+fn doctor_migrate_and_completions_help() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let none_yet = spexus(path, &["doctor"], "");
+    assert!(String::from_utf8_lossy(&none_yet.stdout).contains("spexus serve makes it"));
+    assert_eq!(
+        spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
+        Some(1)
+    );
+    assert_eq!(spexus(path, &["migrate", "--database", "sqlite:new.db"], "").status.code(), Some(0));
+    assert_eq!(
+        spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
+        Some(0)
+    );
+    let ill = spexus(path, &["doctor", "--database", "postgres://nobody@127.0.0.1:1/x"], "");
+    assert_eq!(ill.status.code(), Some(1));
+    std::fs::write(path.join("text.db"), "this is no database, whatever its name says, and long enough")
+        .expect("a file");
+    let ill = spexus(path, &["doctor", "--database", "sqlite:text.db"], "");
+    assert!(
+        String::from_utf8_lossy(&ill.stdout).contains("not a SQLite database"),
+        "{}",
+        String::from_utf8_lossy(&ill.stdout)
+    );
+    for shell in ["bash", "zsh", "fish"] {
+        let completions = spexus(path, &["completions", shell], "");
+        assert!(String::from_utf8_lossy(&completions.stdout).contains("requirement"), "{shell}");
+    }
+}

@@ -1,0 +1,85 @@
+//! TLS: the server's own, and PostgreSQL's.
+
+use std::path::Path;
+use std::process::Command;
+
+use private_postgres::{Options, Server};
+use serde_json::json;
+
+use crate::backend::{Backend, send};
+
+#[test]
+fn the_server_speaks_tls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate(folder.path());
+    let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+    let backend = Backend::start_trusting(
+        &database,
+        &["--tls-cert", &certificate, "--tls-key", &key],
+        &std::fs::read(&certificate).expect("a certificate"),
+    );
+    assert!(backend.url.starts_with("https://"), "{}", backend.url);
+    backend.create("/epics", &json!({ "title": "Over TLS", "priority": 1 }));
+    let me =
+        backend.send("POST", "/auth/login", &json!({ "username": "admin", "password": backend.password }));
+    assert!(me.header("set-cookie").contains("; Secure"), "{:?}", me.headers);
+    let plain = reqwest::blocking::get(backend.url.replace("https://", "http://"));
+    assert!(plain.is_err_and(|error| !error.is_builder()));
+}
+
+#[test]
+fn a_certificate_that_is_none_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("not.pem");
+    std::fs::write(&path, "nothing").expect("a file");
+    let path = path.display().to_string();
+    let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+    let output =
+        Backend::command(&database, &["--tls-cert", &path, "--tls-key", &path]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("not.pem"), "{told}");
+}
+
+#[test]
+fn postgresql_is_reached_over_tls_and_its_certificate_is_checked() {
+    let Some(server) = Server::own(Options { tls: true, ..Options::default() }) else { return };
+    let database = server.database();
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = folder.path().join("ca.pem");
+    std::fs::write(&authority, server.certificate().expect("a certificate")).expect("a file");
+    let url = format!("{}?sslmode=require", database.url());
+    let backend = Backend::start(&url, &["--database-ca", &authority.display().to_string()]);
+    assert_eq!(send(backend.anonymous("GET", "/health/ready")).json["store"], "PostgreSQL");
+    backend.create("/epics", &json!({ "title": "Over TLS", "priority": 1 }));
+    let output = Backend::command(&url, &[]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("certificate"), "{told}");
+}
+
+fn certificate(folder: &Path) -> (String, String) {
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let status = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+        ])
+        .args(["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .expect("openssl runs")
+        .status;
+    assert!(status.success());
+    (certificate.display().to_string(), key.display().to_string())
+}

@@ -1,0 +1,130 @@
+//! Arguments that come as text (from a query string, a command line, a URI) become JSON by the operation's own schema.
+
+use serde_json::{Map, Value, json};
+
+/// What an operation's schema says of its arguments, ready to look up.
+#[derive(Clone, Debug)]
+pub struct Arguments {
+    schema: Value,
+}
+
+impl Arguments {
+    /// From the schema of the arguments.
+    pub fn new(schema: Value) -> Arguments {
+        Arguments { schema }
+    }
+
+    /// The schema of the arguments.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// The names and schemas of the arguments.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    /// The schema of one argument.
+    pub fn property(&self, name: &str) -> Option<&Value> {
+        self.schema["properties"].get(name)
+    }
+
+    /// Whether an argument must be given.
+    pub fn is_required(&self, name: &str) -> bool {
+        self.schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+    }
+
+    /// Adds an argument that came as text. A list takes several, in one text with commas or one after the other.
+    pub fn add(&self, arguments: &mut Map<String, Value>, name: &str, text: &str) {
+        let schema = self.property(name).unwrap_or(&Value::Null);
+        if !may_be(schema, "array") {
+            arguments.insert(name.to_owned(), typed(schema, text));
+            return;
+        }
+        let items = schema.get("items").unwrap_or(&Value::Null);
+        // A list of objects can only be written as JSON.
+        if may_be(items, "object") {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+            arguments.insert(name.to_owned(), value);
+            return;
+        }
+        let list = arguments.entry(name).or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.extend(text.split(',').map(|part| typed(items, part.trim())));
+        }
+    }
+}
+
+/// A text as what a schema asks for. What does not fit stays text, and is refused with the rest of the arguments.
+fn typed(schema: &Value, text: &str) -> Value {
+    if may_be(schema, "integer")
+        && let Ok(number) = text.trim().parse::<i64>()
+    {
+        return json!(number);
+    }
+    if may_be(schema, "boolean") {
+        match text {
+            // `?force` means yes.
+            "" | "true" | "1" | "yes" => return json!(true),
+            "false" | "0" | "no" => return json!(false),
+            _ => {}
+        }
+    }
+    if may_be(schema, "object")
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return value;
+    }
+    json!(text)
+}
+
+/// Whether a schema allows values of a type.
+pub fn may_be(schema: &Value, name: &str) -> bool {
+    let allows = match &schema["type"] {
+        Value::String(only) => only == name,
+        Value::Array(several) => several.iter().any(|one| one == name),
+        _ => false,
+    };
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema[*keyword].as_array()).flatten();
+    allows || alternatives.into_iter().any(|alternative| may_be(alternative, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use serde_json::{Map, json};
+
+    #[test]
+    fn text_becomes_what_the_schema_asks_for() {
+        let arguments = Arguments::new(json!({ "properties": {
+            "limit": { "type": ["integer", "null"] },
+            "force": { "type": "boolean" },
+            "status": { "type": ["array", "null"], "items": { "type": "string" } },
+            "priority": { "type": "array", "items": { "type": "integer" } },
+            "title": { "type": "string" },
+        } }));
+        let mut found = Map::new();
+        for (name, text) in [
+            ("limit", "10"),
+            ("force", ""),
+            ("status", "Draft,Active"),
+            ("status", "Obsolete"),
+            ("priority", "1, 2"),
+            ("title", "12"),
+            ("other", "x"),
+        ] {
+            arguments.add(&mut found, name, text);
+        }
+        let expected = json!({
+            "limit": 10, "force": true, "status": ["Draft", "Active", "Obsolete"], "priority": [1, 2],
+            "title": "12", "other": "x",
+        });
+        assert_eq!(json!(found), expected);
+        arguments.add(&mut found, "limit", "ten");
+        assert_eq!(found["limit"], "ten");
+    }
+}
