@@ -46,7 +46,7 @@ struct Step {
 
 /// What came of a list of operations.
 #[derive(Serialize, JsonSchema)]
-pub struct Done {
+pub struct BulkDone {
     /// Whether everything was undone because it was only tried.
     dry_run: bool,
     /// How many operations failed; none unless they were only tried.
@@ -55,7 +55,7 @@ pub struct Done {
     results: Vec<StepDone>,
 }
 
-impl Output for Done {}
+impl Output for BulkDone {}
 
 /// What came of one operation: an answer or an error.
 #[derive(Serialize, JsonSchema)]
@@ -88,7 +88,7 @@ struct StepError {
 const STEPS_MAX: usize = 500;
 
 impl Operation for Bulk {
-    type Output = Done;
+    type Output = BulkDone;
     const NAME: &'static str = "bulk_update";
     const COMMANDS: &'static [Command] = &[command("bulk")];
     const ROUTES: &'static [Route] = &[post("/bulk")];
@@ -97,7 +97,7 @@ impl Operation for Bulk {
     const EFFECT: Effect = Effect::Destroys;
     const MODE: Option<Mode> = Some(Mode::Long);
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Done> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
         if self.operations.is_empty() || self.operations.len() > STEPS_MAX {
             let message = format!("expected 1 to {STEPS_MAX} operations, found {}", self.operations.len());
             return Err(Error::field("operations", message));
@@ -116,7 +116,7 @@ impl Operation for Bulk {
 
 impl Bulk {
     /// Tries every operation, and undoes them all.
-    fn rehearse(&self, cx: &mut Cx<'_, '_>) -> Result<Done> {
+    fn rehearse(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
         let (request, operation, caller) = (cx.request, cx.operation, cx.caller()?);
         cx.tx.count_inside();
         let tried = cx.tx.savepoint(|tx| {
@@ -140,7 +140,7 @@ impl Bulk {
         }
     }
 
-    fn done(&self, outcomes: impl Iterator<Item = Result<Value>>) -> Done {
+    fn done(&self, outcomes: impl Iterator<Item = Result<Value>>) -> BulkDone {
         let results: Vec<StepDone> = self
             .operations
             .iter()
@@ -159,7 +159,7 @@ impl Bulk {
             })
             .collect();
         let failed = results.iter().filter(|result| result.error.is_some()).count();
-        Done { dry_run: self.dry_run, failed, results }
+        BulkDone { dry_run: self.dry_run, failed, results }
     }
 }
 

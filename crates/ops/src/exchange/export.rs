@@ -1,6 +1,7 @@
 //! Everything as a file. The same state always gives the same bytes, whenever and by whomever it is exported.
 
 use std::collections::HashMap;
+use std::slice;
 
 use ::exchange::{Kind as RecordKind, Record};
 use schemars::JsonSchema;
@@ -37,7 +38,7 @@ pub struct Export {
 
 /// A file.
 #[derive(Serialize, JsonSchema)]
-pub struct File {
+pub struct ExportedFile {
     /// The format.
     format: FormatName,
     /// Its media type.
@@ -48,17 +49,17 @@ pub struct File {
     content: String,
 }
 
-impl Output for File {}
+impl Output for ExportedFile {}
 
 impl Operation for Export {
-    type Output = File;
+    type Output = ExportedFile;
     const NAME: &'static str = "export";
     const COMMANDS: &'static [Command] = &[command("export")];
     const ROUTES: &'static [Route] = &[get("/export")];
     const TOOLSET: Option<&'static str> = Some("bulk");
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<File> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExportedFile> {
         let mut exporter = Exporter::new(cx, self.include_deleted)?;
         let name = match (&self.epic, &self.project) {
             (Some(epic), project) => {
@@ -68,13 +69,13 @@ impl Operation for Export {
                     return Err(Error::field("epic", format!("{} is in another project", epic.reference_id)));
                 }
                 let project = cx.project("project", Some(&epic.project_id))?;
-                exporter.setup(cx, &[project.clone()])?;
+                exporter.setup(cx, slice::from_ref(&project))?;
                 exporter.project(cx, &project, Some(&epic))?;
                 epic.reference_id
             }
             (None, Some(project)) => {
                 let project = cx.project("project", Some(project.as_str()))?;
-                exporter.setup(cx, &[project.clone()])?;
+                exporter.setup(cx, slice::from_ref(&project))?;
                 exporter.project(cx, &project, None)?;
                 project.key
             }
@@ -94,7 +95,7 @@ impl Operation for Export {
         let mut bytes = Vec::new();
         let time = exporter.newest.to_string();
         ::exchange::write(format, &time, exporter.records.into_iter(), &mut bytes).map_err(internal)?;
-        Ok(File {
+        Ok(ExportedFile {
             format: self.format,
             content_type: format.media_type(),
             file_name: format!("{name}.{}", self.format.extension()),

@@ -39,7 +39,7 @@ pub struct Import {
 
 /// What an import did, or would do.
 #[derive(Serialize, JsonSchema)]
-pub struct Report {
+pub struct ImportReport {
     /// Whether nothing was changed because it was only tried.
     dry_run: bool,
     /// How many rows made something new.
@@ -60,7 +60,7 @@ pub struct Report {
     rows: Vec<Row>,
 }
 
-impl Output for Report {}
+impl Output for ImportReport {}
 
 /// Something about a row.
 #[derive(Clone, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ const CONTENT_MAX_BYTES: usize = 50 << 20;
 const ROWS_MAX: usize = 1_000;
 
 impl Operation for Import {
-    type Output = Report;
+    type Output = ImportReport;
     const NAME: &'static str = "import";
     const COMMANDS: &'static [Command] = &[command("import")];
     const ROUTES: &'static [Route] = &[post("/import")];
@@ -121,7 +121,7 @@ impl Operation for Import {
         Ok(())
     }
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Report> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ImportReport> {
         let Some(reading) = &self.reading else {
             return Err(Error::new(ErrorKind::InternalError, "the file was not read"));
         };
@@ -146,7 +146,7 @@ impl Operation for Import {
 }
 
 impl Import {
-    fn report(&self, reading: &Reading, plan: Plan<'_>) -> Report {
+    fn report(&self, reading: &Reading, plan: Plan<'_>) -> ImportReport {
         let count = |wanted| plan.outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let changed = plan.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.changes());
         let rows = changed.take(ROWS_MAX).map(|(row, outcome)| Row {
@@ -163,7 +163,7 @@ impl Import {
         let problems_more = plan.n_problems_more + problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
         let notes = reading.notes.iter().map(problem).collect();
-        Report {
+        ImportReport {
             dry_run: self.dry_run,
             created,
             updated,
@@ -177,7 +177,7 @@ impl Import {
     }
 }
 
-impl Report {
+impl ImportReport {
     /// The error for a file with problems.
     fn refusal(self) -> Result<Error> {
         let fields: Vec<FieldError> = self

@@ -321,7 +321,6 @@ fn ten_thousand_requirements_take_seconds() {
         let started = Instant::now();
         let report = import(world, "csv", &file);
         let taken = started.elapsed();
-        println!("10,000 requirements on {}: {taken:?}", world.engine.store().engine_name());
         assert_eq!(report["created"], 10_002);
         assert!(taken < Duration::from_secs(180), "{taken:?}");
         assert_eq!(report["rows"].as_array().map(Vec::len), Some(1_000));

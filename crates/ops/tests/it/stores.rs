@@ -23,7 +23,7 @@ pub fn on_every_store(test: impl Fn(&World)) {
     test(&World::open(&Location::Sqlite(folder.path().join("spexus.db"))));
     let Some(server) = Server::shared() else { return };
     let database = server.database();
-    test(&World::open(&Location::parse(&database.url()).expect("a URL")));
+    test(&World::open(&Location::parse(database.url()).expect("a URL")));
 }
 
 /// Runs `test` on two fresh stores: from SQLite to SQLite, and where there is one, to and from PostgreSQL.
