@@ -3,6 +3,7 @@
 
 mod account;
 mod audit;
+mod bulk;
 mod caller;
 mod comment;
 mod config;
@@ -10,6 +11,7 @@ mod context;
 mod engine;
 mod entity;
 mod error;
+mod exchange;
 mod input;
 mod operation;
 mod page;
@@ -115,6 +117,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<account::WhoAmI>(),
     entry::<account::ChangePassword>(),
     entry::<audit::ListAudit>(),
+    entry::<bulk::Bulk>(),
+    entry::<exchange::export::Export>(),
+    entry::<exchange::import::Import>(),
 ];
 
 /// The operation with this name.

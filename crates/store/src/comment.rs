@@ -194,13 +194,13 @@ pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
 }
 
-/// All live ones of a project, for export.
-pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(
-        select!("where c.project_id = ?1 and c.deleted_at is null order by c.created_at, c.id"),
-        values![project_id],
-        read,
-    )
+/// All of a project that were not purged, for export.
+pub fn of_project(tx: &mut Tx<'_>, project_id: &str, include_deleted: bool) -> Result<Vec<Comment>> {
+    let sql = select!(
+        "where c.project_id = ?1 and (c.deleted_at is null or ?2 = 1) and c.purged_at is null
+         order by c.created_at, c.id"
+    );
+    tx.rows(sql, values![project_id, include_deleted], read)
 }
 
 /// Where a passage is in a text, in characters: at the place nearest to where it was.

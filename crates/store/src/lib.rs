@@ -7,6 +7,7 @@ mod migrate;
 mod time;
 mod value;
 
+pub mod backup;
 pub mod comment;
 pub mod entity;
 pub mod idempotency;

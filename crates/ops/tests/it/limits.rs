@@ -55,8 +55,8 @@ fn blank_titles_and_nul_are_refused() {
         for (field, value, why) in [
             ("priority", json!(0), "expected a whole number from 1 to 4, found 0"),
             ("priority", json!(5), "expected a whole number from 1 to 4, found 5"),
-            ("priority", json!(1.5), "expected a whole number from 1 to 4, found floating point `1.5`"),
-            ("priority", json!("1"), "expected a whole number from 1 to 4, found string \"1\""),
+            ("priority", json!(1.5), "expected a whole number from 1 to 4, found 1.5"),
+            ("priority", json!("1"), "expected a whole number from 1 to 4, found \"1\""),
             ("titel", json!("x"), "is not known here; did you mean title?"),
         ] {
             let mut arguments = json!({ "title": "x", "priority": 1 });

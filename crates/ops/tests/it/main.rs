@@ -1,11 +1,14 @@
 //! Operations through the one door, on both stores.
 
 mod accounts;
+mod backup;
+mod bulk;
 mod comments;
 mod constraints;
 mod contention;
 mod deletion;
 mod entities;
+mod exchange;
 mod history;
 mod idempotency;
 mod limits;

@@ -33,6 +33,10 @@ fn action(operation: &str) -> Action {
         | "status_report"
         | "hierarchy_analysis"
         | "impact_analysis"
+        | "search_global"
+        | "search_requirements"
+        | "search_suggestions"
+        | "export"
         | "get_prompt"
         | "list_prompts"
         | "get_active_prompt"
@@ -65,7 +69,9 @@ fn action(operation: &str) -> Action {
         | "unlink_steering_document"
         | "create_relationship"
         | "delete_relationship"
-        | "clear_suspect_link" => Action::Write,
+        | "clear_suspect_link"
+        | "bulk_update"
+        | "import" => Action::Write,
         "create_token" | "list_tokens" | "get_token" | "update_token" | "revoke_token"
         | "change_password" => Action::OwnAccount,
         "purge_entity"

@@ -40,6 +40,19 @@ pub fn on_two_servers(test: impl Fn(&World, &World)) {
     both(&Location::parse(database.url()).expect("a URL"));
 }
 
+/// Runs `test` on two fresh stores: from SQLite to SQLite, and where there is one, to and from PostgreSQL.
+pub fn on_every_pair(test: impl Fn(&World, &World)) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| World::open(&Location::Sqlite(folder.path().join(name)));
+    test(&file("one.db"), &file("two.db"));
+    let Some(server) = Server::shared() else { return };
+    let (one, two) = (server.database(), server.database());
+    let [one, two] =
+        [&one, &two].map(|database| World::open(&Location::parse(database.url()).expect("a URL")));
+    test(&one, &file("three.db"));
+    test(&file("four.db"), &two);
+}
+
 impl World {
     /// Opens a store that another world has open.
     fn open_again(location: &Location, other: &World) -> World {
@@ -61,6 +74,20 @@ impl World {
         let first =
             ops::first_start(&store, &request(start)).expect("a first start").expect("an empty store");
         World { engine: Engine::new(store), first, clock: AtomicI64::new(start.microseconds()) }
+    }
+
+    /// Another server on the same store.
+    pub fn beside(&self, location: &Location) -> World {
+        let options = Options { connections: 4, ..Options::default() };
+        let store = Store::open(location, options, self.now()).expect("a store");
+        let first =
+            ops::First { username: String::new(), password: String::new(), token: self.first.token.clone() };
+        World { engine: Engine::new(store), first, clock: AtomicI64::new(self.now().microseconds()) }
+    }
+
+    /// The time of the next call.
+    pub fn now(&self) -> Time {
+        Time::from_microseconds(self.clock.load(Ordering::Relaxed))
     }
 
     /// Calls an operation as the administrator.
@@ -92,6 +119,13 @@ impl World {
     /// Lets time pass.
     pub fn pass_seconds(&self, seconds: i64) {
         self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
+    /// Makes a user, and returns what they show.
+    pub fn member(&self, name: &str, role: &str) -> Credentials {
+        let email = format!("{name}@example.org");
+        self.ok("create_user", serde_json::json!({ "username": name, "email": email, "role": role }));
+        Credentials::Local(Some(name.to_owned()))
     }
 
     /// Calls an operation that must succeed.
