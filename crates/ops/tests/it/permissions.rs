@@ -191,6 +191,8 @@ fn arguments_made_from_a_schema_are_understood_and_never_a_mistake_of_ours() {
                 | "restore_comment"
                 | "create_requirement"
                 | "create_user"
+                | "bulk_update"
+                | "import"
                 | "create_project" => &["VALIDATION_ERROR", "NOT_FOUND"],
                 _ => &["ok", "NOT_FOUND"],
             };
