@@ -26,7 +26,6 @@ use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command
 pub struct Bulk {
     /// What to do, in order.
     #[schemars(length(min = 1, max = 500))]
-    #[schemars(length(min = 1, max = 500))]
     operations: Vec<Step>,
     /// Try everything, change nothing.
     #[serde(default)]

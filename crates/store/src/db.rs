@@ -164,6 +164,8 @@ impl Store {
 pub struct Tx<'a> {
     connection: Connection<'a>,
     failure: Option<Failure>,
+    /// The last error of a statement, whatever the closure made of it.
+    error: Option<Error>,
     /// Projects that this transaction has made, whose numbers are counted inside it.
     own_projects: Vec<String>,
     counts_inside: bool,
@@ -171,7 +173,7 @@ pub struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     fn new(connection: Connection<'a>) -> Tx<'a> {
-        Tx { connection, failure: None, own_projects: Vec::new(), counts_inside: false }
+        Tx { connection, failure: None, error: None, own_projects: Vec::new(), counts_inside: false }
     }
 }
 
@@ -309,6 +311,7 @@ impl Tx<'_> {
     fn noted<T>(&mut self, result: std::result::Result<T, (Error, Option<Failure>)>) -> Result<T> {
         result.map_err(|(error, failure)| {
             self.failure = self.failure.or(failure);
+            self.error = Some(error.clone());
             error
         })
     }

@@ -288,8 +288,11 @@ pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Tim
 /// A change, as others are told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Its place in the order of changes.
+    /// Its number. Changes are told in an order of their own, because numbers are given before the commit.
     pub sequence: i64,
+    /// Its place in that order.
+    #[serde(skip)]
+    pub place: Place,
     /// The project's UUID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
@@ -311,31 +314,72 @@ pub struct Change {
     pub created_at: Time,
 }
 
-/// The changes after a place in their order, as far as no open transaction can still add one before them.
-pub fn changes_after(tx: &mut Tx<'_>, sequence: i64, limit: i64) -> Result<Vec<Change>> {
+/// A place in the order of changes: by transaction, then by number. A transaction that began to write later may have
+/// taken a lower number and still be open, so that numbers alone would let its changes be missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    transaction: i64,
+    sequence: i64,
+}
+
+/// The changes after a place, as far as no open transaction can still add one before them.
+pub fn changes_after(tx: &mut Tx<'_>, after: Place, limit: i64) -> Result<Vec<Change>> {
     let horizon = tx.oldest_open_transaction()?;
-    let sql = "select sequence, project_id, entity_kind, entity_id, reference_id, version, operation, actor_id, created_at
-               from change where sequence > ?1 and transaction_number < ?2 order by sequence limit ?3";
-    tx.rows(sql, values![sequence, horizon, limit], |row| {
+    let sql = if tx.is_postgres() {
+        "select sequence, transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation, actor_id,
+                created_at
+         from change where (transaction_number, sequence) > (?1, ?2) and transaction_number < ?3
+         order by transaction_number, sequence limit ?4"
+    } else {
+        // Its only writer has transaction 0.
+        "select sequence, transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation, actor_id,
+                created_at
+         from change where ?1 = 0 and sequence > ?2 and ?3 > 0 order by sequence limit ?4"
+    };
+    tx.rows(sql, values![after.transaction, after.sequence, horizon, limit], |row| {
+        let sequence = row.get(0)?;
         Ok(Change {
-            sequence: row.get(0)?,
-            project_id: row.get(1)?,
-            entity_kind: row.get(2)?,
-            entity_id: row.get(3)?,
-            reference_id: row.get(4)?,
-            version: row.get(5)?,
-            operation: row.get(6)?,
-            actor_id: row.get(7)?,
-            created_at: row.get(8)?,
+            sequence,
+            place: Place { transaction: row.get(1)?, sequence },
+            project_id: row.get(2)?,
+            entity_kind: row.get(3)?,
+            entity_id: row.get(4)?,
+            reference_id: row.get(5)?,
+            version: row.get(6)?,
+            operation: row.get(7)?,
+            actor_id: row.get(8)?,
+            created_at: row.get(9)?,
         })
     })
 }
 
-/// The first and the last place that are kept; changes before the first are forgotten.
-pub fn change_range(tx: &mut Tx<'_>) -> Result<(i64, i64)> {
+/// The place of the newest change that can be told.
+pub fn newest_place(tx: &mut Tx<'_>) -> Result<Place> {
     let horizon = tx.oldest_open_transaction()?;
-    let sql = "select coalesce(min(sequence), 0), coalesce(max(sequence), 0) from change where transaction_number < ?1";
-    Ok(tx.row(sql, values![horizon], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+    let sql = if tx.is_postgres() {
+        "select transaction_number, sequence from change where transaction_number < ?1
+         order by transaction_number desc, sequence desc limit 1"
+    } else {
+        "select transaction_number, sequence from change where transaction_number < ?1 order by sequence desc limit 1"
+    };
+    Ok(tx.row(sql, values![horizon], read_place)?.unwrap_or_default())
+}
+
+/// The place of the change with a number, or the beginning for 0. None when what follows it may have been forgotten.
+pub fn place_of(tx: &mut Tx<'_>, sequence: i64) -> Result<Option<Place>> {
+    if sequence == 0 {
+        let first: Option<i64> = tx.row("select min(sequence) from change", &[], |row| row.get(0))?.flatten();
+        return Ok(first.is_none_or(|first| first == 1).then(Place::default));
+    }
+    tx.row(
+        "select transaction_number, sequence from change where sequence = ?1",
+        values![sequence],
+        read_place,
+    )
+}
+
+fn read_place(row: &Row<'_>) -> Result<Place> {
+    Ok(Place { transaction: row.get(0)?, sequence: row.get(1)? })
 }
 
 /// Forgets what nobody will ask for again: old changes and old answers to idempotent requests.

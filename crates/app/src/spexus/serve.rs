@@ -63,13 +63,15 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     if config.listen.port() == 0 {
         http.public_url = http.public_url.replace(&config.listen.to_string(), &address.to_string());
     }
+    // From the moment that others know of the server, it ends in order.
+    let stop = Stop::listen().map_err(|error| format!("signals cannot be received: {error}"))?;
     greet(&http.public_url, &location.to_string(), first.as_ref());
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
     let forgetting = tokio::spawn(forget(store.clone()));
     let closing = app.clone();
-    let cut = listener.serve(router(app.clone()), stopped(), move || closing.close_streams()).await;
+    let cut = listener.serve(router(app.clone()), stop.requested(), move || closing.close_streams()).await;
     forgetting.abort();
     if cut > 0 {
         tracing::warn!(connections = cut, "some connections had to be cut");
@@ -113,26 +115,44 @@ fn greet(url: &str, location: &str, first: Option<&First>) {
     let _ = std::io::stdout().flush();
 }
 
-/// Ends when the process is asked to stop.
-async fn stopped() {
+/// Signals that ask the process to stop.
+struct Stop {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    fn listen() -> std::io::Result<Stop> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Ok(Stop {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
         }
+        #[cfg(not(unix))]
+        Ok(Stop {})
     }
-    #[cfg(not(unix))]
-    {
-        let _ = tokio::signal::ctrl_c().await;
+
+    /// Ends when the process is asked to stop.
+    async fn requested(self) {
+        #[cfg(unix)]
+        {
+            let Stop { mut interrupt, mut terminate } = self;
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+        tracing::info!("stopping: what was accepted is finished first");
     }
-    tracing::info!("stopping: what was accepted is finished first");
 }
 
 /// Forgets old changes and answers, now and then.

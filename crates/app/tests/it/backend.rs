@@ -179,23 +179,6 @@ impl Backend {
     pub fn log(&self) -> String {
         self.log.lock().expect("not poisoned").clone()
     }
-
-    /// The id of the process.
-    pub fn process_id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Waits until the process ends.
-    pub fn wait(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(40);
-        while Instant::now() < deadline {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return status.code();
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
 }
 
 impl Drop for Backend {

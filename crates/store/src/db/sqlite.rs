@@ -213,6 +213,8 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
+    // Then all who wait are told: one after the other they would wait for the same lock many times as long.
+    let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
         if failed.is_none() {
             if alone {
@@ -223,8 +225,9 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
             failed = write_one(connection, &mut *job);
         }
         group.push(job);
-        if !alone && failed.is_none() && group.len() < GROUP_MAX && started.elapsed() < GROUP_TIME {
-            next = queue.pop_if(|job| !is_long(job));
+        let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
+        if group.len() < GROUP_MAX && (has_time || is_locked) {
+            next = queue.pop_if(|job| is_locked || !is_long(job));
         }
     }
     let failed = failed.or_else(|| script(connection, "commit").err().map(|(error, _)| error));
@@ -252,7 +255,9 @@ fn write_one(connection: &Sqlite, job: &mut dyn Job) -> Option<Error> {
     };
     if connection.is_autocommit() {
         // A full disk or a damaged file makes SQLite roll back everything by itself.
-        return Some(Error::new(ErrorKind::Unavailable, "the transaction was rolled back by the database"));
+        let cause = tx.error.take();
+        let message = "the transaction was rolled back by the database";
+        return Some(cause.unwrap_or_else(|| Error::new(ErrorKind::Unavailable, message)));
     }
     script(connection, end).err().map(|(error, _)| error)
 }

@@ -13,8 +13,8 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use ops::{Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change};
-use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use store::revision::{self, Change, Place};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::App;
@@ -44,6 +44,8 @@ struct Shared {
     changes: broadcast::Sender<Arc<Change>>,
     poked: Notify,
     listeners: AtomicUsize,
+    /// Whether every change from now on will be told. A listener begins where it is sure to miss nothing.
+    following: watch::Sender<bool>,
     closed: AtomicBool,
     ended: Notify,
 }
@@ -56,6 +58,7 @@ impl Hub {
             changes: broadcast::channel(BEHIND_MAX).0,
             poked: Notify::new(),
             listeners: AtomicUsize::new(0),
+            following: watch::Sender::new(false),
             closed: AtomicBool::new(false),
             ended: Notify::new(),
         });
@@ -78,17 +81,21 @@ impl Hub {
 
 /// Reads changes as long as the server runs; only while someone listens.
 async fn follow(shared: Arc<Shared>) {
-    let mut last: Option<i64> = None;
+    let mut last: Option<Place> = None;
     while !shared.closed.load(Ordering::Acquire) {
-        if shared.listeners.load(Ordering::Acquire) == 0 {
-            last = None;
-            shared.poked.notified().await;
-            continue;
+        if shared.listeners.load(Ordering::SeqCst) == 0 {
+            shared.following.send_replace(false);
+            // Who came in between may still have seen that changes are followed, so that none may be left out.
+            if shared.listeners.load(Ordering::SeqCst) == 0 {
+                last = None;
+                shared.poked.notified().await;
+                continue;
+            }
         }
         let after = match last {
             Some(after) => after,
-            None => match range(&shared.engine).await {
-                Ok((_, newest)) => newest,
+            None => match ask(&shared.engine, revision::newest_place).await {
+                Ok(newest) => newest,
                 Err(_) => {
                     tokio::time::sleep(LOOK_EVERY).await;
                     continue;
@@ -96,11 +103,12 @@ async fn follow(shared: Arc<Shared>) {
             },
         };
         last = Some(after);
+        shared.following.send_if_modified(|following| !std::mem::replace(following, true));
         match read(&shared.engine, after).await {
             Ok(changes) => {
                 let full = changes.len() as i64 == READ_AT_ONCE;
                 for change in changes {
-                    last = Some(change.sequence);
+                    last = Some(change.place);
                     // Nobody listening is no failure.
                     let _ = shared.changes.send(Arc::new(change));
                 }
@@ -114,12 +122,8 @@ async fn follow(shared: Arc<Shared>) {
     }
 }
 
-async fn read(engine: &Engine, after: i64) -> Result<Vec<Change>, Error> {
+async fn read(engine: &Engine, after: Place) -> Result<Vec<Change>, Error> {
     ask(engine, move |tx| revision::changes_after(tx, after, READ_AT_ONCE)).await
-}
-
-async fn range(engine: &Engine) -> Result<(i64, i64), Error> {
-    ask(engine, revision::change_range).await
 }
 
 async fn ask<T: Send + 'static>(
@@ -160,7 +164,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
         );
     }
     let (sender, receiver) = mpsc::channel(64);
-    app.hub.shared.listeners.fetch_add(1, Ordering::AcqRel);
+    app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
     let listener = Listener { app: app.clone(), sender, shown };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
@@ -219,16 +223,7 @@ impl Drop for Listener {
 
 impl Listener {
     async fn run(self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
-        let mut last = 0;
-        if !self.send(": connected\n\n".to_owned()).await {
-            return;
-        }
-        if let Some(after) = after {
-            match self.catch_up(after).await {
-                Some(reached) => last = reached,
-                None => return,
-            }
-        }
+        let Some(mut last) = self.begin(after).await else { return };
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let shared = self.app.hub.shared.clone();
         let ended = shared.ended.notified();
@@ -239,8 +234,8 @@ impl Listener {
             }
             let text = tokio::select! {
                 received = changes.recv() => match received {
-                    Ok(change) if change.sequence > last => {
-                        last = change.sequence;
+                    Ok(change) if change.place > last => {
+                        last = change.place;
                         written(&change)
                     }
                     Ok(_) => continue,
@@ -263,18 +258,46 @@ impl Listener {
         }
     }
 
-    /// Sends what was missed. None when the client has gone.
-    async fn catch_up(&self, after: i64) -> Option<i64> {
-        let (first, newest) = range(&self.app.engine).await.ok()?;
-        if after + 1 < first || after > newest {
-            // What lies between is forgotten, or was never there: the client must read everything anew.
-            return self.send(reset()).await.then_some(newest);
+    /// Finds the place from which on changes are told as they come, and sends what was missed before it. None when the
+    /// client has gone, or the server ends.
+    async fn begin(&self, after: Option<i64>) -> Option<Place> {
+        let shared = &self.app.hub.shared;
+        let ended = shared.ended.notified();
+        if shared.closed.load(Ordering::Acquire) {
+            return None;
         }
+        let mut following = shared.following.subscribe();
+        tokio::select! {
+            followed = following.wait_for(|following| *following) => drop(followed.ok()?),
+            () = ended => return None,
+            () = self.sender.closed() => return None,
+        }
+        let known = match after {
+            None => None,
+            Some(sequence) => {
+                let place = ask(&shared.engine, move |tx| revision::place_of(tx, sequence)).await.ok()?;
+                Some(place)
+            }
+        };
+        let newest = ask(&shared.engine, revision::newest_place).await.ok()?;
+        if !self.send(": connected\n\n".to_owned()).await {
+            return None;
+        }
+        match known {
+            None => Some(newest),
+            Some(Some(place)) => self.catch_up(place).await,
+            // What lies between is forgotten, or was never there: the client must read everything anew.
+            Some(None) => self.send(reset()).await.then_some(newest),
+        }
+    }
+
+    /// Sends what was missed. None when the client has gone.
+    async fn catch_up(&self, after: Place) -> Option<Place> {
         let mut reached = after;
         loop {
             let missed = read(&self.app.engine, reached).await.ok()?;
             for change in &missed {
-                reached = change.sequence;
+                reached = change.place;
                 if !self.send(written(change)).await {
                     return None;
                 }
