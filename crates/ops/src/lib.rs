@@ -16,6 +16,7 @@ mod page;
 mod project;
 mod prompt;
 mod relationship;
+mod search;
 mod secret;
 mod start;
 mod steering;
@@ -65,6 +66,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<relationship::ListRelationships>(),
     entry::<relationship::ListSuspectLinks>(),
     entry::<relationship::ClearSuspectLink>(),
+    entry::<search::SearchGlobal>(),
+    entry::<search::SearchRequirements>(),
+    entry::<search::suggestions::SearchSuggestions>(),
     entry::<prompt::CreatePrompt>(),
     entry::<prompt::UpdatePrompt>(),
     entry::<prompt::GetPrompt>(),

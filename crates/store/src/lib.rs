@@ -15,6 +15,7 @@ pub mod project;
 pub mod prompt;
 pub mod relationship;
 pub mod revision;
+pub mod search;
 pub mod status;
 pub mod token;
 pub mod types;

@@ -14,7 +14,10 @@ struct Step {
     sql: &'static str,
 }
 
-const STEPS: &[Step] = &[Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") }];
+const STEPS: &[Step] = &[
+    Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
+    Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
+];
 
 /// A migration and whether the store has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
