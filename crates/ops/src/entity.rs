@@ -11,7 +11,7 @@ pub mod story;
 
 use store::entity::{self, Entity};
 use store::model::{Kind, reference_id};
-use store::{comment, status, types};
+use store::{comment, search, status, types};
 
 use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
@@ -176,6 +176,9 @@ pub(crate) fn change(
     }
     if before.description != after.description {
         move_anchors(cx, &after)?;
+    }
+    if before.parent_id() != after.parent_id() {
+        search::moved(cx.tx, &after.id)?;
     }
     cx.record_entity(Some(&before), &after)?;
     Ok(after)

@@ -19,6 +19,7 @@ mod project;
 mod prompt;
 mod relationship;
 mod report;
+mod search;
 mod secret;
 mod start;
 mod steering;
@@ -74,6 +75,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<report::status::GetStatusReport>(),
     entry::<report::hierarchy::AnalyzeHierarchy>(),
     entry::<report::impact::AnalyzeImpact>(),
+    entry::<search::SearchGlobal>(),
+    entry::<search::SearchRequirements>(),
+    entry::<search::suggestions::SearchSuggestions>(),
     entry::<prompt::CreatePrompt>(),
     entry::<prompt::UpdatePrompt>(),
     entry::<prompt::GetPrompt>(),

@@ -174,9 +174,10 @@ fn to_postgres(
     rebuild_derived(location, options, now)
 }
 
-/// Makes known that what is derived from the copied tables does not fit them any more. Nothing is derived yet; an index for
-/// searches is marked as old here, and made anew when the store is opened next.
-fn outdate_derived(_tx: &mut Tx<'_>) -> Result<()> {
+/// Makes known that the index for searches does not fit the copied tables any more; it is made anew when the store is
+/// opened next.
+fn outdate_derived(tx: &mut Tx<'_>) -> Result<()> {
+    tx.execute("update search_state set version = 0", &[])?;
     Ok(())
 }
 

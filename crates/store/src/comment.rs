@@ -7,6 +7,7 @@ use crate::db::Tx;
 use crate::entity::{Entity, read_kind};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::search;
 use crate::value::Row;
 use crate::values;
 
@@ -93,6 +94,16 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
     tx.row(select!("where c.id = ?1"), values![id], read)
 }
 
+/// The comments with these ids, in a list as the engine takes it.
+pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Comment>> {
+    let sql = if tx.is_postgres() {
+        select!("where c.id = any(string_to_array(?1, ','))")
+    } else {
+        select!("where c.id in (select value from json_each(?1))")
+    };
+    tx.rows(sql, values![ids], read)
+}
+
 /// A page of comments, the oldest first.
 pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
     let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
@@ -153,7 +164,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Comment) -> Result<()> {
         new.updated_at,
     ];
     tx.execute(sql, values)?;
-    Ok(())
+    search::put_comment(tx, new)
 }
 
 /// Writes a changed comment; false when another change was faster.
@@ -162,7 +173,11 @@ pub fn update(tx: &mut Tx<'_>, changed: &Comment) -> Result<bool> {
                where id = ?1 and version = ?4 - 1";
     let values =
         values![&changed.id, &changed.content, changed.resolved, changed.version, changed.updated_at];
-    Ok(tx.execute(sql, values)? == 1)
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_comment(tx, changed)?;
+    }
+    Ok(is_written)
 }
 
 /// Moves the anchor of a comment after the text below it has changed. That is not a change of the comment.
@@ -186,7 +201,7 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str
                update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
                where id in (select id from thread)";
     tx.execute(sql, values![&gone.id, now, deletion_id])?;
-    Ok(())
+    search::mark_deleted(tx, deletion_id)
 }
 
 /// The comments that went with a deletion.

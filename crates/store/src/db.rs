@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::migrate;
+use crate::search;
 use crate::value::{Row, Value};
 
 use self::job::{Job, Task};
@@ -79,6 +80,7 @@ impl Store {
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, now)?;
+        search::rebuild_if_old(&store)?;
         Ok(store)
     }
 

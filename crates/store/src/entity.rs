@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
+use crate::search;
 use crate::value::Row;
 use crate::values;
 
@@ -146,6 +147,16 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     }
 }
 
+/// The entities with these ids, in a list as the engine takes it.
+pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Entity>> {
+    let sql = if tx.is_postgres() {
+        select_entity!("where e.id = any(string_to_array(?1, ','))")
+    } else {
+        select_entity!("where e.id in (select value from json_each(?1))")
+    };
+    tx.rows(sql, values![ids], read)
+}
+
 /// Adds an entity with the number and the version that it has; false when the number is taken.
 pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     let sql = "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, title, description,
@@ -172,7 +183,11 @@ pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
         entity.created_at,
         entity.updated_at,
     ];
-    Ok(tx.execute(sql, values)? == 1)
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_entity(tx, entity)?;
+    }
+    Ok(is_written)
 }
 
 /// Writes a changed entity, whose version is one more than the stored one; false when another change was faster.
@@ -194,7 +209,11 @@ pub fn update(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
         entity.content_version,
         entity.updated_at,
     ];
-    Ok(tx.execute(sql, values)? == 1)
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_entity(tx, entity)?;
+    }
+    Ok(is_written)
 }
 
 /// Links a steering document with an epic; false when it was already.

@@ -17,6 +17,7 @@ pub mod prompt;
 pub mod relationship;
 pub mod report;
 pub mod revision;
+pub mod search;
 pub mod status;
 pub mod token;
 pub mod types;

@@ -16,6 +16,7 @@ struct Step {
 
 const STEPS: &[Step] = &[
     Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
+    Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
     Step { name: "0003_change_order", sql: include_str!("../migrations/0003_change_order.sql") },
 ];
 

@@ -17,4 +17,6 @@ mod people;
 mod permissions;
 mod projects;
 mod reports;
+mod search;
+mod search_speed;
 mod stores;

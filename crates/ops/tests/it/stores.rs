@@ -15,6 +15,7 @@ pub struct World {
     /// What the first start has made.
     pub first: ops::First,
     clock: AtomicI64,
+    location: Location,
 }
 
 /// Runs `test` on a fresh SQLite store and, where there is one, on a fresh PostgreSQL database.
@@ -73,7 +74,26 @@ impl World {
             Store::open(location, options, start).unwrap_or_else(|error| panic!("{location}: {error}"));
         let first =
             ops::first_start(&store, &request(start)).expect("a first start").expect("an empty store");
-        World { engine: Engine::new(store), first, clock: AtomicI64::new(start.microseconds()) }
+        World {
+            engine: Engine::new(store),
+            first,
+            clock: AtomicI64::new(start.microseconds()),
+            location: location.clone(),
+        }
+    }
+
+    /// Opens the same store once more, as another server would.
+    pub fn open_again(&self) -> World {
+        let start = Time::from_microseconds(self.clock.load(Ordering::Relaxed));
+        let options = Options { connections: 4, ..Options::default() };
+        let store = Store::open(&self.location, options, start).expect("the store of another world");
+        let first = ops::First {
+            username: self.first.username.clone(),
+            password: self.first.password.clone(),
+            token: self.first.token.clone(),
+        };
+        let clock = AtomicI64::new(start.microseconds());
+        World { engine: Engine::new(store), first, clock, location: self.location.clone() }
     }
 
     /// Another server on the same store.

@@ -7,6 +7,7 @@ use super::{Entity, read, read_kind, select_entity};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::search;
 use crate::values;
 
 /// A step on the way up.
@@ -113,7 +114,7 @@ pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &st
          where id in (select id from down)"
     );
     tx.execute(sql, values)?;
-    Ok(())
+    search::mark_deleted(tx, deletion_id)
 }
 
 /// The root of a deletion.
@@ -133,6 +134,7 @@ pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity
 
 /// Brings back everything that went with a deletion, but for what was purged and what hung on that.
 pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
+    search::mark_restored(tx, deletion_id)?;
     let sql =
         "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
                where deletion_id = ?1 and purged_at is null";
@@ -162,5 +164,5 @@ pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
     let sql = "update comment set content = '(purged)', quote = null, anchor_start = null, anchor_end = null, purged_at = ?2
                where entity_id = ?1";
     tx.execute(sql, values![&entity.id, now])?;
-    Ok(())
+    search::remove(tx, &entity.id)
 }
