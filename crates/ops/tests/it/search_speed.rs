@@ -136,7 +136,7 @@ fn creates(world: &World) {
             (new.user_story_id, new.creator_id) = (Some(story.clone()), admin.clone());
             let outcome: Result<()> = world.engine.store().wait(Mode::Write, move |tx| {
                 if is_indexed {
-                    return entity::insert(tx, &new);
+                    return entity::insert(tx, &new).map(|_| ());
                 }
                 let sql = "insert into entity (project_id, id, kind, number, parent_id, parent_kind, title, description,
                                priority, status, type_id, creator_id, version, content_version, created_at, updated_at)

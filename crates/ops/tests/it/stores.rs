@@ -31,7 +31,7 @@ pub fn on_every_store(test: impl Fn(&World)) {
 pub fn on_two_servers(test: impl Fn(&World, &World)) {
     let both = |location: &Location| {
         let one = World::open(location);
-        let other = World::open_again(location, &one);
+        let other = one.open_again();
         test(&one, &other);
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -55,17 +55,6 @@ pub fn on_every_pair(test: impl Fn(&World, &World)) {
 }
 
 impl World {
-    /// Opens a store that another world has open.
-    fn open_again(location: &Location, other: &World) -> World {
-        let now = other.clock.load(Ordering::Relaxed);
-        let options = Options { connections: 4, ..Options::default() };
-        let store = Store::open(location, options, Time::from_microseconds(now)).expect("the store again");
-        let ops::First { username, password, token } = &other.first;
-        let (username, password, token) = (username.clone(), password.clone(), token.clone());
-        let first = ops::First { username, password, token };
-        World { engine: Engine::new(store), first, clock: AtomicI64::new(now) }
-    }
-
     /// Opens a store.
     pub fn open(location: &Location) -> World {
         let start = Time::parse("2026-11-15T08:00:00Z").expect("a time");
@@ -84,25 +73,18 @@ impl World {
 
     /// Opens the same store once more, as another server would.
     pub fn open_again(&self) -> World {
-        let start = Time::from_microseconds(self.clock.load(Ordering::Relaxed));
-        let options = Options { connections: 4, ..Options::default() };
-        let store = Store::open(&self.location, options, start).expect("the store of another world");
-        let first = ops::First {
-            username: self.first.username.clone(),
-            password: self.first.password.clone(),
-            token: self.first.token.clone(),
-        };
-        let clock = AtomicI64::new(start.microseconds());
-        World { engine: Engine::new(store), first, clock, location: self.location.clone() }
+        self.beside(&self.location)
     }
 
-    /// Another server on the same store.
+    /// Opens another store that has the same users, because it is the same or a copy.
     pub fn beside(&self, location: &Location) -> World {
         let options = Options { connections: 4, ..Options::default() };
         let store = Store::open(location, options, self.now()).expect("a store");
+        let ops::First { username, password, token } = &self.first;
         let first =
-            ops::First { username: String::new(), password: String::new(), token: self.first.token.clone() };
-        World { engine: Engine::new(store), first, clock: AtomicI64::new(self.now().microseconds()) }
+            ops::First { username: username.clone(), password: password.clone(), token: token.clone() };
+        let clock = AtomicI64::new(self.now().microseconds());
+        World { engine: Engine::new(store), first, clock, location: location.clone() }
     }
 
     /// The time of the next call.
