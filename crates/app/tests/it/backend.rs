@@ -61,7 +61,7 @@ pub fn on_every_store(test: impl Fn(&Backend)) {
     test(&Backend::start(&format!("sqlite:{}", folder.path().join("spexus.db").display()), &[]));
     let Some(server) = Postgres::shared() else { return };
     let database = server.database();
-    test(&Backend::start(&database.url(), &[]));
+    test(&Backend::start(database.url(), &[]));
 }
 
 /// Runs a test against a fresh server on SQLite, with flags and settings.
