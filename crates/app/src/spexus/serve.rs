@@ -100,13 +100,9 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
 fn greet(url: &str, location: &str, first: Option<&First>) {
     let mut text = format!("Spexus is at {url}\n  store  {location}\n");
     if let Some(First { username, password, token }) = first {
-        let entry = serde_json::json!({ "mcpServers": { "spexus": {
-            "url": format!("{url}/api/v1/mcp"), "headers": { "Authorization": format!("Bearer {token}") }
-        } } });
-        let entry = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
         text.push_str(&format!(
             "\nThis is the first start. Keep these, they are not shown again:\n  user      {username}\n  password  {password}\n  token     \
-             {token}\n\nAn MCP client's entry:\n    {entry}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
+             {token}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
         ));
     }
     text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");
