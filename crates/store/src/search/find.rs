@@ -215,6 +215,10 @@ impl Search<'_> {
     }
 
     fn score(&self, number: i64) -> f32 {
+        // Where nothing is wanted, nothing fits better than something else: the newest come first.
+        if self.query.clauses.iter().all(|clause| clause.is_excluded) {
+            return 0.0;
+        }
         self.terms.get(&number).map_or(0.0, |(title, body)| score(self.query, title, body))
     }
 

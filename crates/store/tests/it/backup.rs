@@ -338,6 +338,8 @@ fn dump(path: &Path) -> Vec<String> {
             Ok(format!("{table} {values:?}"))
         });
         let mut of_table: Vec<String> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+        // The index for searches is made anew, and so is what counts its documents.
+        of_table.retain(|line| !line.contains("Text(\"search_document\")"));
         of_table.sort();
         lines.extend(of_table);
     }
