@@ -475,7 +475,7 @@ fn both_stores_find_the_same_in_the_same_order() {
             let folder = tempfile::tempdir().unwrap();
             let database = server.database();
             let sqlite = World::open(&Location::Sqlite(folder.path().join("spexus.db")));
-            let postgres = World::open(&Location::parse(&database.url()).unwrap());
+            let postgres = World::open(&Location::parse(database.url()).unwrap());
             for world in [&sqlite, &postgres] {
                 world.ok("create_epic", json!({ "title": "epic", "priority": 1 }));
                 world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "run", "priority": 1 }));

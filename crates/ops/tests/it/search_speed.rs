@@ -23,7 +23,7 @@ fn times_on_sqlite() {
     let path = folder.path().join("spexus.db");
     let world = World::open(&Location::Sqlite(path.clone()));
     measure(&world);
-    println!("the file has {} MB", std::fs::metadata(path).unwrap().len() / 1_000_000);
+    eprintln!("the file has {} MB", std::fs::metadata(path).unwrap().len() / 1_000_000);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn times_on_postgres() {
         return;
     };
     let database = server.database();
-    let world = World::open(&Location::parse(&database.url()).unwrap());
+    let world = World::open(&Location::parse(database.url()).unwrap());
     measure(&world);
     for relation in ["entity", "search_document", "search_document_terms"] {
         let bytes: i64 = world
@@ -44,14 +44,14 @@ fn times_on_postgres() {
                 Ok(tx.row(sql, &[relation.into()], |row| row.get(0))?.unwrap_or_default())
             })
             .unwrap();
-        println!("{relation} has {} MB", bytes / 1_000_000);
+        eprintln!("{relation} has {} MB", bytes / 1_000_000);
     }
 }
 
 fn measure(world: &World) {
     let started = Instant::now();
     fill(world);
-    println!("filled in {:.0?}", started.elapsed());
+    eprintln!("filled in {:.0?}", started.elapsed());
     let rare = Text::new(1).rare();
     let common = |more: Value| {
         let mut arguments = json!({ "query": "system " });
@@ -111,7 +111,7 @@ fn time(world: &World, what: &str, name: &str, arguments: &Value) {
     let (middle, high) = (times[RUNS / 2], times[RUNS * 99 / 100]);
     let more = if answer["more_than_counted"] == json!(true) { "+" } else { "" };
     let count = answer["total_count"].as_i64().unwrap_or_default();
-    println!("{what:34} p50 {:7.2} ms  p99 {:7.2} ms  {count}{more}", ms(middle), ms(high));
+    eprintln!("{what:34} p50 {:7.2} ms  p99 {:7.2} ms  {count}{more}", ms(middle), ms(high));
 }
 
 /// Prints what a create costs by the store alone, with and without its document.
@@ -124,9 +124,9 @@ fn creates(world: &World) {
                                 "description": text.body() });
         world.ok("create_requirement", arguments);
     }
-    println!("a create, one after the other: {:.2} ms", ms(started.elapsed()) / CREATES as f64);
+    eprintln!("a create, one after the other: {:.2} ms", ms(started.elapsed()) / CREATES as f64);
     let store = world.engine.store();
-    let admin = store.wait(Mode::Point, |tx| store::user::first_administrator(tx)).unwrap().unwrap().id;
+    let admin = store.wait(Mode::Point, store::user::first_administrator).unwrap().unwrap().id;
     let story = world.ok("get_entity", json!({ "reference": "US-001" }))["id"].as_str().unwrap().to_owned();
     for is_indexed in [true, false] {
         let started = Instant::now();
@@ -156,14 +156,14 @@ fn creates(world: &World) {
             outcome.unwrap();
         }
         let what = if is_indexed { "with its document" } else { "without" };
-        println!("an insert {what}: {:.2} ms", ms(started.elapsed()) / CREATES as f64);
+        eprintln!("an insert {what}: {:.2} ms", ms(started.elapsed()) / CREATES as f64);
     }
 }
 
 /// Ten epics with a hundred stories each and a hundred requirements in each of those, made over six years.
 fn fill(world: &World) {
     let store = world.engine.store();
-    let admin = store.wait(Mode::Point, |tx| store::user::first_administrator(tx)).unwrap().unwrap().id;
+    let admin = store.wait(Mode::Point, store::user::first_administrator).unwrap().unwrap().id;
     world.ok(
         "create_user",
         json!({ "username": "writer", "email": "w@example.com", "role": "User", "password": "long enough 123" }),
@@ -300,7 +300,7 @@ impl Text {
 
     /// About a kilobyte, every fiftieth in Russian.
     fn body(&mut self) -> String {
-        if self.next() % 50 == 0 {
+        if self.next().is_multiple_of(50) {
             let words: Vec<&str> = RUSSIAN.split_whitespace().collect();
             return (0..80)
                 .map(|_| words[(self.next() % words.len() as u64) as usize])
