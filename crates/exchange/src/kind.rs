@@ -68,7 +68,8 @@ const WORK: &[FieldShape] = &[
     may("creator", Text),
     may("assignee", Text),
 ];
-const HISTORY: &[FieldShape] = &[may("version", Number), may("created_at", Text), may("updated_at", Text)];
+const HISTORY: &[FieldShape] =
+    &[may("version", Number), may("created_at", Text), may("updated_at", Text), may("deleted_at", Text)];
 
 const SHAPES: [Shape; 14] = [
     shape(Project, "project", &[&[must("key", Text), must("name", Title), may("description", Prose)]]),
@@ -76,7 +77,7 @@ const SHAPES: [Shape; 14] = [
     shape(
         RelationshipType,
         "relationship_type",
-        &[&[must("name", Text), may("inverse_name", Text), may("description", Prose)]],
+        &[&[must("name", Text), may("inverse_name", Text), may("acyclic", Flag), may("description", Prose)]],
     ),
     shape(
         Status,
@@ -119,6 +120,7 @@ const SHAPES: [Shape; 14] = [
             may("creator", Text),
             may("target_version", Number),
             may("created_at", Text),
+            may("deleted_at", Text),
         ]],
     ),
     shape(

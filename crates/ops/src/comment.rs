@@ -107,10 +107,15 @@ impl Operation for AddComment {
             deleted_at: None,
             deletion_id: None,
         };
-        comment::insert(cx.tx, &new)?;
-        record(cx, None, &new)?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new comment.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Comment) -> Result<Comment> {
+    comment::insert(cx.tx, &new)?;
+    record(cx, None, &new)?;
+    Ok(new)
 }
 
 /// List comments, the oldest first.
@@ -232,17 +237,22 @@ impl Operation for UpdateComment {
         if let Some(resolved) = self.resolved.0 {
             after.resolved = resolved;
         }
-        if after == before {
-            return Ok(before);
-        }
-        after.version += 1;
-        after.updated_at = cx.now();
-        if !comment::update(cx.tx, &after)? {
-            return Err(overtaken("the comment"));
-        }
-        record(cx, Some(&before), &after)?;
-        Ok(after)
+        change(cx, before, after)
     }
+}
+
+/// Writes a changed comment, if it differs.
+pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Comment, mut after: Comment) -> Result<Comment> {
+    if after == before {
+        return Ok(before);
+    }
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !comment::update(cx.tx, &after)? {
+        return Err(overtaken("the comment"));
+    }
+    record(cx, Some(&before), &after)?;
+    Ok(after)
 }
 
 /// Delete a comment and the answers to it. Its author may, and administrators.
@@ -318,7 +328,7 @@ impl Operation for RestoreComment {
     }
 }
 
-fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Result<()> {
+pub(crate) fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Result<()> {
     let caller = cx.caller()?;
     if caller.user_id == comment.author_id || caller.role == Role::Administrator {
         return Ok(());

@@ -54,12 +54,8 @@ impl<'a, 't> Cx<'a, 't> {
     pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_entity(field, id)?;
         if found.kind != kind {
-            let message = format!(
-                "expected a {}, and {} is a {}",
-                kind.words(),
-                found.reference_id,
-                found.kind.words()
-            );
+            let (expected, is) = (kind.with_article(), found.kind.with_article());
+            let message = format!("expected {expected}, and {} is {is}", found.reference_id);
             return Err(Error::field(field, message));
         }
         live(found)

@@ -295,6 +295,17 @@ enum Kept {
     Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Box<Value>> },
 }
 
+/// What is kept in the place of an answer whose text was erased for good.
+pub(crate) fn erased() -> Result<String> {
+    let kept = Kept::Error {
+        code: Kind::NotFound.code().to_owned(),
+        message: "what this request was about has been purged, and the answer with it".to_owned(),
+        fields: Vec::new(),
+        more: None,
+    };
+    serde_json::to_string(&kept).map_err(|error| Error::new(Kind::InternalError, error.to_string()))
+}
+
 fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {
     let found = idempotency::find(tx, user_id, operation, key)?;
     let Some(found) = found.filter(|found| found.status != 0) else {
@@ -315,8 +326,11 @@ fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str
     }
 }
 
+/// The hash of arguments, whatever the order of their fields.
 fn hash_of(arguments: &Value) -> String {
-    blake3::hash(arguments.to_string().as_bytes()).to_hex().to_string()
+    let mut sorted = arguments.clone();
+    sorted.sort_all_objects();
+    blake3::hash(sorted.to_string().as_bytes()).to_hex().to_string()
 }
 
 fn with<T>(run: &Mutex<Option<Run>>, body: impl FnOnce(&mut Run) -> Result<T>) -> Result<T> {

@@ -11,7 +11,7 @@ pub mod story;
 
 use store::entity::{self, Entity};
 use store::model::{Kind, reference_id};
-use store::{comment, status, types};
+use store::{comment, search, status, types};
 
 use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
@@ -35,24 +35,36 @@ pub(crate) fn blank(
     project: (&str, &str),
     parent: Option<&Entity>,
 ) -> Result<Entity> {
+    let number = cx.tx.next_number(project.0, kind.name())?;
+    let mut new = unnumbered(cx, kind, project, parent)?;
+    new.status = if kind.has_status() { Some(status::initial(cx.tx, kind)?) } else { None };
+    give_number(&mut new, number);
+    Ok(new)
+}
+
+/// A new entity without text, number and status.
+pub(crate) fn unnumbered(
+    cx: &Cx<'_, '_>,
+    kind: Kind,
+    project: (&str, &str),
+    parent: Option<&Entity>,
+) -> Result<Entity> {
     let (project_id, project_key) = project;
     let caller = cx.caller()?;
-    let number = cx.tx.next_number(project_id, kind.name())?;
     let of_story = kind.parent() == Some(Kind::UserStory);
     let parent_id = parent.map(|parent| parent.id.clone());
     let parent_reference = parent.map(|parent| parent.reference_id.clone());
-    let status = if kind.has_status() { Some(status::initial(cx.tx, kind)?) } else { None };
     Ok(Entity {
         id: cx.new_id(),
-        reference_id: reference_id(project_key, kind, number),
+        reference_id: String::new(),
         kind,
         project: project_key.to_owned(),
         project_id: project_id.to_owned(),
-        number,
+        number: 0,
         title: None,
         description: None,
         priority: None,
-        status,
+        status: None,
         epic_id: parent_id.clone().filter(|_| !of_story),
         epic: parent_reference.clone().filter(|_| !of_story),
         user_story_id: parent_id.filter(|_| of_story),
@@ -73,6 +85,12 @@ pub(crate) fn blank(
         deletion_id: None,
         purged_at: None,
     })
+}
+
+/// Says which number an entity has.
+pub(crate) fn give_number(entity: &mut Entity, number: i64) {
+    entity.number = number;
+    entity.reference_id = reference_id(&entity.project, entity.kind, number);
 }
 
 /// Gives an entity to someone, or to who made it.
@@ -103,11 +121,28 @@ pub(crate) fn reassign(
     Ok(())
 }
 
-/// Writes a new entity.
-pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Entity) -> Result<Entity> {
-    entity::insert(cx.tx, &new)?;
-    cx.record_entity(None, &new)?;
-    Ok(new)
+/// How many numbers in a row may have been brought along by an import.
+pub(crate) const TAKEN_MAX: usize = 10_000;
+
+/// Writes a new entity. An import may have brought its number along meanwhile; then it gets the next one.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
+    for _ in 0..TAKEN_MAX {
+        if add_numbered(cx, &new)? {
+            return Ok(new);
+        }
+        let number = cx.tx.next_number(&new.project_id, new.kind.name())?;
+        give_number(&mut new, number);
+    }
+    Err(Error::conflict(format!("no free number for a {} was found", new.kind.words())))
+}
+
+/// Writes a new entity with the number that it has; false when that is taken.
+pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
+    let added = entity::insert(cx.tx, new)?;
+    if added {
+        cx.record_entity(None, new)?;
+    }
+    Ok(added)
 }
 
 /// Changes an entity by `edit`, if its version is the expected one. Without a difference nothing is written.
@@ -141,6 +176,9 @@ pub(crate) fn change(
     }
     if before.description != after.description {
         move_anchors(cx, &after)?;
+    }
+    if before.parent_id() != after.parent_id() {
+        search::moved(cx.tx, &after.id)?;
     }
     cx.record_entity(Some(&before), &after)?;
     Ok(after)

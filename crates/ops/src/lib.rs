@@ -3,6 +3,7 @@
 
 mod account;
 mod audit;
+mod bulk;
 mod caller;
 mod comment;
 mod config;
@@ -10,12 +11,15 @@ mod context;
 mod engine;
 mod entity;
 mod error;
+mod exchange;
 mod input;
 mod operation;
 mod page;
 mod project;
 mod prompt;
 mod relationship;
+mod report;
+mod search;
 mod secret;
 mod start;
 mod steering;
@@ -68,6 +72,12 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<relationship::ListRelationships>(),
     entry::<relationship::ListSuspectLinks>(),
     entry::<relationship::ClearSuspectLink>(),
+    entry::<report::status::GetStatusReport>(),
+    entry::<report::hierarchy::AnalyzeHierarchy>(),
+    entry::<report::impact::AnalyzeImpact>(),
+    entry::<search::SearchGlobal>(),
+    entry::<search::SearchRequirements>(),
+    entry::<search::suggestions::SearchSuggestions>(),
     entry::<prompt::CreatePrompt>(),
     entry::<prompt::UpdatePrompt>(),
     entry::<prompt::GetPrompt>(),
@@ -111,6 +121,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<account::WhoAmI>(),
     entry::<account::ChangePassword>(),
     entry::<audit::ListAudit>(),
+    entry::<bulk::Bulk>(),
+    entry::<exchange::export::Export>(),
+    entry::<exchange::import::Import>(),
 ];
 
 /// The operation with this name.

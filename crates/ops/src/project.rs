@@ -61,10 +61,15 @@ impl Operation for CreateProject {
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        project::insert(cx.tx, &new)?;
-        record(cx, None, &new, new.version)?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new project.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Project) -> Result<Project> {
+    project::insert(cx.tx, &new)?;
+    record(cx, None, &new, new.version)?;
+    Ok(new)
 }
 
 /// List projects.
@@ -145,17 +150,22 @@ impl Operation for UpdateProject {
             after.name = name.into();
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
-        if after == before {
-            return Ok(before);
-        }
-        after.version += 1;
-        after.updated_at = cx.now();
-        if !project::update(cx.tx, &after)? {
-            return Err(overtaken(&before.key));
-        }
-        record(cx, Some(&before), &after, after.version)?;
-        Ok(after)
+        change(cx, before, after)
     }
+}
+
+/// Writes a changed project, if it differs.
+pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Project, mut after: Project) -> Result<Project> {
+    if after == before {
+        return Ok(before);
+    }
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !project::update(cx.tx, &after)? {
+        return Err(overtaken(&before.key));
+    }
+    record(cx, Some(&before), &after, after.version)?;
+    Ok(after)
 }
 
 /// Delete a project in which nothing was ever made.

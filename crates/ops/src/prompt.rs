@@ -7,6 +7,7 @@ use store::prompt::{self, Prompt};
 use store::{Mode, model::Kind};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::entity::TAKEN_MAX;
 use crate::entity::delete::refuse_deleted;
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
@@ -95,10 +96,21 @@ impl Operation for CreatePrompt {
             deleted_at: None,
             deletion_id: None,
         };
-        prompt::insert(cx.tx, &new)?;
-        record(cx, None, &new)?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new prompt. An import may have brought its number along meanwhile; then it gets the next one.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
+    for _ in 0..TAKEN_MAX {
+        if prompt::insert(cx.tx, &new)? {
+            record(cx, None, &new)?;
+            return Ok(new);
+        }
+        new.number = prompt::next_number(cx.tx)?;
+        new.reference_id = store::model::reference_id("", Kind::Prompt, new.number);
+    }
+    Err(Error::conflict("no free number for a prompt was found"))
 }
 
 /// Change a prompt.
@@ -315,7 +327,7 @@ impl Operation for RestorePrompt {
     }
 }
 
-fn change(
+pub(crate) fn change(
     cx: &mut Cx<'_, '_>,
     before: Prompt,
     expected: Option<Version>,
@@ -347,7 +359,7 @@ fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<(
 }
 
 /// Prompts are read by everybody and sent to models: a token in one would be known to all.
-fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
+pub(crate) fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
     for (field, text) in [("content", Some(content)), ("description", description)] {
         if text.is_some_and(secret::holds_token) {
             return Err(Error::field(

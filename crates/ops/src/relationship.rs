@@ -96,10 +96,34 @@ impl Operation for CreateRelationship {
             deleted_at: None,
             deletion_id: None,
         };
-        relationship::insert(cx.tx, &new)?;
-        note_relationship(cx, &new, &difference(None, Some(&to_value(&new)?)))?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new relationship.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Relationship) -> Result<Relationship> {
+    relationship::insert(cx.tx, &new)?;
+    note_relationship(cx, &new, &difference(None, Some(&to_value(&new)?)))?;
+    Ok(new)
+}
+
+/// Says against which version of its target a relationship holds.
+pub(crate) fn confirm(
+    cx: &mut Cx<'_, '_>,
+    before: &Relationship,
+    target_version: i64,
+    suspect: bool,
+) -> Result<Relationship> {
+    let mut after = before.clone();
+    after.target_version = target_version;
+    after.suspect = suspect;
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !relationship::confirm(cx.tx, &after)? {
+        return Err(overtaken("the relationship"));
+    }
+    note_relationship(cx, &after, &difference(Some(&to_value(before)?), Some(&to_value(&after)?)))?;
+    Ok(after)
 }
 
 /// Delete a relationship.
@@ -216,16 +240,7 @@ impl Operation for ClearSuspectLink {
         }
         let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
             .ok_or_else(|| Error::not_found("requirement", &before.target))?;
-        let mut after = before.clone();
-        after.target_version = target.version;
-        after.suspect = false;
-        after.version += 1;
-        after.updated_at = cx.now();
-        if !relationship::confirm(cx.tx, &after)? {
-            return Err(overtaken("the relationship"));
-        }
-        note_relationship(cx, &after, &difference(Some(&to_value(&before)?), Some(&to_value(&after)?)))?;
-        Ok(after)
+        confirm(cx, &before, target.version, false)
     }
 }
 

@@ -111,6 +111,6 @@ fn add_prompt(cx: &mut Cx<'_, '_>) -> Result<()> {
         deleted_at: None,
         deletion_id: None,
     };
-    prompt::insert(cx.tx, &new)?;
-    crate::prompt::record(cx, None, &new)
+    crate::prompt::add(cx, new)?;
+    Ok(())
 }

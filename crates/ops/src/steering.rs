@@ -149,10 +149,16 @@ fn set_link(cx: &mut Cx<'_, '_>, epic_id: &Id, document_id: &Id, linked: bool) -
         let message = format!("{} is in another project than {}", document.reference_id, epic.reference_id);
         return Err(Error::field("steering_document_id", message));
     }
+    change_link(cx, &epic, &document, linked)?;
+    Ok(Link { epic: epic.reference_id, steering_document: document.reference_id, linked })
+}
+
+/// Links or unlinks a document and an epic, unless they are already.
+pub(crate) fn change_link(cx: &mut Cx<'_, '_>, epic: &Entity, document: &Entity, linked: bool) -> Result<()> {
     let changed = if linked {
-        entity::link_document(cx.tx, &epic, &document.id, cx.now())?
+        entity::link_document(cx.tx, epic, &document.id, cx.now())?
     } else {
-        entity::unlink_document(cx.tx, &epic, &document.id)?
+        entity::unlink_document(cx.tx, epic, &document.id)?
     };
     if changed {
         let subject = Subject {
@@ -166,5 +172,5 @@ fn set_link(cx: &mut Cx<'_, '_>, epic_id: &Id, document_id: &Id, linked: bool) -
         let pair = if linked { json!([null, name]) } else { json!([name, null]) };
         cx.record_changes(&subject, &Map::from_iter([("steering_document".to_owned(), pair)]))?;
     }
-    Ok(Link { epic: epic.reference_id, steering_document: document.reference_id, linked })
+    Ok(())
 }

@@ -107,6 +107,8 @@ create table deletion (
 
 -- Epics, stories, criteria, requirements and steering documents. Which fields a kind has is checked here, and so is that
 -- a parent is of the right kind and of the same project, and that a criterion belongs to the requirement's own story.
+-- `live` is 1 or nothing. As a part of foreign keys it keeps what lives from hanging on what is deleted, even when one
+-- transaction deletes a thing while another hangs something on it.
 create table entity (
     project_id text not null references project (id),
     id text not null,
@@ -129,11 +131,15 @@ create table entity (
     deleted_at bigint,
     deletion_id text references deletion (id),
     purged_at bigint,
+    live bigint generated always as (case when deleted_at is null then 1 end) stored,
     primary key (project_id, id, kind),
     unique (id, parent_id),
+    unique (id, live),
     unique (project_id, kind, number),
     foreign key (project_id, parent_id, parent_kind) references entity (project_id, id, kind),
     foreign key (criterion_id, parent_id) references entity (id, parent_id),
+    foreign key (parent_id, live) references entity (id, live),
+    foreign key (criterion_id, live) references entity (id, live),
     foreign key (kind, status) references status (entity_kind, name) on update cascade,
     check ((deleted_at is null) = (deletion_id is null)),
     check (purged_at is null or deleted_at is not null),
@@ -175,14 +181,18 @@ create table relationship (
     updated_at bigint not null,
     deleted_at bigint,
     deletion_id text references deletion (id),
+    live bigint generated always as (case when deleted_at is null then 1 end) stored,
     primary key (project_id, id),
     unique (id),
     foreign key (project_id, source_id, requirement_kind) references entity (project_id, id, kind),
     foreign key (project_id, target_id, requirement_kind) references entity (project_id, id, kind),
+    foreign key (source_id, live) references entity (id, live),
+    foreign key (target_id, live) references entity (id, live),
     check (source_id <> target_id),
     check ((deleted_at is null) = (deletion_id is null))
 );
 create unique index relationship_live on relationship (source_id, target_id, type_id) where deleted_at is null;
+create index relationship_source on relationship (source_id);
 create index relationship_target on relationship (target_id);
 create index relationship_deletion on relationship (deletion_id) where deletion_id is not null;
 
@@ -205,9 +215,11 @@ create table comment (
     deleted_at bigint,
     deletion_id text references deletion (id),
     purged_at bigint,
+    live bigint generated always as (case when deleted_at is null then 1 end) stored,
     primary key (project_id, id),
     unique (id, entity_id),
     foreign key (project_id, entity_id, entity_kind) references entity (project_id, id, kind),
+    foreign key (entity_id, live) references entity (id, live),
     foreign key (parent_id, entity_id) references comment (id, entity_id),
     check ((deleted_at is null) = (deletion_id is null)),
     check ((anchor_start is null) = (anchor_end is null)),

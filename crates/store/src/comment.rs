@@ -7,6 +7,7 @@ use crate::db::Tx;
 use crate::entity::{Entity, read_kind};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::search;
 use crate::value::Row;
 use crate::values;
 
@@ -93,6 +94,16 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
     tx.row(select!("where c.id = ?1"), values![id], read)
 }
 
+/// The comments with these ids, in a list as the engine takes it.
+pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Comment>> {
+    let sql = if tx.is_postgres() {
+        select!("where c.id = any(string_to_array(?1, ','))")
+    } else {
+        select!("where c.id in (select value from json_each(?1))")
+    };
+    tx.rows(sql, values![ids], read)
+}
+
 /// A page of comments, the oldest first.
 pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
     let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
@@ -124,13 +135,9 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
     Ok(tx.row(sql, values, |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Live comments of an entity that are anchored to its text, or were.
+/// Comments of an entity that are anchored to its text, or were. Deleted ones too: they may be restored.
 pub fn anchored(tx: &mut Tx<'_>, entity_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(
-        select!("where c.entity_id = ?1 and c.quote is not null and c.deleted_at is null"),
-        values![entity_id],
-        read,
-    )
+    tx.rows(select!("where c.entity_id = ?1 and c.quote is not null"), values![entity_id], read)
 }
 
 /// Adds a comment.
@@ -157,7 +164,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Comment) -> Result<()> {
         new.updated_at,
     ];
     tx.execute(sql, values)?;
-    Ok(())
+    search::put_comment(tx, new)
 }
 
 /// Writes a changed comment; false when another change was faster.
@@ -166,7 +173,11 @@ pub fn update(tx: &mut Tx<'_>, changed: &Comment) -> Result<bool> {
                where id = ?1 and version = ?4 - 1";
     let values =
         values![&changed.id, &changed.content, changed.resolved, changed.version, changed.updated_at];
-    Ok(tx.execute(sql, values)? == 1)
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_comment(tx, changed)?;
+    }
+    Ok(is_written)
 }
 
 /// Moves the anchor of a comment after the text below it has changed. That is not a change of the comment.
@@ -190,7 +201,7 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str
                update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
                where id in (select id from thread)";
     tx.execute(sql, values![&gone.id, now, deletion_id])?;
-    Ok(())
+    search::mark_deleted(tx, deletion_id)
 }
 
 /// The comments that went with a deletion.
@@ -198,13 +209,13 @@ pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
 }
 
-/// All live ones of a project, for export.
-pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Comment>> {
-    tx.rows(
-        select!("where c.project_id = ?1 and c.deleted_at is null order by c.created_at, c.id"),
-        values![project_id],
-        read,
-    )
+/// All of a project that were not purged, for export.
+pub fn of_project(tx: &mut Tx<'_>, project_id: &str, include_deleted: bool) -> Result<Vec<Comment>> {
+    let sql = select!(
+        "where c.project_id = ?1 and (c.deleted_at is null or ?2 = 1) and c.purged_at is null
+         order by c.created_at, c.id"
+    );
+    tx.rows(sql, values![project_id, include_deleted], read)
 }
 
 /// Where a passage is in a text, in characters: at the place nearest to where it was.

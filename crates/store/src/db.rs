@@ -6,6 +6,7 @@
 
 mod job;
 mod location;
+mod number;
 mod postgres;
 mod queue;
 mod sqlite;
@@ -16,10 +17,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::migrate;
+use crate::search;
 use crate::value::{Row, Value};
 
 use self::job::{Job, Task};
 pub use self::location::Location;
+pub(crate) use self::sqlite::told as translate_sqlite;
 
 /// How a closure uses the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,7 @@ impl Store {
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, now)?;
+        search::rebuild_if_old(&store)?;
         Ok(store)
     }
 
@@ -164,6 +168,15 @@ pub struct Tx<'a> {
     failure: Option<Failure>,
     /// The last error of a statement, whatever the closure made of it.
     error: Option<Error>,
+    /// Projects that this transaction has made, whose numbers are counted inside it.
+    own_projects: Vec<String>,
+    counts_inside: bool,
+}
+
+impl<'a> Tx<'a> {
+    fn new(connection: Connection<'a>) -> Tx<'a> {
+        Tx { connection, failure: None, error: None, own_projects: Vec::new(), counts_inside: false }
+    }
 }
 
 enum Connection<'a> {
@@ -257,18 +270,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Takes the next number of a kind in a project. Numbers may be left out, and are never given twice.
-    pub fn next_number(&mut self, project_id: &str, kind: &str) -> Result<i64> {
-        if let Connection::Postgres(connection) = &mut self.connection {
-            let leased = connection.leases().take(project_id, kind);
-            return self.noted(leased);
-        }
-        let sql = "insert into counter (project_id, kind, next) values (?1, ?2, 2)
-                   on conflict (project_id, kind) do update set next = counter.next + 1 returning next - 1";
-        let number = self.row(sql, &[project_id.into(), kind.into()], |row| row.get(0))?;
-        number.ok_or_else(|| Error::internal("an upsert returns a row"))
-    }
-
     /// The number of this transaction, in which others see its changes become visible.
     pub fn transaction_number(&mut self) -> Result<i64> {
         if self.is_postgres() {
@@ -295,6 +296,14 @@ impl Tx<'_> {
             Connection::Postgres(connection) => connection.script(sql),
         };
         self.noted(result)
+    }
+
+    /// The connection itself, for what only PostgreSQL has.
+    pub(crate) fn postgres(&mut self) -> Result<&mut postgres::Connection> {
+        match &mut self.connection {
+            Connection::Postgres(connection) => Ok(connection),
+            Connection::Sqlite(_) => Err(Error::internal("the store is not on PostgreSQL")),
+        }
     }
 
     pub(crate) fn is_postgres(&self) -> bool {

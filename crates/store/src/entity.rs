@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
+use crate::search;
 use crate::value::Row;
 use crate::values;
 
@@ -146,11 +147,22 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     }
 }
 
-/// Adds an entity with the number and the version that it has.
-pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
+/// The entities with these ids, in a list as the engine takes it.
+pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Entity>> {
+    let sql = if tx.is_postgres() {
+        select_entity!("where e.id = any(string_to_array(?1, ','))")
+    } else {
+        select_entity!("where e.id in (select value from json_each(?1))")
+    };
+    tx.rows(sql, values![ids], read)
+}
+
+/// Adds an entity with the number and the version that it has; false when the number is taken.
+pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
     let sql = "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, title, description,
                    priority, status, type_id, creator_id, assignee_id, version, content_version, created_at, updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+               on conflict (project_id, kind, number) do nothing";
     let values = values![
         &entity.project_id,
         &entity.id,
@@ -171,8 +183,11 @@ pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
         entity.created_at,
         entity.updated_at,
     ];
-    tx.execute(sql, values)?;
-    Ok(())
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_entity(tx, entity)?;
+    }
+    Ok(is_written)
 }
 
 /// Writes a changed entity, whose version is one more than the stored one; false when another change was faster.
@@ -194,16 +209,11 @@ pub fn update(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
         entity.content_version,
         entity.updated_at,
     ];
-    Ok(tx.execute(sql, values)? == 1)
-}
-
-/// Makes sure that the counter is past a number that an import brought along.
-pub fn reserve_number(tx: &mut Tx<'_>, project_id: &str, kind: Kind, number: i64) -> Result<()> {
-    let sql = "insert into counter (project_id, kind, next) values (?1, ?2, ?3 + 1)
-               on conflict (project_id, kind) do update
-               set next = case when counter.next > ?3 then counter.next else ?3 + 1 end";
-    tx.execute(sql, values![project_id, kind.name(), number])?;
-    Ok(())
+    let is_written = tx.execute(sql, values)? == 1;
+    if is_written {
+        search::put_entity(tx, entity)?;
+    }
+    Ok(is_written)
 }
 
 /// Links a steering document with an epic; false when it was already.
@@ -212,6 +222,22 @@ pub fn link_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str, now: Tim
         "insert into steering_link (project_id, epic_id, epic_kind, document_id, document_kind, created_at)
                values (?1, ?2, 'epic', ?3, 'steering_document', ?4) on conflict do nothing";
     Ok(tx.execute(sql, values![&epic.project_id, &epic.id, document_id, now])? == 1)
+}
+
+/// The links of a project, as ids of epic and document.
+pub fn links_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(String, String)>> {
+    let sql = "select l.epic_id, l.document_id from steering_link l
+               join entity epic on epic.id = l.epic_id join entity document on document.id = l.document_id
+               where l.project_id = ?1 order by epic.number, document.number";
+    tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Kind, number and id of everything in a project, deleted or not.
+pub fn keys_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(Kind, i64, String)>> {
+    let sql = "select kind, number, id from entity where project_id = ?1";
+    tx.rows(sql, values![project_id], |row| {
+        Ok((read_kind(&row.get::<String>(0)?)?, row.get(1)?, row.get(2)?))
+    })
 }
 
 /// Takes the link away; false when there was none.

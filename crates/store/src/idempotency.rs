@@ -52,3 +52,10 @@ pub fn keep(
     tx.execute(sql, values![user_id, operation, key, status, answer])?;
     Ok(())
 }
+
+/// Puts another answer in the place of all that mention an id.
+pub fn replace(tx: &mut Tx<'_>, mentioned_id: &str, answer: &str) -> Result<()> {
+    let sql = "update idempotency set answer = ?2 where replace(answer, ?1, '') <> answer";
+    tx.execute(sql, values![mentioned_id, answer])?;
+    Ok(())
+}

@@ -7,6 +7,7 @@ mod migrate;
 mod time;
 mod value;
 
+pub mod backup;
 pub mod comment;
 pub mod entity;
 pub mod idempotency;
@@ -14,7 +15,9 @@ pub mod model;
 pub mod project;
 pub mod prompt;
 pub mod relationship;
+pub mod report;
 pub mod revision;
+pub mod search;
 pub mod status;
 pub mod token;
 pub mod types;

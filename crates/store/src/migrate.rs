@@ -16,6 +16,7 @@ struct Step {
 
 const STEPS: &[Step] = &[
     Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
+    Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
     Step { name: "0003_change_order", sql: include_str!("../migrations/0003_change_order.sql") },
 ];
 
@@ -88,8 +89,29 @@ fn check(migrations: &[Migration]) -> Result<()> {
     Ok(())
 }
 
+/// Checks the migrations of a backup by name and hash, and says whether it has all of them.
+pub(crate) fn check_backup(applied: Vec<(String, String)>) -> Result<bool> {
+    let migrations = judge(applied);
+    let find = |state| migrations.iter().find(|migration| migration.state == state);
+    if let Some(migration) = find(State::Unknown) {
+        let message = format!(
+            "was made by a newer version (it has the migration {}, which this one does not know); use that version",
+            migration.name
+        );
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
+    if let Some(migration) = find(State::Altered) {
+        let message = format!("has a migration {} that is not the one of this version", migration.name);
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
+    Ok(find(State::Pending).is_none())
+}
+
 fn compare(tx: &mut Tx<'_>) -> Result<Vec<Migration>> {
-    let applied = applied(tx)?;
+    Ok(judge(applied(tx)?))
+}
+
+fn judge(applied: Vec<(String, String)>) -> Vec<Migration> {
     let mut migrations: Vec<Migration> = STEPS
         .iter()
         .map(|step| {
@@ -103,7 +125,7 @@ fn compare(tx: &mut Tx<'_>) -> Result<Vec<Migration>> {
         .collect();
     let unknown = applied.into_iter().filter(|(name, _)| STEPS.iter().all(|step| step.name != name));
     migrations.extend(unknown.map(|(name, _)| Migration { name, state: State::Unknown }));
-    Ok(migrations)
+    migrations
 }
 
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<(String, String)>> {
@@ -163,4 +185,21 @@ fn in_dialect(sql: &str, postgres: bool) -> String {
 
 fn hash_of(step: &Step) -> String {
     blake3::hash(step.sql.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, check_backup, hash_of};
+
+    #[test]
+    fn backups_of_older_versions_are_taken_and_of_newer_ones_are_not() {
+        let all: Vec<(String, String)> =
+            STEPS.iter().map(|step| (step.name.to_owned(), hash_of(step))).collect();
+        assert_eq!(check_backup(all.clone()), Ok(true));
+        assert_eq!(check_backup(all[..all.len() - 1].to_vec()), Ok(false));
+        let newer = all.iter().cloned().chain([("9999_later".to_owned(), String::new())]).collect();
+        assert!(check_backup(newer).is_err_and(|error| error.message.contains("newer version")));
+        let altered = all.iter().map(|(name, _)| (name.clone(), "x".to_owned())).collect();
+        assert!(check_backup(altered).is_err_and(|error| error.message.contains("is not the one")));
+    }
 }

@@ -62,6 +62,19 @@ impl Kind {
         }
     }
 
+    /// The name in a sentence, with its article.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Kind::Epic => "an epic",
+            Kind::UserStory => "a user story",
+            Kind::AcceptanceCriteria => "an acceptance criterion",
+            Kind::Requirement => "a requirement",
+            Kind::SteeringDocument => "a steering document",
+            Kind::Prompt => "a prompt",
+            Kind::Comment => "a comment",
+        }
+    }
+
     /// The letters of its reference ids; comments have none.
     pub const fn prefix(self) -> &'static str {
         match self {

@@ -94,11 +94,12 @@ pub fn list(tx: &mut Tx<'_>, include_deleted: bool, limit: i64, offset: i64) -> 
     Ok((prompts, total.unwrap_or_default()))
 }
 
-/// Adds a prompt.
-pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<()> {
+/// Adds a prompt; false when its number is taken.
+pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<bool> {
     let sql = "insert into prompt (id, number, name, name_folded, title, description, content, role, active, creator_id,
                    version, created_at, updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+               on conflict (number) do nothing";
     let folded = fold(&new.name);
     let values = values![
         &new.id,
@@ -115,8 +116,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<()> {
         new.created_at,
         new.updated_at,
     ];
-    tx.execute(sql, values)?;
-    Ok(())
+    Ok(tx.execute(sql, values)? == 1)
 }
 
 /// Writes a changed prompt; false when another change was faster.

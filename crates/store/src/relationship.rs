@@ -107,13 +107,19 @@ pub fn suspects(
     Ok((found, total.unwrap_or_default()))
 }
 
-/// All live ones of a project, for export.
-pub fn of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<Relationship>> {
-    tx.rows(
-        select!("where r.project_id = ?1 and r.deleted_at is null order by r.created_at, r.id"),
-        values![project_id],
-        read,
-    )
+/// All of a project, for export.
+pub fn of_project(tx: &mut Tx<'_>, project_id: &str, include_deleted: bool) -> Result<Vec<Relationship>> {
+    let sql =
+        select!("where r.project_id = ?1 and (r.deleted_at is null or ?2 = 1) order by r.created_at, r.id");
+    tx.rows(sql, values![project_id, include_deleted], read)
+}
+
+/// The live ones of a project that must not form a circle, as ids of source and target.
+pub fn acyclic_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(String, String)>> {
+    let sql =
+        "select r.source_id, r.target_id from relationship r join relationship_type t on t.id = r.type_id
+               where r.project_id = ?1 and r.deleted_at is null and t.acyclic = 1";
+    tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Adds a relationship.

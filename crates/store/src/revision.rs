@@ -78,9 +78,6 @@ pub struct Revision {
 
 /// Writes a revision, and the change that others are told of.
 pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
-    let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
-                   changes, created_at, request_id)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let values = values![
         new.id,
         new.project_id,
@@ -94,17 +91,27 @@ pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
         new.changes,
         new.now,
         new.request_id,
+        new.reference_id,
     ];
-    tx.execute(sql, values)?;
-    let sql = if tx.is_postgres() {
-        "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
-             actor_id, created_at)
-         values (cast(cast(pg_current_xact_id() as text) as bigint), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-    } else {
-        "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
-             actor_id, created_at)
-         values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-    };
+    if tx.is_postgres() {
+        // Both in one journey, for every write makes it.
+        let sql = "with revised as (
+                       insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via,
+                           operation, changes, created_at, request_id)
+                       values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))
+                   insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
+                       operation, actor_id, created_at)
+                   values (cast(cast(pg_current_xact_id() as text) as bigint), ?2, ?3, ?4, ?13, ?5, ?9, ?6, ?11)";
+        tx.execute(sql, values)?;
+        return Ok(());
+    }
+    let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
+                   changes, created_at, request_id)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    tx.execute(sql, &values[..12])?;
+    let sql = "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
+                   actor_id, created_at)
+               values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let values = values![
         new.project_id,
         new.entity_kind,

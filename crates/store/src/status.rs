@@ -128,8 +128,9 @@ pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)
         tx.execute("delete from status where entity_kind = ?1 and name = ?2", values![kind, name])?;
     }
     for (position, status) in model.statuses.iter().enumerate() {
-        let sql = "insert into status (entity_kind, name, name_folded, colour, is_initial, is_final, position)
-                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        let sql = "insert into status (entity_kind, name, name_folded, colour, is_initial, is_final, position, mark)
+                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+                           (select coalesce(max(mark), 0) + 1 from status where entity_kind = ?1))
                    on conflict (entity_kind, name) do update set colour = ?4, is_initial = ?5, is_final = ?6, position = ?7";
         let Status { name, colour, initial, is_final } = status;
         let position = position as i64 + 1;

@@ -50,6 +50,21 @@ impl Time {
         text.len() == 10 && Time::parse(text).is_some()
     }
 
+    /// Days since 1970-01-01.
+    pub(crate) fn day(self) -> i64 {
+        self.0.div_euclid(DAY)
+    }
+
+    /// Days since 1970-01-01 of a date.
+    pub(crate) fn day_of(year: i64, month: i64, day: i64) -> i64 {
+        days_from_civil(year, month, day)
+    }
+
+    /// The year, month and day of days since 1970-01-01.
+    pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+        civil_from_days(days)
+    }
+
     /// The last microsecond of the day that begins here.
     #[must_use]
     pub fn end_of_day(self) -> Time {

@@ -119,6 +119,12 @@ pub fn update_relationship_type(tx: &mut Tx<'_>, changed: &RelationshipType) -> 
     Ok(tx.execute(sql, values)? == 1)
 }
 
+/// Whether relationships of this type must not form a circle.
+pub fn is_acyclic(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    let sql = "select acyclic from relationship_type where id = ?1";
+    Ok(tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default())
+}
+
 /// How many requirements, deleted ones included, have this type.
 pub fn count_requirements(tx: &mut Tx<'_>, id: &str) -> Result<i64> {
     let sql = "select count(*) from entity where type_id = ?1";

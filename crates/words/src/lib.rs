@@ -1,9 +1,11 @@
 //! The text side of search. Everything about language happens here: the databases only store and
 //! intersect the terms they are handed, so a query finds the same set on each of them.
 //!
-//! A document is a title and a body. [`terms`] turns it into the strings that are stored, [`Query`] is
-//! what a person typed, [`score`] ranks what the database found, [`snippet`] shows where it matched.
+//! A document is a title and a body. [`terms`] turns it into the strings that are stored and, as
+//! [`Terms::postings`], indexed; [`Query`] is what a person typed, an [`Expression`] what the database is asked,
+//! [`score`] ranks what it found, [`snippet`] shows where it matched.
 
+mod expression;
 mod fold;
 mod query;
 mod score;
@@ -11,7 +13,8 @@ mod snippet;
 mod split;
 mod terms;
 
-pub use query::{Clause, Problem, QUERY_CHARS_MAX, Query};
+pub use expression::Expression;
+pub use query::{Clause, Place, Problem, QUERY_CHARS_MAX, Query};
 pub use score::score;
 pub use snippet::{Piece, cut, mark, snippet};
 pub use split::Reference;

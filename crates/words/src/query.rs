@@ -7,9 +7,10 @@
 
 use std::fmt;
 
+use crate::expression::Expression;
 use crate::score::Needles;
 use crate::split::{Group, Reference, groups};
-use crate::terms::{EVERYTHING, NOTHING, group_terms, stem_term, whole_term};
+use crate::terms::{EVERYTHING, NOTHING, group_terms, pair_term, stem_term, title_term, whole_term};
 
 /// Longer queries are an error.
 pub const QUERY_CHARS_MAX: usize = 1_000;
@@ -108,49 +109,70 @@ impl Query {
         self.clauses.is_empty()
     }
 
-    /// Returns the query for `match` on an FTS5 table of the two term columns.
-    pub fn fts5(&self) -> String {
-        let phrase = |terms: &[String]| format!("\"{}\"", terms.join(" "));
-        let prefix = |term: &str| format!("\"{term}\" *");
-        let (wanted, excluded) = self.render(" AND ", " OR ", phrase, prefix);
-        let wanted = wanted.unwrap_or_else(|| format!("\"{}\"", self.base()));
-        excluded.map_or(wanted.clone(), |excluded| format!("({wanted}) NOT ({excluded})"))
-    }
-
-    /// Returns the query as text to cast to PostgreSQL's `tsquery`.
-    pub fn tsquery(&self) -> String {
-        let phrase = |terms: &[String]| format!("('{}')", terms.join("' <-> '"));
-        let prefix = |term: &str| format!("'{term}':*");
-        let (wanted, excluded) = self.render(" & ", " | ", phrase, prefix);
-        let wanted = wanted.unwrap_or_else(|| format!("'{}'", self.base()));
-        excluded.map_or(wanted.clone(), |excluded| format!("{wanted} & !({excluded})"))
-    }
-
-    /// What is searched where nothing is wanted.
-    fn base(&self) -> &'static str {
-        if self.is_nothing() { NOTHING } else { EVERYTHING }
-    }
-
-    /// Returns what must be found and what must not, in the words of a database.
-    fn render(
-        &self,
-        and: &str,
-        or: &str,
-        phrase: impl Fn(&[String]) -> String,
-        prefix: impl Fn(&str) -> String,
-    ) -> (Option<String>, Option<String>) {
-        let ways = |clause: &Clause| {
-            let compound = clause.compound.iter().map(|term| phrase(std::slice::from_ref(term)));
-            let ways = [phrase(&clause.terms)].into_iter().chain(compound);
-            let ways = ways.chain(clause.prefix.as_deref().map(&prefix));
-            format!("({})", ways.collect::<Vec<_>>().join(or))
-        };
-        let join = |is_excluded: bool, between: &str| {
+    /// Returns which documents to look for. Where the query [is loose](Query::is_loose), some of them do not match.
+    pub fn expression(&self, place: Place) -> Expression {
+        let clauses = |is_excluded: bool, place: Place| -> Vec<Expression> {
             let clauses = self.clauses.iter().filter(|clause| clause.is_excluded == is_excluded);
-            let clauses: Vec<String> = clauses.map(ways).collect();
-            (!clauses.is_empty()).then(|| clauses.join(between))
+            // Too much would be excluded by the pairs of a longer phrase.
+            let clauses = clauses.filter(|clause| !(is_excluded && clause.is_loose()));
+            clauses.map(|clause| clause.expression(place)).collect()
         };
-        (join(false, and), join(true, or))
+        let (mut wanted, excluded) = (clauses(false, place), clauses(true, Place::Anywhere));
+        let base = if self.is_nothing() { NOTHING } else { EVERYTHING };
+        if wanted.is_empty() {
+            wanted.push(Expression::Term(base.to_owned()));
+        }
+        let wanted = if wanted.len() == 1 { wanted.remove(0) } else { Expression::All(wanted) };
+        match excluded.is_empty() {
+            true => wanted,
+            false => Expression::Without(Box::new(wanted), Box::new(Expression::Any(excluded))),
+        }
+    }
+
+    /// Whether the terms of a document do not tell for sure that it matches, so that [`Query::matches`] must.
+    pub fn is_loose(&self) -> bool {
+        self.clauses.iter().any(Clause::is_loose)
+    }
+
+    /// Whether a document with these stored terms matches.
+    pub fn matches(&self, title_terms: &str, body_terms: &str) -> bool {
+        !self.is_nothing() && self.needles.match_all(title_terms.as_bytes(), body_terms.as_bytes())
+    }
+}
+
+/// Where in a document to look for what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the title or the body.
+    Anywhere,
+    /// In the title.
+    Title,
+}
+
+impl Clause {
+    fn is_loose(&self) -> bool {
+        self.terms.len() > 2
+    }
+
+    fn expression(&self, place: Place) -> Expression {
+        let term = |term: &str| match place {
+            Place::Anywhere => term.to_owned(),
+            Place::Title => title_term(term),
+        };
+        let mut phrase: Vec<Expression> = self
+            .terms
+            .windows(2)
+            .map(|pair| Expression::Term(term(&pair_term(&pair[0], &pair[1]))))
+            .collect();
+        let first = match phrase.len() {
+            0 => Expression::Term(term(&self.terms[0])),
+            1 => phrase.remove(0),
+            _ => Expression::All(phrase),
+        };
+        let mut ways = vec![first];
+        ways.extend(self.compound.as_deref().map(|compound| Expression::Term(term(compound))));
+        ways.extend(self.prefix.as_deref().map(|prefix| Expression::Prefix(term(prefix))));
+        if ways.len() == 1 { ways.remove(0) } else { Expression::Any(ways) }
     }
 }
 

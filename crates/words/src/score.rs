@@ -48,6 +48,7 @@ pub fn score(query: &Query, title_terms: &str, body_terms: &str) -> f32 {
 #[derive(Clone, Debug)]
 pub(crate) struct Needles {
     clauses: Vec<Needle>,
+    excluded: Vec<Needle>,
     /// Neighbouring clauses as a phrase.
     pairs: Vec<Finder<'static>>,
 }
@@ -63,7 +64,8 @@ struct Needle {
 
 impl Needles {
     pub(crate) fn new(clauses: &[Clause]) -> Needles {
-        let clauses: Vec<&Clause> = clauses.iter().filter(|clause| !clause.is_excluded).collect();
+        let (excluded, clauses): (Vec<&Clause>, Vec<&Clause>) =
+            clauses.iter().partition(|clause| clause.is_excluded);
         let whole = |terms: &str| Finder::new(&format!(" {terms} ")).into_owned();
         let needle = |clause: &&Clause| Needle {
             terms: whole(&clause.terms.join(" ")),
@@ -75,12 +77,26 @@ impl Needles {
         let pair = |pair: &[&Clause]| whole(&[&pair[0].terms[..], &pair[1].terms[..]].concat().join(" "));
         Needles {
             clauses: clauses.iter().map(needle).collect(),
+            excluded: excluded.iter().map(needle).collect(),
             pairs: clauses.windows(2).map(pair).collect(),
         }
     }
 }
 
+impl Needles {
+    pub(crate) fn match_all(&self, title: &[u8], body: &[u8]) -> bool {
+        let is_found = |needle: &Needle| needle.is_in(title) || needle.is_in(body);
+        self.clauses.iter().all(is_found) && !self.excluded.iter().any(is_found)
+    }
+}
+
 impl Needle {
+    fn is_in(&self, field: &[u8]) -> bool {
+        let has =
+            |finder: &Option<Finder>| finder.as_ref().is_some_and(|finder| finder.find(field).is_some());
+        self.terms.find(field).is_some() || has(&self.compound) || has(&self.prefix)
+    }
+
     fn strength(&self, field: &[u8], length_factor: f32) -> f32 {
         let has =
             |finder: &Option<Finder>| finder.as_ref().is_some_and(|finder| finder.find(field).is_some());

@@ -1,7 +1,9 @@
 //! Text into the terms that databases store.
 //!
 //! A term is a kind, one letter, and then letters and digits alone, so no database reads anything else into
-//! it: `s` and a stem, `w` and a whole word, `r` and a reference id. The stored string of a title or a body is
+//! it: `s` and a stem, `w` and a whole word, `r` and a reference id; in the index also `p` and a pair of neighbours,
+//! and each of them behind a `t` for those of the title. In SQLite the tokenizer must be `ascii`, which leaves terms as
+//! they are. The stored string of a title or a body is
 //!
 //! ```text
 //!  stems and references in the order of the text, e, then each whole word once
@@ -12,7 +14,6 @@
 //! stands behind the `e`, where no two stems are neighbours and so none can pass for a phrase.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 
 use foldhash::fast::RandomState;
 
@@ -31,14 +32,14 @@ const POSITIONS_MAX: usize = 16_000;
 /// PostgreSQL keeps this many positions of one term.
 const OCCURRENCES_MAX: u16 = 255;
 /// PostgreSQL takes 1 MiB with its own overhead. Only a text made to be large gets here, and loses its end.
-const BYTES_MAX: usize = 900_000;
+const BYTES_MAX: usize = 700_000;
 
 /// The stored terms of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// For the column of titles. In SQLite the tokenizer must be `ascii`, which leaves all of it as it is.
+    /// Of the title.
     pub title: String,
-    /// For the column of bodies.
+    /// Of the body.
     pub body: String,
 }
 
@@ -50,28 +51,67 @@ pub fn terms(title: &str, body: &str) -> Terms {
 }
 
 impl Terms {
-    /// Returns the same terms as text to cast to PostgreSQL's `tsvector`.
-    pub fn tsvector(&self) -> String {
-        let mut vector = String::with_capacity((self.title.len() + self.body.len()) * 2);
-        let mut position = 0;
-        for (field, weight) in [(&self.title, "A"), (&self.body, "")] {
-            let mut is_ordered = true;
+    /// Returns what a database is to index: each term once, those of the title a second time as such, and two that are
+    /// neighbours as one. So titles and phrases of common words need no positions, which take long to compare.
+    pub fn postings(&self) -> String {
+        let mut postings = Postings {
+            text: String::with_capacity((self.title.len() + self.body.len()) * 2),
+            seen: HashSet::default(),
+        };
+        for (field, is_title) in [(&self.title, true), (&self.body, false)] {
+            let mut before = None;
             for term in field.split_ascii_whitespace() {
-                position += usize::from(is_ordered);
-                is_ordered &= term != EVERYTHING;
-                if term == FILLER {
-                    continue;
+                if term != FILLER {
+                    postings.add(term, is_title && term != EVERYTHING);
                 }
-                vector.push_str(if vector.is_empty() { "'" } else { " '" });
-                vector.push_str(term);
-                vector.push('\'');
-                if is_ordered {
-                    write!(vector, ":{position}{weight}").expect("a string can be written to");
+                let is_neighbour = term.starts_with(['s', 'r']);
+                if let Some(before) = before.filter(|_| is_neighbour) {
+                    postings.add(&pair_term(before, term), is_title);
                 }
+                before = is_neighbour.then_some(term);
             }
         }
-        vector
+        postings.text
     }
+}
+
+struct Postings {
+    text: String,
+    seen: HashSet<String, RandomState>,
+}
+
+impl Postings {
+    fn add(&mut self, term: &str, is_title: bool) {
+        self.add_once(term.to_owned());
+        if is_title {
+            self.add_once(title_term(term));
+        }
+    }
+
+    fn add_once(&mut self, term: String) {
+        if !self.seen.contains(&term) {
+            push(&mut self.text, &term);
+            self.seen.insert(term);
+        }
+    }
+}
+
+/// The term for a term that stands in a title.
+pub(crate) fn title_term(term: &str) -> String {
+    format!("t{term}")
+}
+
+/// The term for two neighbours: a hash, so that the terms of a long text stay below what PostgreSQL takes. That two
+/// pairs of a store share their 40 bits does not happen in practice, and then a document too many would be found.
+pub(crate) fn pair_term(left: &str, right: &str) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = left.bytes().chain([b' ']).chain(right.bytes());
+    let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    let hash = hash ^ (hash >> 32);
+    let digit =
+        |index: u32| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(hash >> (index * 5)) as usize & 31]);
+    ['p'].into_iter().chain((0..8).map(digit)).collect()
 }
 
 /// Returns the terms that a word, an identifier or a reference id matches by, whatever its form.

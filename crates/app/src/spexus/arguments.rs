@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, commands, doctor, serve};
+use super::{Exit, backup, commands, doctor, serve};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -28,6 +28,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("serve", matches)) => serve::run(matches),
         Some(("migrate", matches)) => doctor::migrate(matches),
         Some(("doctor", matches)) => doctor::run(matches),
+        Some(("backup", matches)) => backup::backup(matches),
+        Some(("restore", matches)) => backup::restore(matches),
         Some(("completions", matches)) => completions(matches),
         Some((name, matches)) => commands::run(name, matches),
         None => Exit::Usage,
@@ -62,6 +64,17 @@ pub fn command() -> Command {
                 .about("Look at the store, the configuration and the server, and say what to do"),
         )
         .subcommand(
+            Command::new("backup")
+                .about("Write everything into a new file, while the server goes on")
+                .arg(file_argument("The file to make")),
+        )
+        .subcommand(
+            Command::new("restore")
+                .about("Fill an empty store from a backup, on either engine")
+                .arg(file_argument("The backup"))
+                .arg(flag("replace").help("Replace everything that is in the store")),
+        )
+        .subcommand(
             Command::new("completions")
                 .about("Print completions for a shell")
                 .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell))),
@@ -93,6 +106,10 @@ fn path(name: &'static str) -> Arg {
 
 pub fn flag(name: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+fn file_argument(about: &'static str) -> Arg {
+    Arg::new("file").value_name("FILE").required(true).value_hint(ValueHint::FilePath).help(about)
 }
 
 /// A file that a command reads or writes.

@@ -71,7 +71,9 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
         if is_bound(name) || entry.positional.contains(&name) {
             continue;
         }
-        leaf = option(leaf, name, schema, arguments.is_required(name));
+        // The name of a file tells its format.
+        let is_told = (entry.name, name) == ("import", "format");
+        leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
     }
     if entry.name == "export" {
         leaf = leaf
@@ -225,7 +227,7 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
     let server: Option<String> = settings.optional("SPEXUS_SERVER");
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let acting: Option<String> = settings.optional("SPEXUS_AS");
-    let store = config::store(&mut settings);
+    let store = config::read(&mut settings).store;
     settings.check().map_err(|problems| Problem::Usage(problems.to_string()))?;
     if let Some(server) = server {
         return Remote::new(&server, token)?.call(entry, arguments);

@@ -19,9 +19,9 @@ pub struct StoreConfig {
     pub options: Options,
 }
 
-/// Settings of the server.
+/// All settings.
 #[derive(Debug)]
-pub struct ServerConfig {
+pub struct Config {
     /// The store.
     pub store: StoreConfig,
     /// The address to listen on.
@@ -59,8 +59,15 @@ const FLAGS: &[(&str, &str)] = &[
     ("as", "SPEXUS_AS"),
 ];
 
+/// A file may hold settings of other commands.
+fn ignore_others(settings: &mut Settings) {
+    for name in ["SPEXUS_SERVER", "SPEXUS_TOKEN", "SPEXUS_AS"] {
+        let _: Option<String> = settings.optional(name);
+    }
+}
+
 /// The settings of the store.
-pub fn store(settings: &mut Settings) -> StoreConfig {
+fn store(settings: &mut Settings) -> StoreConfig {
     let default = Location::Sqlite(data_folder().join("spexus.db"));
     let location = settings.value("SPEXUS_DATABASE", default);
     let defaults = Options::default();
@@ -74,8 +81,8 @@ pub fn store(settings: &mut Settings) -> StoreConfig {
     StoreConfig { location, options }
 }
 
-/// The settings of the server.
-pub fn server(settings: &mut Settings) -> ServerConfig {
+/// All settings, of which a command takes what it needs: one file serves them all.
+pub fn read(settings: &mut Settings) -> Config {
     let listen: SocketAddr = settings.value("SPEXUS_LISTEN", SocketAddr::from(([127, 0, 0, 1], 8080)));
     let certificate: Option<PathBuf> = settings.optional("SPEXUS_TLS_CERT");
     let key: Option<PathBuf> = settings.optional("SPEXUS_TLS_KEY");
@@ -101,7 +108,8 @@ pub fn server(settings: &mut Settings) -> ServerConfig {
             failures: settings.value("SPEXUS_FAILED_LOGIN_LIMIT", LimitSettings::default().failures),
         },
     };
-    ServerConfig { store: store(settings), listen, tls, http }
+    ignore_others(settings);
+    Config { store: store(settings), listen, tls, http }
 }
 
 /// Where a user's data belongs.

@@ -25,9 +25,8 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
     let server: Option<String> = settings.optional("SPEXUS_SERVER");
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
-    let config = config::server(&mut settings);
+    let config = config::read(&mut settings);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
-    let _: Option<String> = settings.optional("SPEXUS_AS");
     match settings.check() {
         Ok(()) => findings.push(well("configuration", "all settings make sense".to_owned())),
         Err(problems) => {
@@ -186,9 +185,7 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
 /// Brings the schema up to date, or says what is missing.
 pub fn migrate(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
-    let config = config::store(&mut settings);
-    let ignored = ["SPEXUS_SERVER", "SPEXUS_TOKEN", "SPEXUS_AS"];
-    let _: Vec<Option<String>> = ignored.iter().map(|name| settings.optional(name)).collect();
+    let config = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");
         return Exit::Usage;

@@ -1,6 +1,7 @@
 //! The program `spexus`: the server, and every operation as a command.
 
 mod arguments;
+mod backup;
 mod commands;
 mod config;
 mod demo;

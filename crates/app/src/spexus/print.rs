@@ -104,35 +104,68 @@ fn tree(node: &Value, depth: usize) {
 }
 
 fn list(object: &Map<String, Value>) {
-    let rows: Vec<&Map<String, Value>> =
-        object["data"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
-    let has = |name: &str| rows.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null()));
-    let mut columns: Vec<&str> = COLUMNS.iter().copied().filter(|name| has(name)).take(8).collect();
-    if !columns.iter().any(|name| matches!(*name, "reference_id" | "key" | "username")) && has(IDENTITY) {
-        columns.insert(0, IDENTITY);
-    }
-    let mut table =
-        vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
-    table.extend(rows.iter().map(|row| columns.iter().map(|name| cell(row.get(*name))).collect()));
-    let widths: Vec<usize> = (0..columns.len())
-        .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
-        .collect();
+    let rows = rows_of(&object["data"]);
     if rows.is_empty() {
         let message = object.get("message").and_then(Value::as_str).unwrap_or("nothing found");
         line(message);
         return;
     }
-    for row in &table {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
-        line(cells.collect::<Vec<_>>().join("  ").trim_end());
+    let has = |name: &str| rows.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null()));
+    let mut columns: Vec<&str> = COLUMNS.iter().copied().filter(|name| has(name)).take(8).collect();
+    if !columns.iter().any(|name| matches!(*name, "reference_id" | "key" | "username")) && has(IDENTITY) {
+        columns.insert(0, IDENTITY);
     }
+    table(&rows, &columns, "");
     let (total, offset) = (number(object, "total_count"), number(object, "offset"));
     let last = offset + rows.len() as i64;
     if total > last || offset > 0 {
         line(&format!("{} to {last} of {total}; --offset {last} shows more", offset + 1));
+    }
+}
+
+fn rows_of(value: &Value) -> Vec<&Map<String, Value>> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_object).collect()
+}
+
+fn table(rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
+    let mut cells =
+        vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
+    cells.extend(rows.iter().map(|row| columns.iter().map(|name| cell(row.get(*name))).collect()));
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+        .collect();
+    for row in &cells {
+        let padded = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
+        line(&format!("{indent}{}", padded.collect::<Vec<_>>().join("  ").trim_end()));
+    }
+}
+
+/// Lists within an answer: a small table below its name, and below it what its rows hold themselves.
+fn nested(name: &str, value: &Value, indent: &str) {
+    let rows = rows_of(value);
+    line(&format!("{indent}{name}"));
+    let deeper = format!("{indent}  ");
+    let is_plain = |value: &Value| {
+        !value.is_object() && !value.as_array().is_some_and(|list| list.iter().any(Value::is_object))
+    };
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, value) in rows.iter().flat_map(|row| row.iter()) {
+        if is_plain(value)
+            && !columns.contains(&name.as_str())
+            && !(name == "id" || name.ends_with("_id") && name != "reference_id")
+        {
+            columns.push(name);
+        }
+    }
+    table(&rows, &columns, &deeper);
+    for row in &rows {
+        let label = columns.first().map(|name| cell(row.get(*name))).unwrap_or_default();
+        for (name, value) in row.iter().filter(|(_, value)| !is_plain(value) && !rows_of(value).is_empty()) {
+            nested(&format!("{label}: {}", name.replace('_', " ")), value, &deeper);
+        }
     }
 }
 
@@ -143,6 +176,10 @@ fn number(object: &Map<String, Value>, name: &str) -> i64 {
 fn one(object: &Map<String, Value>) {
     let width = object.keys().map(|name| name.chars().count()).max().unwrap_or_default();
     for (name, value) in object {
+        if !rows_of(value).is_empty() {
+            nested(&name.replace('_', " "), value, "");
+            continue;
+        }
         let text = match value {
             Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
             other => plain(other),
@@ -161,6 +198,20 @@ fn cell(value: Option<&Value>) -> String {
         Some(value) => plain(value),
     };
     let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Snippets are marked for pages.
+    if text.contains("<mark>") {
+        for (marked, plain) in [
+            ("<mark>", ""),
+            ("</mark>", ""),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&quot;", "\""),
+            ("&#39;", "'"),
+            ("&amp;", "&"),
+        ] {
+            text = text.replace(marked, plain);
+        }
+    }
     if text.chars().count() > CELL_MAX {
         text = text.chars().take(CELL_MAX - 1).collect::<String>() + "…";
     }

@@ -10,7 +10,7 @@ use store::model::Via;
 use store::{Mode, Store, revision};
 use tracing::level_filters::LevelFilter;
 
-use super::config::{self, ServerConfig};
+use super::config::{self, Config};
 use super::http::{App, Listener, Telemetry, Tls, router};
 use super::{Exit, demo, now};
 use crate::logging;
@@ -24,7 +24,7 @@ const FORGET_EVERY: Duration = Duration::from_secs(600);
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
     logging::start_with_time(&mut settings, LevelFilter::INFO);
-    let config = config::server(&mut settings);
+    let config = config::read(&mut settings);
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");
         return Exit::Usage;
@@ -45,7 +45,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
     }
 }
 
-async fn serve(config: ServerConfig, demo: bool) -> Result<(), String> {
+async fn serve(config: Config, demo: bool) -> Result<(), String> {
     let location = config.store.location.clone();
     let tls = match &config.tls {
         Some((certificate, key)) => Some(Tls::read(certificate, key)?),
@@ -100,13 +100,9 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
 fn greet(url: &str, location: &str, first: Option<&First>) {
     let mut text = format!("Spexus is at {url}\n  store  {location}\n");
     if let Some(First { username, password, token }) = first {
-        let entry = serde_json::json!({ "mcpServers": { "spexus": {
-            "url": format!("{url}/api/v1/mcp"), "headers": { "Authorization": format!("Bearer {token}") }
-        } } });
-        let entry = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
         text.push_str(&format!(
             "\nThis is the first start. Keep these, they are not shown again:\n  user      {username}\n  password  {password}\n  token     \
-             {token}\n\nAn MCP client's entry:\n    {entry}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
+             {token}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
         ));
     }
     text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use private_postgres::Server as Postgres;
 use reqwest::Method;
@@ -61,7 +61,7 @@ pub fn on_every_store(test: impl Fn(&Backend)) {
     test(&Backend::start(&format!("sqlite:{}", folder.path().join("spexus.db").display()), &[]));
     let Some(server) = Postgres::shared() else { return };
     let database = server.database();
-    test(&Backend::start(&database.url(), &[]));
+    test(&Backend::start(database.url(), &[]));
 }
 
 /// Runs a test against a fresh server on SQLite, with flags and settings.
@@ -178,23 +178,6 @@ impl Backend {
     /// What the server has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().expect("not poisoned").clone()
-    }
-
-    /// The id of the process.
-    pub fn process_id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Waits until the process ends.
-    pub fn wait(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(40);
-        while Instant::now() < deadline {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return status.code();
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        None
     }
 }
 

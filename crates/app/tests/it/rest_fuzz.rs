@@ -13,7 +13,7 @@ fn schemathesis_finds_no_failure_and_no_undocumented_answer() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/schemathesis");
     if !program.exists() {
         assert!(std::env::var_os("SPEXUS_REQUIRE_TOOLS").is_none(), "scripts/tools installs schemathesis");
-        println!("skipped: schemathesis is not in .tools");
+        eprintln!("skipped: schemathesis is not in .tools");
         return;
     }
     on_sqlite(&["--demo"], &[], |backend, folder| {

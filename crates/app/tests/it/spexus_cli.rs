@@ -85,7 +85,7 @@ fn exit_codes_and_messages_say_what_is_wrong() {
 fn settings_come_from_flags_the_environment_and_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |text: &str| std::fs::write(folder.path().join("spexus.toml"), text).expect("a file");
-    write("database = \"sqlite:from-file.db\"\n");
+    write("database = \"sqlite:from-file.db\"\nlisten = \"127.0.0.1:9\"\nlog_level = \"warn\"\n");
     json_of(folder.path(), &["epic", "list", "--config", "spexus.toml"]);
     assert!(folder.path().join("from-file.db").exists());
     json_of(folder.path(), &["epic", "list", "--config", "spexus.toml", "--database", "sqlite:from-flag.db"]);
@@ -205,4 +205,49 @@ fn doctor_migrate_and_completions_help() {
         let completions = spexus(path, &["completions", shell], "");
         assert!(String::from_utf8_lossy(&completions.stdout).contains("requirement"), "{shell}");
     }
+}
+
+#[test]
+fn a_store_moves_by_backup_and_restore() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let on =
+        |database: &str, arguments: &[&str]| json_of(path, &[arguments, &["--database", database]].concat());
+    on("sqlite:one.db", &["epic", "create", "--title", "Moves along", "--priority", "1"]);
+    on("sqlite:one.db", &["backup", "copy.db"]);
+    assert!(refused(path, &["backup", "copy.db", "--database", "sqlite:one.db"], 1).contains("copy.db"));
+    on("sqlite:two.db", &["restore", "copy.db"]);
+    assert_eq!(on("sqlite:two.db", &["show", "EP-001"])["title"], "Moves along");
+    let told = refused(path, &["restore", "copy.db", "--database", "sqlite:one.db"], 1);
+    assert!(told.contains("not empty"), "{told}");
+    let Some(server) = private_postgres::Server::shared() else { return };
+    let database = server.database();
+    on(database.url(), &["restore", "copy.db"]);
+    assert_eq!(on(database.url(), &["show", "EP-001"])["title"], "Moves along");
+    on(database.url(), &["backup", "back.db"]);
+    on("sqlite:one.db", &["restore", "back.db", "--replace"]);
+    assert_eq!(on("sqlite:one.db", &["epic", "list"])["total_count"], 1);
+}
+
+#[test]
+fn files_are_imported_and_exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("epics.csv"), "kind,title,priority\nepic,From a sheet,2\nepic,Another,3\n")
+        .expect("a file");
+    let tried = json_of(path, &["import", "epics.csv", "--dry-run"]);
+    assert_eq!((&tried["created"], &tried["dry_run"]), (&json!(2), &json!(true)));
+    assert_eq!(json_of(path, &["import", "epics.csv"])["created"], 2);
+    let exported = spexus(path, &["export", "--format", "markdown"], "");
+    assert!(
+        String::from_utf8_lossy(&exported.stdout).contains("# From a sheet"),
+        "{}",
+        String::from_utf8_lossy(&exported.stdout)
+    );
+    let written = spexus(path, &["export", "--format", "json", "-o", "all.json"], "");
+    assert!(written.status.success() && path.join("all.json").exists());
+    std::fs::write(path.join("wrong.csv"), "kind,title,priority\nepic,,2\nepic,Fine,9\n").expect("a file");
+    let told = refused(path, &["import", "wrong.csv"], 2);
+    assert!(told.contains("title") && told.contains("priority"), "{told}");
+    assert_eq!(json_of(path, &["epic", "list"])["total_count"], 2);
 }

@@ -105,10 +105,15 @@ impl Operation for CreateRelationshipType {
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        types::insert_relationship_type(cx.tx, &new)?;
-        record(cx, KIND, &new.id, 1, None, Some(&new))?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new type.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: RelationshipType) -> Result<RelationshipType> {
+    types::insert_relationship_type(cx.tx, &new)?;
+    record(cx, KIND, &new.id, 1, None, Some(&new))?;
+    Ok(new)
 }
 
 /// Change a type of relationships. Relationships of the type follow a new name.
@@ -167,17 +172,26 @@ impl Operation for UpdateRelationshipType {
             after.acyclic = acyclic;
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
-        if after == before {
-            return Ok(before);
-        }
-        after.version += 1;
-        after.updated_at = cx.now();
-        if !types::update_relationship_type(cx.tx, &after)? {
-            return Err(overtaken(&before.name));
-        }
-        record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
-        Ok(after)
+        change(cx, before, after)
     }
+}
+
+/// Writes a changed type, if it differs.
+pub(crate) fn change(
+    cx: &mut Cx<'_, '_>,
+    before: RelationshipType,
+    mut after: RelationshipType,
+) -> Result<RelationshipType> {
+    if after == before {
+        return Ok(before);
+    }
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !types::update_relationship_type(cx.tx, &after)? {
+        return Err(overtaken(&before.name));
+    }
+    record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
+    Ok(after)
 }
 
 /// Delete a type that no relationship has.

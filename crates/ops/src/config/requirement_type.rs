@@ -97,10 +97,15 @@ impl Operation for CreateRequirementType {
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        types::insert_requirement_type(cx.tx, &new)?;
-        record(cx, KIND, &new.id, 1, None, Some(&new))?;
-        Ok(new)
+        add(cx, new)
     }
+}
+
+/// Writes a new type.
+pub(crate) fn add(cx: &mut Cx<'_, '_>, new: RequirementType) -> Result<RequirementType> {
+    types::insert_requirement_type(cx.tx, &new)?;
+    record(cx, KIND, &new.id, 1, None, Some(&new))?;
+    Ok(new)
 }
 
 /// Change a type of requirements. Requirements of the type follow a new name.
@@ -136,17 +141,26 @@ impl Operation for UpdateRequirementType {
             after.name = name.into();
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
-        if after == before {
-            return Ok(before);
-        }
-        after.version += 1;
-        after.updated_at = cx.now();
-        if !types::update_requirement_type(cx.tx, &after)? {
-            return Err(overtaken(&before.name));
-        }
-        record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
-        Ok(after)
+        change(cx, before, after)
     }
+}
+
+/// Writes a changed type, if it differs.
+pub(crate) fn change(
+    cx: &mut Cx<'_, '_>,
+    before: RequirementType,
+    mut after: RequirementType,
+) -> Result<RequirementType> {
+    if after == before {
+        return Ok(before);
+    }
+    after.version += 1;
+    after.updated_at = cx.now();
+    if !types::update_requirement_type(cx.tx, &after)? {
+        return Err(overtaken(&before.name));
+    }
+    record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
+    Ok(after)
 }
 
 /// Delete a type that no requirement has.

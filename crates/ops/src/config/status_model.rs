@@ -114,8 +114,8 @@ impl Operation for UpdateStatusModel {
         let before = find(cx, self.kind.0)?;
         let name = format!("the status model of {}", self.kind.0.words());
         check_version(self.expected_version.map(|version| version.0), &name, before.version, &before)?;
-        self.check_statuses()?;
-        self.check_transitions()?;
+        check_statuses(&self.statuses)?;
+        check_transitions(&self.statuses, &self.transitions)?;
         let renamed = self.check_renamed(&before)?;
         for gone in before.statuses.iter().filter(|old| self.statuses.iter().all(|new| new.name != old.name))
         {
@@ -133,59 +133,30 @@ impl Operation for UpdateStatusModel {
             entity_kind: self.kind.0,
             statuses: self.statuses.clone(),
             transitions: self.transitions.clone(),
-            version: before.version + 1,
-            updated_at: cx.now(),
+            version: before.version,
+            updated_at: before.updated_at,
         };
-        if !status::replace(cx.tx, &after, &renamed)? {
-            return Err(overtaken(&name));
-        }
-        record(cx, "status_model", self.kind.0.name(), after.version, Some(&before), Some(&after))?;
+        replace(cx, &before, after, &renamed)?;
         find(cx, self.kind.0)
     }
 }
 
+/// Writes a changed model.
+pub(crate) fn replace(
+    cx: &mut Cx<'_, '_>,
+    before: &StatusModel,
+    mut after: StatusModel,
+    renamed: &[(String, String)],
+) -> Result<()> {
+    after.version = before.version + 1;
+    after.updated_at = cx.now();
+    if !status::replace(cx.tx, &after, renamed)? {
+        return Err(overtaken(&format!("the status model of {}", after.entity_kind.words())));
+    }
+    record(cx, "status_model", after.entity_kind.name(), after.version, Some(before), Some(&after))
+}
+
 impl UpdateStatusModel {
-    fn check_statuses(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::field("statuses", message));
-        if self.statuses.is_empty() || self.statuses.len() > STATUSES_MAX {
-            return wrong(format!("expected 1 to {STATUSES_MAX} statuses, found {}", self.statuses.len()));
-        }
-        for (index, status) in self.statuses.iter().enumerate() {
-            if let Err(message) = Text::<1, 50>::new(status.name.clone()) {
-                return Err(Error::field(&format!("statuses[{index}].name"), message));
-            }
-            let is_colour = status.colour.len() == 7
-                && status.colour.starts_with('#')
-                && status.colour.bytes().skip(1).all(|byte| byte.is_ascii_hexdigit());
-            if !is_colour {
-                let message = format!("expected a colour such as #2563eb, found {:?}", status.colour);
-                return Err(Error::field(&format!("statuses[{index}].colour"), message));
-            }
-            if self.statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
-                return wrong(format!("{:?} is there twice", status.name));
-            }
-        }
-        match self.statuses.iter().filter(|status| status.initial).count() {
-            1 => Ok(()),
-            count => wrong(format!("expected one initial status, found {count}")),
-        }
-    }
-
-    fn check_transitions(&self) -> Result<()> {
-        if self.transitions.len() > STATUSES_MAX * STATUSES_MAX {
-            return Err(Error::field("transitions", "there are more than pairs of statuses"));
-        }
-        for (index, Transition { from, to }) in self.transitions.iter().enumerate() {
-            for (field, name) in [("from", from), ("to", to)] {
-                if self.statuses.iter().all(|status| status.name != *name) {
-                    let names = self.statuses.iter().map(|status| status.name.as_str());
-                    return Err(Error::not_allowed(&format!("transitions[{index}].{field}"), name, names));
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn check_renamed(&self, before: &StatusModel) -> Result<Vec<(String, String)>> {
         let mut renamed = Vec::new();
         for (index, Renamed { from, to }) in self.renamed.iter().enumerate() {
@@ -212,6 +183,49 @@ impl UpdateStatusModel {
         }
         Ok(renamed)
     }
+}
+
+/// Checks the statuses of a model.
+pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
+    let wrong = |message: String| Err(Error::field("statuses", message));
+    if statuses.is_empty() || statuses.len() > STATUSES_MAX {
+        return wrong(format!("expected 1 to {STATUSES_MAX} statuses, found {}", statuses.len()));
+    }
+    for (index, status) in statuses.iter().enumerate() {
+        if let Err(message) = Text::<1, 50>::new(status.name.clone()) {
+            return Err(Error::field(&format!("statuses[{index}].name"), message));
+        }
+        let is_colour = status.colour.len() == 7
+            && status.colour.starts_with('#')
+            && status.colour.bytes().skip(1).all(|byte| byte.is_ascii_hexdigit());
+        if !is_colour {
+            let message = format!("expected a colour such as #2563eb, found {:?}", status.colour);
+            return Err(Error::field(&format!("statuses[{index}].colour"), message));
+        }
+        if statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
+            return wrong(format!("{:?} is there twice", status.name));
+        }
+    }
+    match statuses.iter().filter(|status| status.initial).count() {
+        1 => Ok(()),
+        count => wrong(format!("expected one initial status, found {count}")),
+    }
+}
+
+/// Checks which status may follow which.
+pub(crate) fn check_transitions(statuses: &[Status], transitions: &[Transition]) -> Result<()> {
+    if transitions.len() > STATUSES_MAX * STATUSES_MAX {
+        return Err(Error::field("transitions", "there are more than pairs of statuses"));
+    }
+    for (index, Transition { from, to }) in transitions.iter().enumerate() {
+        for (field, name) in [("from", from), ("to", to)] {
+            if statuses.iter().all(|status| status.name != *name) {
+                let names = statuses.iter().map(|status| status.name.as_str());
+                return Err(Error::not_allowed(&format!("transitions[{index}].{field}"), name, names));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn find(cx: &mut Cx<'_, '_>, kind: Kind) -> Result<StatusModel> {

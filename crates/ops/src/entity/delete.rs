@@ -1,16 +1,20 @@
 //! Deleting, restoring and purging. A delete is soft: everything that goes with it can be brought back at once.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::{Map, json};
 use store::entity::{self, Below, Entity};
 use store::model::{Kind, Reference};
-use store::{Mode, comment, relationship, revision};
+use store::relationship::{self, Relationship};
+use store::{Mode, comment, idempotency, revision, types};
 
 use super::change;
 use super::read::check_kind;
 use crate::context::{Cx, Subject, check_version, deleted};
+use crate::engine;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, post};
@@ -205,7 +209,7 @@ fn note(cx: &mut Cx<'_, '_>, member: &Entity, changes: &Map<String, serde_json::
 
 pub(crate) fn note_relationship(
     cx: &mut Cx<'_, '_>,
-    gone: &relationship::Relationship,
+    gone: &Relationship,
     changes: &Map<String, serde_json::Value>,
 ) -> Result<()> {
     let subject = Subject {
@@ -220,7 +224,8 @@ pub(crate) fn note_relationship(
 
 /// Restore something that was deleted, with everything that went with it.
 ///
-/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version.
+/// With `version` it is not deleted but taken back to the text and fields that it had then, as a new version. It stays
+/// where it is in the tree.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreEntity {
@@ -262,28 +267,37 @@ impl Operation for RestoreEntity {
                 found.reference_id
             )));
         }
-        check_restorable(cx, &found, &deletion_id)?;
-        let members = entity::deletion_members(cx.tx, &deletion_id)?;
+        let mut members = entity::deletion_members(cx.tx, &deletion_id)?;
         let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
+        check_restorable(cx, &found, &deletion_id, &members, &relations)?;
         entity::restore(cx.tx, &deletion_id, cx.now())?;
+        members.retain(|member| member.purged_at.is_none());
         for member in &members {
             let changes = Map::from_iter([("deleted_at".to_owned(), json!([member.deleted_at, null]))]);
             note(cx, &Entity { version: member.version + 1, ..member.clone() }, &changes)?;
         }
-        for relation in relations {
-            let changes = Map::from_iter([("deleted_at".to_owned(), json!([relation.deleted_at, null]))]);
-            note_relationship(
-                cx,
-                &relationship::Relationship { version: relation.version + 1, ..relation },
-                &changes,
-            )?;
+        let ids: HashSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
+        for gone in &relations {
+            let Some(back) = relationship::find(cx.tx, &gone.id)?.filter(|back| back.deleted_at.is_none())
+            else {
+                continue;
+            };
+            let changes = Map::from_iter([("deleted_at".to_owned(), json!([gone.deleted_at, null]))]);
+            note_relationship(cx, &back, &changes)?;
+            check_circle(cx, &found.project, &back, &ids)?;
         }
         cx.live_entity("reference", &Id(Reference::Id(found.id)))
     }
 }
 
 /// A batch can come back only if what it hangs on is there.
-fn check_restorable(cx: &mut Cx<'_, '_>, found: &Entity, deletion_id: &str) -> Result<()> {
+fn check_restorable(
+    cx: &mut Cx<'_, '_>,
+    found: &Entity,
+    deletion_id: &str,
+    members: &[Entity],
+    relations: &[Relationship],
+) -> Result<()> {
     let Some(root_id) = entity::deletion(cx.tx, deletion_id)? else { return Ok(()) };
     let Some(root) = entity::find(cx.tx, &Reference::Id(root_id))? else { return Ok(()) };
     if let Some(parent_id) = root.parent_id()
@@ -296,30 +310,66 @@ fn check_restorable(cx: &mut Cx<'_, '_>, found: &Entity, deletion_id: &str) -> R
         );
         return Err(Error::conflict(message));
     }
-    for relation in relationship::of_deletion(cx.tx, deletion_id)? {
-        if let Some(live) =
-            relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)?
-        {
+    for purged in members.iter().filter(|member| member.purged_at.is_some()) {
+        let child =
+            |member: &&Entity| member.purged_at.is_none() && member.parent_id() == Some(purged.id.as_str());
+        if let Some(child) = members.iter().find(child) {
             let message = format!(
-                "the relationship {} {} {} has been made again meanwhile; delete the new one ({}) first",
-                relation.source, relation.type_name, relation.target, live.id
+                "{} belongs to {}, which was purged: its text is gone for good",
+                child.reference_id, purged.reference_id
             );
             return Err(Error::conflict(message));
         }
-        for end in [&relation.source_id, &relation.target_id] {
-            let end = entity::find(cx.tx, &Reference::Id(end.clone()))?;
-            if let Some(end) =
-                end.filter(|end| end.deletion_id.as_deref().is_some_and(|id| id != deletion_id))
-            {
-                let message = format!(
-                    "{}, to which a relationship leads, is deleted; restore it first",
-                    end.reference_id
-                );
-                return Err(Error::conflict(message));
-            }
+    }
+    relations.iter().try_for_each(|relation| check_ends(cx, relation, deletion_id))
+}
+
+/// A relationship comes back only if nobody has made it again, and both its ends are there or gone for good.
+fn check_ends(cx: &mut Cx<'_, '_>, relation: &Relationship, deletion_id: &str) -> Result<()> {
+    let Relationship { source, target, type_name, .. } = relation;
+    if let Some(live) =
+        relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)?
+    {
+        let message = format!(
+            "the relationship {source} {type_name} {target} has been made again meanwhile; delete the new one ({}) first",
+            live.id
+        );
+        return Err(Error::conflict(message));
+    }
+    for end in [&relation.source_id, &relation.target_id] {
+        let end = entity::find(cx.tx, &Reference::Id(end.clone()))?;
+        let missing = |end: &Entity| {
+            end.purged_at.is_none() && end.deletion_id.as_deref().is_some_and(|id| id != deletion_id)
+        };
+        if let Some(end) = end.filter(missing) {
+            let message =
+                format!("{}, to which a relationship leads, is deleted; restore it first", end.reference_id);
+            return Err(Error::conflict(message));
         }
     }
     Ok(())
+}
+
+/// Relationships that were made meanwhile may form a circle with one that came back. Such a circle comes into the batch
+/// from outside, for there was none within it.
+fn check_circle(
+    cx: &mut Cx<'_, '_>,
+    project_key: &str,
+    back: &Relationship,
+    members: &HashSet<&str>,
+) -> Result<()> {
+    if members.contains(back.source_id.as_str()) || !types::is_acyclic(cx.tx, &back.type_id)? {
+        return Ok(());
+    }
+    let Some(way) = relationship::way(cx.tx, project_key, &back.target_id, &back.source_id)? else {
+        return Ok(());
+    };
+    let Relationship { source, target, type_name, .. } = back;
+    let way = way.join(" → ");
+    let message = format!(
+        "the relationship {source} {type_name} {target} would close a circle that was made meanwhile: {target} → {way}"
+    );
+    Err(Error::conflict(message))
 }
 
 /// Erase the text of something that is deleted, for good: from the entity, its history, its comments and the search.
@@ -349,8 +399,10 @@ impl Operation for PurgeEntity {
         if found.purged_at.is_some() {
             return Ok(found);
         }
+        release_criterion(cx, &found)?;
         entity::purge(cx.tx, &found, cx.now())?;
         revision::purge(cx.tx, &found.id)?;
+        idempotency::replace(cx.tx, &found.id, &engine::erased()?)?;
         let purged = cx.any_entity("reference", &self.reference)?;
         note(cx, &purged, &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]))?;
         Ok(purged)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use store::entity::Entity;
 use store::model::{Kind, Reference};
 use store::revision::{self, Revision};
-use store::{comment, prompt};
+use store::{comment, prompt, user};
 
 use super::change;
 use crate::context::{Cx, live};
@@ -100,6 +100,16 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
         if let Some(type_id) = text("type_id") {
             let (id, name) = super::requirement_type(cx, "version", &type_id)?;
             (entity.type_id, entity.type_name) = (Some(id), Some(name));
+        }
+        match text("assignee_id") {
+            // Whoever has been disabled since gets no new work.
+            Some(id) => {
+                if let Some(user) = user::find(cx.tx, &id)?.filter(|user| !user.disabled) {
+                    (entity.assignee_id, entity.assignee) = (Some(user.id), Some(user.username));
+                }
+            }
+            None if then.contains_key("assignee_id") => (entity.assignee_id, entity.assignee) = (None, None),
+            None => {}
         }
         Ok(())
     })

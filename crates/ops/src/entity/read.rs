@@ -60,8 +60,8 @@ impl Operation for GetEntity {
 pub(crate) fn check_kind(entity: &Entity, kind: Option<KindName>) -> Result<()> {
     match kind {
         Some(KindName(kind)) if kind != entity.kind => {
-            let message =
-                format!("{} is a {}, not a {}", entity.reference_id, entity.kind.words(), kind.words());
+            let (is, wanted) = (entity.kind.with_article(), kind.with_article());
+            let message = format!("{} is {is}, not {wanted}", entity.reference_id);
             Err(Error::new(crate::Kind::NotFound, message))
         }
         _ => Ok(()),
@@ -246,7 +246,7 @@ impl ListEntities {
             ("steering_document_id", self.steering_document_id.is_some(), kind == Kind::Epic),
         ];
         match unfit.iter().find(|(_, given, fits)| *given && !fits) {
-            Some((field, ..)) => Err(Error::field(field, format!("is no filter of a {}", kind.words()))),
+            Some((field, ..)) => Err(Error::field(field, format!("is no filter of {}", kind.with_article()))),
             None => Ok(()),
         }
     }

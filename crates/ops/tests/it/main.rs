@@ -1,4 +1,22 @@
 //! Operations through the one door, on both stores.
 
+mod accounts;
+mod backup;
+mod bulk;
+mod comments;
+mod constraints;
+mod contention;
+mod deletion;
 mod entities;
+mod exchange;
+mod history;
+mod idempotency;
+mod limits;
+mod models;
+mod people;
+mod permissions;
+mod projects;
+mod reports;
+mod search;
+mod search_speed;
 mod stores;

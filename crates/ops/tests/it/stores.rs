@@ -15,6 +15,7 @@ pub struct World {
     /// What the first start has made.
     pub first: ops::First,
     clock: AtomicI64,
+    location: Location,
 }
 
 /// Runs `test` on a fresh SQLite store and, where there is one, on a fresh PostgreSQL database.
@@ -23,7 +24,34 @@ pub fn on_every_store(test: impl Fn(&World)) {
     test(&World::open(&Location::Sqlite(folder.path().join("spexus.db"))));
     let Some(server) = Server::shared() else { return };
     let database = server.database();
-    test(&World::open(&Location::parse(&database.url()).expect("a URL")));
+    test(&World::open(&Location::parse(database.url()).expect("a URL")));
+}
+
+/// Runs `test` on two stores that share a database, as two servers do.
+pub fn on_two_servers(test: impl Fn(&World, &World)) {
+    let both = |location: &Location| {
+        let one = World::open(location);
+        let other = one.open_again();
+        test(&one, &other);
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    both(&Location::Sqlite(folder.path().join("spexus.db")));
+    let Some(server) = Server::shared() else { return };
+    let database = server.database();
+    both(&Location::parse(database.url()).expect("a URL"));
+}
+
+/// Runs `test` on two fresh stores: from SQLite to SQLite, and where there is one, to and from PostgreSQL.
+pub fn on_every_pair(test: impl Fn(&World, &World)) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| World::open(&Location::Sqlite(folder.path().join(name)));
+    test(&file("one.db"), &file("two.db"));
+    let Some(server) = Server::shared() else { return };
+    let (one, two) = (server.database(), server.database());
+    let [one, two] =
+        [&one, &two].map(|database| World::open(&Location::parse(database.url()).expect("a URL")));
+    test(&one, &file("three.db"));
+    test(&file("four.db"), &two);
 }
 
 impl World {
@@ -35,7 +63,33 @@ impl World {
             Store::open(location, options, start).unwrap_or_else(|error| panic!("{location}: {error}"));
         let first =
             ops::first_start(&store, &request(start)).expect("a first start").expect("an empty store");
-        World { engine: Engine::new(store), first, clock: AtomicI64::new(start.microseconds()) }
+        World {
+            engine: Engine::new(store),
+            first,
+            clock: AtomicI64::new(start.microseconds()),
+            location: location.clone(),
+        }
+    }
+
+    /// Opens the same store once more, as another server would.
+    pub fn open_again(&self) -> World {
+        self.beside(&self.location)
+    }
+
+    /// Opens another store that has the same users, because it is the same or a copy.
+    pub fn beside(&self, location: &Location) -> World {
+        let options = Options { connections: 4, ..Options::default() };
+        let store = Store::open(location, options, self.now()).expect("a store");
+        let ops::First { username, password, token } = &self.first;
+        let first =
+            ops::First { username: username.clone(), password: password.clone(), token: token.clone() };
+        let clock = AtomicI64::new(self.now().microseconds());
+        World { engine: Engine::new(store), first, clock, location: location.clone() }
+    }
+
+    /// The time of the next call.
+    pub fn now(&self) -> Time {
+        Time::from_microseconds(self.clock.load(Ordering::Relaxed))
     }
 
     /// Calls an operation as the administrator.
@@ -52,10 +106,28 @@ impl World {
 
     /// Calls an operation and returns everything about the reply.
     pub fn reply(&self, credentials: Credentials, name: &str, arguments: Value, key: Option<&str>) -> Reply {
-        let now = Time::from_microseconds(self.clock.fetch_add(1_000, Ordering::Relaxed));
         let entry = ops::find(name).unwrap_or_else(|| panic!("no operation is called {name}"));
+        self.engine.wait(Call { credentials, ..self.the_call(entry, arguments, key) })
+    }
+
+    /// A call by the administrator, a millisecond later than the one before.
+    pub fn the_call(&self, entry: &'static ops::Entry, arguments: Value, key: Option<&str>) -> Call {
+        let now = Time::from_microseconds(self.clock.fetch_add(1_000, Ordering::Relaxed));
+        let credentials = Credentials::Bearer(self.first.token.clone());
         let idempotency_key = key.map(str::to_owned);
-        self.engine.wait(Call { entry, arguments, credentials, request: request(now), idempotency_key })
+        Call { entry, arguments, credentials, request: request(now), idempotency_key }
+    }
+
+    /// Lets time pass.
+    pub fn pass_seconds(&self, seconds: i64) {
+        self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
+    /// Makes a user, and returns what they show.
+    pub fn member(&self, name: &str, role: &str) -> Credentials {
+        let email = format!("{name}@example.org");
+        self.ok("create_user", serde_json::json!({ "username": name, "email": email, "role": role }));
+        Credentials::Local(Some(name.to_owned()))
     }
 
     /// Calls an operation that must succeed.

@@ -18,12 +18,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Row, Value};
 
 use self::connect::Connector;
-use self::lease::Leases;
+pub(super) use self::lease::Leases;
 
 mod connect;
+mod copy;
 mod lease;
 
-type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
+pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
 /// How often a transaction that lost a race is run before its caller is told.
 const ATTEMPTS_MAX: u32 = 12;
@@ -138,7 +139,7 @@ impl Worker {
             self.connection = None;
             return Err(Error::new(ErrorKind::Unavailable, error.message));
         }
-        let mut tx = Tx { connection: TxConnection::Postgres(connection), failure: None, error: None };
+        let mut tx = Tx::new(TxConnection::Postgres(connection));
         let attempt = job.attempt(&mut tx);
         if begin.is_none() && !matches!(attempt, Attempt::Again(_)) {
             return Ok(());
@@ -183,7 +184,7 @@ impl Worker {
 }
 
 /// A connection with its prepared statements.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     client: Client,
     statements: HashMap<&'static str, Statement, foldhash::fast::RandomState>,
     leases: Arc<Leases>,

@@ -161,6 +161,11 @@ impl Watch {
         self.started_ms.store(self.now_ms(), Ordering::Relaxed);
     }
 
+    /// Interrupts nothing until the next start: a long call is made of many short statements.
+    fn rest(&self) {
+        self.started_ms.store(u64::MAX, Ordering::Relaxed);
+    }
+
     fn now_ms(&self) -> u64 {
         self.epoch.elapsed().as_millis() as u64
     }
@@ -185,7 +190,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
         job.fail(error);
         return job.finish();
     }
-    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None, error: None };
+    let mut tx = Tx::new(Connection::Sqlite(connection));
     job.attempt(&mut tx);
     if snapshot && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
@@ -215,7 +220,11 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
         if failed.is_none() {
-            connected.watch.start();
+            if alone {
+                connected.watch.rest()
+            } else {
+                connected.watch.start()
+            }
             failed = write_one(connection, &mut *job);
         }
         group.push(job);
@@ -242,7 +251,7 @@ fn write_one(connection: &Sqlite, job: &mut dyn Job) -> Option<Error> {
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
     }
-    let mut tx = Tx { connection: Connection::Sqlite(connection), failure: None, error: None };
+    let mut tx = Tx::new(Connection::Sqlite(connection));
     let end = match job.attempt(&mut tx) {
         Attempt::Keep => "release job",
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
@@ -288,6 +297,11 @@ impl rusqlite::ToSql for Value<'_> {
             Value::Text(text) => types::ValueRef::Text(text.as_bytes()),
         }))
     }
+}
+
+/// An error of SQLite in our words.
+pub(crate) fn told(error: rusqlite::Error) -> Error {
+    translate(error).0
 }
 
 fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {

@@ -7,6 +7,7 @@ use super::{Entity, read, read_kind, select_entity};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::search;
 use crate::values;
 
 /// A step on the way up.
@@ -74,31 +75,46 @@ pub struct Below {
     pub comments: i64,
 }
 
+/// Everything live below the entity `?1`, and itself.
+macro_rules! with_down {
+    ($rest:literal) => {
+        concat!(
+            "with recursive down (id) as (
+                 select id from entity where id = ?1
+                 union all
+                 select child.id from entity child join down on child.parent_id = down.id
+                 where child.deleted_at is null
+             ) ",
+            $rest
+        )
+    };
+}
+
 /// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. Entities and
 /// relationships get a new version.
 pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
     let sql =
         "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &entity.project_id, &entity.id, actor_id, now])?;
-    let sql = "with recursive down (id) as (
-                   select id from entity where id = ?1
-                   union all
-                   select child.id from entity child join down on child.parent_id = down.id
-                   where child.deleted_at is null
-               )
-               update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-               where id in (select id from down)";
-    tx.execute(sql, values![&entity.id, now, deletion_id])?;
-    let sql =
-        "update relationship set deleted_at = ?1, deletion_id = ?2, version = version + 1, updated_at = ?1
-               where deleted_at is null
-                 and (source_id in (select id from entity where deletion_id = ?2)
-                      or target_id in (select id from entity where deletion_id = ?2))";
-    tx.execute(sql, values![now, deletion_id])?;
-    let sql = "update comment set deleted_at = ?1, deletion_id = ?2
-               where deleted_at is null and entity_id in (select id from entity where deletion_id = ?2)";
-    tx.execute(sql, values![now, deletion_id])?;
-    Ok(())
+    // What hangs on entities goes before them: nothing live may hang on something deleted.
+    let values = values![&entity.id, now, deletion_id];
+    let sql = with_down!(
+        "update comment set deleted_at = ?2, deletion_id = ?3
+         where deleted_at is null and entity_id in (select id from down)"
+    );
+    tx.execute(sql, values)?;
+    let sql = with_down!(
+        "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+         where deleted_at is null
+           and (source_id in (select id from down) or target_id in (select id from down))"
+    );
+    tx.execute(sql, values)?;
+    let sql = with_down!(
+        "update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+         where id in (select id from down)"
+    );
+    tx.execute(sql, values)?;
+    search::mark_deleted(tx, deletion_id)
 }
 
 /// The root of a deletion.
@@ -116,16 +132,21 @@ pub fn deletion_members(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Entity
     tx.rows(sql, values![deletion_id], read)
 }
 
-/// Brings back everything that went with a deletion.
+/// Brings back everything that went with a deletion, but for what was purged and what hung on that.
 pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
+    search::mark_restored(tx, deletion_id)?;
     let sql =
         "update entity set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1";
+               where deletion_id = ?1 and purged_at is null";
     tx.execute(sql, values![deletion_id, now])?;
     let sql = "update relationship set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1";
+               where deletion_id = ?1
+                 and not exists (select 1 from entity e
+                     where e.id in (relationship.source_id, relationship.target_id) and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
-    let sql = "update comment set deleted_at = null, deletion_id = null where deletion_id = ?1";
+    let sql = "update comment set deleted_at = null, deletion_id = null
+               where deletion_id = ?1
+                 and not exists (select 1 from entity e where e.id = comment.entity_id and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id])?;
     Ok(())
 }
@@ -143,5 +164,5 @@ pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
     let sql = "update comment set content = '(purged)', quote = null, anchor_start = null, anchor_end = null, purged_at = ?2
                where entity_id = ?1";
     tx.execute(sql, values![&entity.id, now])?;
-    Ok(())
+    search::remove(tx, &entity.id)
 }

@@ -1,7 +1,7 @@
 //! Documents in a real FTS5 table, and the same search in plain Rust.
 
 use rusqlite::Connection;
-use words::{Clause, Query, Terms, terms};
+use words::{Clause, Place, Query, Terms, terms};
 
 /// Title and body.
 pub type Document = (String, String);
@@ -11,29 +11,43 @@ pub fn index(documents: &[Document]) -> Vec<Terms> {
     documents.iter().map(|(title, body)| terms(title, body)).collect()
 }
 
+/// Documents in a table, under their index.
+pub struct Table {
+    connection: Connection,
+    documents: Vec<Terms>,
+}
+
 /// Stores the documents under their index.
-pub fn table(documents: &[Terms]) -> Connection {
+pub fn table(documents: &[Terms]) -> Table {
     let connection = Connection::open_in_memory().unwrap();
     connection
-        .execute_batch("create virtual table found using fts5(title, body, tokenize = 'ascii', content = '')")
+        .execute_batch(
+            "create virtual table found using fts5(terms, tokenize = 'ascii', content = '', detail = none)",
+        )
         .unwrap();
-    for (id, Terms { title, body }) in documents.iter().enumerate() {
-        let sql = "insert into found (rowid, title, body) values (?1, ?2, ?3)";
-        connection.execute(sql, (id as i64, title, body)).unwrap();
+    for (id, document) in documents.iter().enumerate() {
+        let sql = "insert into found (rowid, terms) values (?1, ?2)";
+        connection.execute(sql, (id as i64, document.postings())).unwrap();
     }
-    connection
+    Table { connection, documents: documents.to_vec() }
 }
 
 /// Returns what the table finds.
-pub fn find(connection: &Connection, query: &Query) -> Vec<usize> {
+pub fn find(table: &Table, query: &Query) -> Vec<usize> {
     let sql = "select rowid from found where found match ?1 order by rowid";
-    let mut statement = connection.prepare_cached(sql).unwrap();
-    let rows = statement.query_map([query.fts5()], |row| row.get::<_, i64>(0));
+    let expression = query.expression(Place::Anywhere).fts5();
+    let mut statement = table.connection.prepare_cached(sql).unwrap();
+    let rows = statement.query_map([&expression], |row| row.get::<_, i64>(0));
     let rows = rows.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
-    rows.unwrap_or_else(|error| panic!("{}: {error}", query.fts5()))
-        .into_iter()
-        .map(|id| id as usize)
-        .collect()
+    let found =
+        rows.unwrap_or_else(|error| panic!("{expression}: {error}")).into_iter().map(|id| id as usize);
+    let is_match = |id: &usize| {
+        let Terms { title, body } = &table.documents[*id];
+        let is_match = query.matches(title, body);
+        assert!(is_match || query.is_loose(), "{expression}");
+        is_match
+    };
+    found.filter(is_match).collect()
 }
 
 /// Returns what the query means.

@@ -1,6 +1,6 @@
 //! Which documents a query finds.
 
-use words::{Query, terms};
+use words::{Place, Query, terms};
 
 use crate::engine::{find, index, table};
 
@@ -160,23 +160,33 @@ fn terms_are_stored_in_order_and_then_by_word() {
     assert_eq!(terms.title, " rreq12 suser e wreq012 wusers ");
     assert_eq!(terms.body, " sthe suser sid sof sa suser sa suser e wthe wuser wid suserid wuserid wof wa ");
     assert_eq!(
-        terms.tsvector(),
-        "'rreq12':1A 'suser':2A 'e' 'wreq012' 'wusers' 'sthe':4 'suser':5 'sid':6 'sof':7 'sa':8 'suser':9 \
-         'sa':10 'suser':11 'e' 'wthe' 'wuser' 'wid' 'suserid' 'wuserid' 'wof' 'wa'"
+        terms.postings(),
+        " rreq12 trreq12 suser tsuser pfw7lfi7q tpfw7lfi7q e wreq012 twreq012 wusers twusers sthe pd5462eba sid \
+         pmkvr4jxu sof p7bwm4ftm sa pnw5adnau poq7n5bws pq3ama45r wthe wuser wid suserid wuserid wof wa"
     );
 }
 
 #[test]
 fn queries_are_written_for_each_database() {
     let query = Query::parse("userId \"hot pots\" -cold brew").unwrap();
+    let expression = query.expression(Place::Anywhere);
     assert_eq!(
-        query.fts5(),
-        "((\"suser sid\" OR \"suserid\") AND (\"shot spot\") AND (\"sbrew\" OR \"wbrew\" *)) NOT ((\"scold\"))"
+        expression.fts5(),
+        "(((\"pmkvr4jxu\" OR \"suserid\") AND \"ppwcekbc3\" AND (\"sbrew\" OR \"wbrew\" *)) NOT (\"scold\"))"
     );
     assert_eq!(
-        query.tsquery(),
-        "(('suser' <-> 'sid') | ('suserid')) & (('shot' <-> 'spot')) & (('sbrew') | 'wbrew':*) & !((('scold')))"
+        expression.tsquery(),
+        "((('pmkvr4jxu' | 'suserid') & 'ppwcekbc3' & ('sbrew' | 'wbrew':*)) & !('scold'))"
     );
+    let query = Query::parse("hot pot -cold").unwrap();
+    assert_eq!(query.expression(Place::Title).fts5(), "((\"tshot\" AND \"tspot\") NOT (\"scold\"))");
+}
+
+#[test]
+fn a_longer_phrase_is_found_by_its_pairs_and_then_checked() {
+    let documents = ["one two three", "two three, one two", "three one two"];
+    check("\"one two three\"", &documents, &["one two three"]);
+    check("one -\"one two three\"", &documents, &["two three, one two", "three one two"]);
 }
 
 #[track_caller]

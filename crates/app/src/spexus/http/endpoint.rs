@@ -279,7 +279,10 @@ impl Endpoint {
             Ok(collected) => collected.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
                 let message = format!("the body is larger than {} MiB", limit >> 20);
-                return Err(Box::new(failure(&Error::new(Kind::TooLarge, message), id)));
+                let mut refusal = failure(&Error::new(Kind::TooLarge, message), id);
+                // The rest of the body is not read, so nothing else can come on this connection.
+                insert(refusal.headers_mut(), header::CONNECTION, "close");
+                return Err(Box::new(refusal));
             }
             Err(error) => {
                 let message = format!("the body could not be read: {error}");

@@ -98,7 +98,10 @@ pub fn decode(text: &str, plus_is_blank: bool) -> Option<String> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut index = 0;
     while index < bytes.len() {
-        let digits = bytes.get(index + 1..index + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        // Only digits: the number parser would also take a sign.
+        let digits =
+            bytes.get(index + 1..index + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         match (bytes[index], digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())) {
             (b'%', Some(byte)) => {
                 decoded.push(byte);

@@ -38,34 +38,67 @@ impl Leases {
 
     pub(in crate::db) fn take(&self, project_id: &str, kind: &str) -> Outcome<i64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { client, blocks } = &mut *state;
-        let block = blocks
-            .entry((project_id.to_owned(), kind.to_owned()))
-            .or_insert(Block { numbers: 0..0, size: BLOCK });
-        if let Some(number) = block.numbers.next() {
+        let key = (project_id.to_owned(), kind.to_owned());
+        if let Some(number) = state.blocks.get_mut(&key).and_then(|block| block.numbers.next()) {
             return Ok(number);
         }
-        if client.as_ref().is_some_and(Client::is_closed) {
-            *client = None;
+        let size = state.blocks.get(&key).map_or(BLOCK, |block| block.size);
+        let mut numbers = self.lease(&mut state, project_id, kind, size)?;
+        let number = numbers.next().expect("a block has numbers");
+        state.blocks.insert(key, Block { numbers, size: (size * 2).min(BLOCK_MAX) });
+        Ok(number)
+    }
+
+    /// What is left of a block, and the rest from a block of just the size.
+    pub(in crate::db) fn take_many(&self, project_id: &str, kind: &str, count: usize) -> Outcome<Vec<i64>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = state.blocks.get_mut(&(project_id.to_owned(), kind.to_owned()));
+        let mut numbers: Vec<i64> =
+            block.map(|block| block.numbers.by_ref().take(count).collect()).unwrap_or_default();
+        let missing = (count - numbers.len()) as i64;
+        if missing > 0 {
+            numbers.extend(self.lease(&mut state, project_id, kind, missing)?);
         }
-        let connected = match client {
-            Some(connected) => connected,
-            None => {
-                client.insert(self.connector.connect().map_err(|error| (error, Some(Failure::Disconnected)))?)
-            }
-        };
+        Ok(numbers)
+    }
+
+    /// Moves the counter past a number. What was leased before stays leased.
+    pub(in crate::db) fn reserve(&self, project_id: &str, kind: &str, last: i64) -> Outcome<()> {
+        let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
+                   on conflict (project_id, kind) do update set next = greatest(counter.next, cast($3 as bigint) + 1)
+                   returning next";
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ask(&mut state, sql, project_id, kind, last)?;
+        Ok(())
+    }
+
+    fn lease(&self, state: &mut State, project_id: &str, kind: &str, count: i64) -> Outcome<Range<i64>> {
         let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
                    on conflict (project_id, kind) do update set next = counter.next + cast($3 as bigint) returning next";
-        let row = match connected.query_one(sql, &[&project_id, &kind, &block.size]) {
-            Ok(row) => row,
-            Err(error) => {
-                *client = None;
-                return Err(translate(&error));
+        let next = self.ask(state, sql, project_id, kind, count)?;
+        Ok(next - count..next)
+    }
+
+    fn ask(&self, state: &mut State, sql: &str, project_id: &str, kind: &str, number: i64) -> Outcome<i64> {
+        if state.client.as_ref().is_some_and(Client::is_closed) {
+            state.client = None;
+        }
+        let connected = match &mut state.client {
+            Some(connected) => connected,
+            empty => {
+                let client = self.connector.connect();
+                empty.insert(client.map_err(|error| (error, Some(Failure::Disconnected)))?)
             }
         };
-        let next: i64 = row.get(0);
-        block.numbers = next - block.size..next;
-        block.size = (block.size * 2).min(BLOCK_MAX);
-        Ok(block.numbers.next().expect("a block has numbers"))
+        match connected.query_one(sql, &[&project_id, &kind, &number]) {
+            Ok(row) => Ok(row.get(0)),
+            Err(error) => {
+                let (told, failure) = translate(&error);
+                if failure == Some(Failure::Disconnected) {
+                    state.client = None;
+                }
+                Err((told, failure))
+            }
+        }
     }
 }

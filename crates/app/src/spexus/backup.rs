@@ -1,0 +1,88 @@
+//! `spexus backup` and `spexus restore`, with a line of progress where someone watches.
+
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use serde_json::json;
+use store::Store;
+use store::backup::{self, Progress};
+use tracing::level_filters::LevelFilter;
+
+use super::config::{self, StoreConfig};
+use super::{Exit, now, print};
+
+/// How often the line is drawn anew.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// Writes everything into a new file.
+pub fn backup(matches: &ArgMatches) -> Exit {
+    let (config, path) = match read(matches) {
+        Ok(read) => read,
+        Err(exit) => return exit,
+    };
+    if let store::Location::Sqlite(file) = &config.location
+        && !file.exists()
+    {
+        eprintln!("{}: there is no store", config.location);
+        return Exit::Refused;
+    }
+    let done = Store::open(&config.location, config.options, now())
+        .and_then(|store| backup::backup(&store, &path, now(), bar("backup")));
+    finish(done, matches, &format!("{} is in {}", config.location, path.display()), &path)
+}
+
+/// Fills a store from a file.
+pub fn restore(matches: &ArgMatches) -> Exit {
+    let (config, path) = match read(matches) {
+        Ok(read) => read,
+        Err(exit) => return exit,
+    };
+    let replace = matches.get_flag("replace");
+    let done = backup::restore(&config.location, &path, replace, config.options, now(), bar("restore"));
+    finish(done, matches, &format!("{} is restored from {}", config.location, path.display()), &path)
+}
+
+fn read(matches: &ArgMatches) -> Result<(StoreConfig, PathBuf), Exit> {
+    let mut settings = config::settings(matches);
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
+    let store = config::read(&mut settings).store;
+    if let Err(problems) = settings.check() {
+        eprintln!("{problems}");
+        return Err(Exit::Usage);
+    }
+    let path = super::arguments::file(matches, "file").ok_or(Exit::Usage)?;
+    Ok((store, path))
+}
+
+fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &std::path::Path) -> Exit {
+    match done {
+        Ok(()) if matches.get_flag("json") => {
+            print::answer(&json!({ "file": path.display().to_string() }), true);
+            Exit::Done
+        }
+        Ok(()) => print::raw(&format!("{said}\n")),
+        Err(error) => {
+            eprintln!("{error}");
+            Exit::Refused
+        }
+    }
+}
+
+/// Draws how far it has come; nothing where stderr is a pipe.
+fn bar(what: &'static str) -> impl FnMut(Progress) + Send + 'static {
+    let watched = std::io::stderr().is_terminal();
+    let mut drawn = Instant::now();
+    move |progress: Progress| {
+        let whole = progress.done >= progress.total;
+        if !watched || (drawn.elapsed() < DRAW_EVERY && !whole) {
+            return;
+        }
+        drawn = Instant::now();
+        let percent = progress.done * 100 / progress.total.max(1);
+        let end = if whole { "\n" } else { "" };
+        let _ = write!(std::io::stderr(), "\r{what}: {percent} %{end}");
+        let _ = std::io::stderr().flush();
+    }
+}

@@ -1,0 +1,306 @@
+//! Many operations in one transaction: all of them, or none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::Mode;
+
+use crate::caller::Caller;
+use crate::context::Cx;
+use crate::error::{Error, FieldError, Result};
+use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command, nearest, post};
+
+/// Run up to 500 operations in one transaction: all of them happen, or none.
+///
+/// Each operation is checked as if it were called alone. The first that fails undoes the others, and the error names its
+/// place: `operations[3].title`. With `dry_run` everything is tried and undone, and the answer says of each operation
+/// what would come of it or what is wrong with it.
+///
+/// An operation can use the answers of those before it: where an argument is `"$0.id"`, it becomes the field `id` of the
+/// answer of the first operation; `"$2.epic.id"` looks into objects. A text that really begins like this is written with
+/// another dollar: `"$$0.id"`.
+///
+/// Operations on accounts and tokens cannot be part of it, nor can imports, exports and further lists.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// What to do, in order.
+    #[schemars(length(min = 1, max = 500))]
+    operations: Vec<Step>,
+    /// Try everything, change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// One of the operations.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Step {
+    /// The operation's name, such as `create_epic`.
+    operation: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// What came of a list of operations.
+#[derive(Serialize, JsonSchema)]
+pub struct BulkDone {
+    /// Whether everything was undone because it was only tried.
+    dry_run: bool,
+    /// How many operations failed; none unless they were only tried.
+    failed: usize,
+    /// What came of each operation, in order.
+    results: Vec<StepDone>,
+}
+
+impl Output for BulkDone {}
+
+/// What came of one operation: an answer or an error.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct StepDone {
+    /// The operation.
+    operation: String,
+    /// What it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<StepError>,
+}
+
+/// Why an operation failed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct StepError {
+    /// For programs.
+    code: String,
+    /// For people.
+    message: String,
+    /// What is wrong with which argument.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<FieldError>,
+}
+
+/// How many operations one call may have.
+const STEPS_MAX: usize = 500;
+
+impl Operation for Bulk {
+    type Output = BulkDone;
+    const NAME: &'static str = "bulk_update";
+    const COMMANDS: &'static [Command] = &[command("bulk")];
+    const ROUTES: &'static [Route] = &[post("/bulk")];
+    const TOOLSET: Option<&'static str> = Some("bulk");
+    // It may delete; whether the caller may do each part is checked for each part.
+    const EFFECT: Effect = Effect::Destroys;
+    const MODE: Option<Mode> = Some(Mode::Long);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
+        if self.operations.is_empty() || self.operations.len() > STEPS_MAX {
+            let message = format!("expected 1 to {STEPS_MAX} operations, found {}", self.operations.len());
+            return Err(Error::field("operations", message));
+        }
+        if self.dry_run {
+            return self.rehearse(cx);
+        }
+        let mut answers = Vec::new();
+        for (index, step) in self.operations.iter().enumerate() {
+            let answer = step.run(cx, &answers).map_err(|error| error.within(&place(index)))?;
+            answers.push(Some(answer));
+        }
+        Ok(self.done(answers.into_iter().map(|answer| Ok(answer.unwrap_or_default()))))
+    }
+}
+
+impl Bulk {
+    /// Tries every operation, and undoes them all.
+    fn rehearse(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
+        let (request, operation, caller) = (cx.request, cx.operation, cx.caller()?);
+        cx.tx.count_inside();
+        let tried = cx.tx.savepoint(|tx| {
+            let mut answers = Vec::new();
+            let mut outcomes = Vec::new();
+            for (index, step) in self.operations.iter().enumerate() {
+                let outcome =
+                    tx.savepoint(|tx| step.run(&mut Cx::new(tx, request, operation, Some(caller)), &answers));
+                match &outcome {
+                    Err(error) if !error.kind.is_callers() => return Err(Stop::Failed(error.clone())),
+                    outcome => answers.push(outcome.as_ref().ok().cloned()),
+                }
+                outcomes.push(outcome.map_err(|error| error.within(&place(index))));
+            }
+            Err::<(), Stop>(Stop::Tried(outcomes))
+        });
+        match tried {
+            Err(Stop::Tried(outcomes)) => Ok(self.done(outcomes.into_iter())),
+            Err(Stop::Failed(error)) => Err(error),
+            Ok(()) => Ok(self.done(std::iter::empty())),
+        }
+    }
+
+    fn done(&self, outcomes: impl Iterator<Item = Result<Value>>) -> BulkDone {
+        let results: Vec<StepDone> = self
+            .operations
+            .iter()
+            .zip(outcomes)
+            .map(|(step, outcome)| {
+                let (answer, error) = match outcome {
+                    Ok(answer) => (Some(answer), None),
+                    Err(error) => (None, Some(error)),
+                };
+                let error = error.map(|error| StepError {
+                    code: error.kind.code().to_owned(),
+                    message: error.message,
+                    details: error.fields,
+                });
+                StepDone { operation: step.operation.clone(), answer, error }
+            })
+            .collect();
+        let failed = results.iter().filter(|result| result.error.is_some()).count();
+        BulkDone { dry_run: self.dry_run, failed, results }
+    }
+}
+
+/// Ends a rehearsal, so that everything is undone.
+enum Stop {
+    Tried(Vec<Result<Value>>),
+    Failed(Error),
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
+
+impl Step {
+    /// Runs it with the answers of those before it; none where one has failed.
+    fn run(&self, cx: &mut Cx<'_, '_>, answers: &[Option<Value>]) -> Result<Value> {
+        let caller = cx.caller()?;
+        let entry = self.entry(caller)?;
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), filled(name, value, answers)?)))
+            .collect::<Result<Map<String, Value>>>()?;
+        let operation = entry.parse(Value::Object(arguments))?;
+        let answer = operation.run(&mut Cx::new(cx.tx, cx.request, entry.name, Some(caller)))?;
+        serde_json::from_str(&answer.json)
+            .map_err(|error| Error::new(crate::Kind::InternalError, error.to_string()))
+    }
+
+    fn entry(&self, caller: &Caller) -> Result<&'static Entry> {
+        let Some(entry) = crate::find(&self.operation) else {
+            let names: Vec<&str> = crate::OPERATIONS.iter().map(|entry| entry.name).collect();
+            let near = nearest(&self.operation, &names).map(|name| format!("; did you mean {name}?"));
+            let message = format!("there is no such operation{}", near.unwrap_or_default());
+            return Err(Error::field("operation", message));
+        };
+        let of_account = matches!(entry.effect, Effect::OwnsAccount | Effect::Public);
+        if of_account || entry.prepares || entry.answers_secret || entry.toolset == Some("bulk") {
+            return Err(Error::field("operation", format!("{} cannot be part of a list", entry.name)));
+        }
+        caller.may(entry.effect)?;
+        Ok(entry)
+    }
+}
+
+fn place(index: usize) -> String {
+    format!("operations[{index}]")
+}
+
+/// An argument in which references to earlier answers are replaced by what they name.
+fn filled(field: &str, value: &Value, answers: &[Option<Value>]) -> Result<Value> {
+    match value {
+        Value::String(text) => match Mention::of(text) {
+            Mention::None => Ok(value.clone()),
+            Mention::Escaped(text) => Ok(Value::String(text.to_owned())),
+            Mention::Answer { index, path } => {
+                looked_up(index, path, answers).map_err(|message| Error::field(field, message))
+            }
+        },
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(index, item)| filled(&format!("{field}[{index}]"), item, answers)).collect()
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields
+                .map(|(name, value)| Ok((name.clone(), filled(&format!("{field}.{name}"), value, answers)?)));
+            fields.collect::<Result<Map<_, _>>>().map(Value::Object)
+        }
+        _ => Ok(value.clone()),
+    }
+}
+
+/// What a text says about earlier answers.
+#[derive(Debug, PartialEq, Eq)]
+enum Mention<'a> {
+    None,
+    Escaped(&'a str),
+    Answer { index: usize, path: &'a str },
+}
+
+impl Mention<'_> {
+    fn of(text: &str) -> Mention<'_> {
+        let Some(rest) = text.strip_prefix('$') else { return Mention::None };
+        let (digits, path) = rest.trim_start_matches('$').split_once('.').unwrap_or_default();
+        let is_name = |part: &str| {
+            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        match digits.parse() {
+            Ok(index)
+                if digits.bytes().all(|byte| byte.is_ascii_digit())
+                    && path.starts_with(|char: char| char.is_ascii_alphabetic())
+                    && path.split('.').all(is_name) =>
+            {
+                if rest.starts_with('$') {
+                    Mention::Escaped(rest)
+                } else {
+                    Mention::Answer { index, path }
+                }
+            }
+            _ => Mention::None,
+        }
+    }
+}
+
+fn looked_up(index: usize, path: &str, answers: &[Option<Value>]) -> Result<Value, String> {
+    let answer = match answers.get(index) {
+        Some(Some(answer)) => answer,
+        Some(None) => return Err(format!("operations[{index}] failed, so it has no answer to use")),
+        None => return Err(format!("expected an earlier operation, found operations[{index}]")),
+    };
+    let found = path.split('.').try_fold(answer, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        value => value.get(part),
+    });
+    found.cloned().ok_or_else(|| format!("the answer of operations[{index}] has no {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mention;
+
+    #[test]
+    fn only_whole_texts_of_the_right_form_mention_answers() {
+        for (text, expected) in [
+            ("$0.id", Mention::Answer { index: 0, path: "id" }),
+            ("$12.epic.id", Mention::Answer { index: 12, path: "epic.id" }),
+            ("$$0.id", Mention::Escaped("$0.id")),
+            ("$$$0.id", Mention::Escaped("$$0.id")),
+            ("$0", Mention::None),
+            ("$0.", Mention::None),
+            ("$5.00", Mention::None),
+            ("$5.00 a month", Mention::None),
+            ("$x.id", Mention::None),
+            ("costs $0.id", Mention::None),
+            ("$+1.id", Mention::None),
+            ("$", Mention::None),
+        ] {
+            assert_eq!(Mention::of(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Requirements leave and enter as files. The formats are the crate `exchange`; what their records mean here is said in
+//! this module.
+
+mod entities;
+pub mod export;
+pub mod import;
+mod links;
+mod plan;
+mod prompts;
+mod remarks;
+mod setup;
+
+use ::exchange::Format;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many records a file may have.
+const RECORDS_MAX: usize = 100_000;
+
+/// The format of a file.
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum FormatName {
+    /// For programs, and for comparing two exports.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// For editors and review.
+    #[serde(alias = "md")]
+    Markdown,
+    /// For other requirements tools.
+    Reqif,
+}
+
+impl FormatName {
+    fn format(self) -> Format {
+        match self {
+            FormatName::Json => Format::Json,
+            FormatName::Csv => Format::Csv,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Reqif => Format::Reqif,
+        }
+    }
+
+    /// What a file of this format is called after the last dot.
+    fn extension(self) -> &'static str {
+        match self {
+            FormatName::Markdown => "md",
+            other => other.format().name(),
+        }
+    }
+}

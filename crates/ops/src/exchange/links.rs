@@ -1,0 +1,243 @@
+//! Imports relationships between requirements, and links of steering documents with epics.
+
+use std::collections::{HashMap, HashSet};
+
+use ::exchange::Kind as RecordKind;
+use store::entity;
+use store::model::{Kind, Reference};
+use store::relationship::{self, Relationship};
+use store::types::same_name;
+
+use super::plan::{Outcome, Plan};
+use crate::context::Cx;
+use crate::error::Result;
+use crate::steering::change_link;
+
+/// What will be written.
+#[derive(Default)]
+pub(super) struct Links {
+    /// New ones, with their ends as indexes of the plan.
+    relationships: Vec<(Relationship, usize, usize)>,
+    /// Stored ones that hold for another version of their target from now on.
+    confirmed: Vec<(Relationship, i64)>,
+    /// Epics and documents, as indexes of the plan.
+    documents: Vec<(usize, usize)>,
+}
+
+/// Decides what the rows do.
+pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Links> {
+    let mut links = Links::default();
+    links.relate(cx, plan)?;
+    links.link(cx, plan)?;
+    Ok(links)
+}
+
+impl Links {
+    fn relate(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut ids = HashSet::new();
+        let mut directed = Vec::new();
+        for row in plan.rows(RecordKind::Relationship) {
+            let source = plan.named(cx, row, "source", Some(Kind::Requirement))?;
+            let target = plan.named(cx, row, "target", Some(Kind::Requirement))?;
+            let wanted = plan.text(row, "type").unwrap_or_default();
+            let kind = plan.relationship_types.iter().find(|known| same_name(&known.name, wanted)).cloned();
+            if kind.is_none() {
+                let known: Vec<&str> =
+                    plan.relationship_types.iter().map(|known| known.name.as_str()).collect();
+                plan.wrong(row, "type", format!("expected one of {}, found {wanted:?}", known.join(", ")));
+            }
+            let (creator_id, _) = plan.maker(cx, row, "creator")?;
+            let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
+            let given_id = plan.id(row);
+            let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { continue };
+            let latest = plan.version_after(target);
+            let told = plan.records[row].number("target_version");
+            if let Some(told) = told.filter(|told| *told < 1) {
+                plan.wrong(row, "target_version", format!("expected at least 1, found {told}"));
+            }
+            // The target may have had more versions where the file comes from.
+            let target_version = told.unwrap_or(latest).min(latest);
+            let (from, to) = (&plan.entities[source], &plan.entities[target]);
+            let stored = match (&from.before, &to.before) {
+                (Some(from), Some(to)) => relationship::between(cx.tx, &from.id, &to.id, &kind.id)?,
+                _ => None,
+            };
+            let (from, to) = (from.entity.clone(), to.entity.clone());
+            if from.id == to.id {
+                plan.wrong(row, "target", "a requirement cannot be related to itself");
+                continue;
+            }
+            if from.project_id != to.project_id {
+                let message = format!("{} is in another project than {}", to.reference_id, from.reference_id);
+                plan.wrong(row, "target", message);
+                continue;
+            }
+            if !seen.insert((from.id.clone(), to.id.clone(), kind.id.clone())) {
+                plan.wrong(row, "target", "this relationship is in the file twice");
+                continue;
+            }
+            if plan.is_wrong(row) {
+                continue;
+            }
+            if let Some(stored) = stored {
+                let holds_for = if stored.suspect {
+                    stored.target_version
+                } else {
+                    stored.target_version.max(to.version)
+                };
+                if told.is_some() && target_version != holds_for {
+                    plan.decide(row, Outcome::Updated);
+                    self.confirmed.push((stored, target_version));
+                }
+                continue;
+            }
+            let id = match given_id {
+                Some(id) if ids.insert(id.clone()) && relationship::find(cx.tx, &id)?.is_none() => id,
+                _ => cx.new_id(),
+            };
+            if kind.acyclic {
+                directed.push((row, from.id.clone(), to.id.clone(), from.project_id.clone()));
+            }
+            plan.decide(row, Outcome::Created);
+            let new = Relationship {
+                id,
+                project_id: from.project_id,
+                source_id: from.id,
+                source: from.reference_id,
+                target_id: to.id,
+                target: to.reference_id,
+                type_id: kind.id,
+                type_name: kind.name,
+                inverse_type: kind.inverse_name,
+                creator_id,
+                target_version,
+                suspect: target_version < latest,
+                version: 1,
+                created_at,
+                updated_at: created_at,
+                deleted_at: None,
+                deletion_id: None,
+            };
+            self.relationships.push((new, source, target));
+        }
+        refuse_circles(cx, plan, directed)
+    }
+
+    fn link(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
+        let rows = plan.rows(RecordKind::SteeringLink);
+        let mut linked: HashSet<(String, String)> = HashSet::new();
+        if !rows.is_empty() {
+            for project in plan.projects.values() {
+                linked.extend(entity::links_of_project(cx.tx, &project.id)?);
+            }
+        }
+        for row in rows {
+            let epic = plan.named(cx, row, "epic", Some(Kind::Epic))?;
+            let document = plan.named(cx, row, "steering_document", Some(Kind::SteeringDocument))?;
+            let (Some(epic_index), Some(document_index)) = (epic, document) else { continue };
+            let (epic, document) = (&plan.entities[epic_index].entity, &plan.entities[document_index].entity);
+            if epic.project_id != document.project_id {
+                let message =
+                    format!("{} is in another project than {}", document.reference_id, epic.reference_id);
+                plan.wrong(row, "steering_document", message);
+                continue;
+            }
+            if linked.insert((epic.id.clone(), document.id.clone())) {
+                plan.decide(row, Outcome::Created);
+                self.documents.push((epic_index, document_index));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was decided.
+    pub fn write(self, cx: &mut Cx<'_, '_>, plan: &Plan<'_>) -> Result<()> {
+        for (before, target_version) in self.confirmed {
+            let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?;
+            let suspect = target.is_some_and(|target| target.content_version > target_version);
+            crate::relationship::confirm(cx, &before, target_version, suspect)?;
+        }
+        for (mut new, source, target) in self.relationships {
+            // What is new has its number only now.
+            new.source = plan.entities[source].entity.reference_id.clone();
+            new.target = plan.entities[target].entity.reference_id.clone();
+            crate::relationship::add(cx, new)?;
+        }
+        for (epic, document) in self.documents {
+            change_link(cx, &plan.entities[epic].entity, &plan.entities[document].entity, true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Notes the rows that would close a circle, together with each other or with what is stored.
+fn refuse_circles(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    directed: Vec<(usize, String, String, String)>,
+) -> Result<()> {
+    let projects: HashSet<&String> = directed.iter().map(|(.., project)| project).collect();
+    let mut targets: HashMap<String, Vec<String>> = HashMap::new();
+    for project in projects {
+        for (source, target) in relationship::acyclic_of_project(cx.tx, project)? {
+            targets.entry(source).or_default().push(target);
+        }
+    }
+    let mut all = targets.clone();
+    for (_, source, target, _) in &directed {
+        all.entry(source.clone()).or_default().push(target.clone());
+    }
+    if !has_circle(&all) {
+        return Ok(());
+    }
+    for (row, source, target, _) in directed {
+        if reaches(&targets, &target, &source) {
+            plan.wrong(row, "target", "this relationship would close a circle");
+        } else {
+            targets.entry(source).or_default().push(target);
+        }
+    }
+    Ok(())
+}
+
+/// Takes away what nothing leads to until nothing is left, or a circle.
+fn has_circle(targets: &HashMap<String, Vec<String>>) -> bool {
+    let mut n_leading_to: HashMap<&str, usize> = HashMap::new();
+    for (source, targets) in targets {
+        n_leading_to.entry(source).or_default();
+        for target in targets {
+            *n_leading_to.entry(target).or_default() += 1;
+        }
+    }
+    let mut free: Vec<&str> = n_leading_to.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
+    let mut n_left = n_leading_to.len();
+    while let Some(id) = free.pop() {
+        n_left -= 1;
+        for target in targets.get(id).into_iter().flatten() {
+            if let Some(n) = n_leading_to.get_mut(target.as_str()) {
+                *n -= 1;
+                if *n == 0 {
+                    free.push(target);
+                }
+            }
+        }
+    }
+    n_left > 0
+}
+
+fn reaches(targets: &HashMap<String, Vec<String>>, from: &str, to: &str) -> bool {
+    let mut seen = HashSet::from([from]);
+    let mut left = vec![from];
+    while let Some(id) = left.pop() {
+        if id == to {
+            return true;
+        }
+        for target in targets.get(id).into_iter().flatten() {
+            if seen.insert(target) {
+                left.push(target);
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,222 @@
+//! Imports comments.
+
+use std::collections::HashMap;
+
+use ::exchange::Kind as RecordKind;
+use store::comment::{self, Comment};
+use store::model::{Kind, Reference};
+
+use super::plan::{Outcome, Plan};
+use crate::comment::{add, change, check_author};
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::Text;
+
+/// What will be written: what is stored, what it will be, and what it is on as an index of the plan. Answers come after
+/// what they answer.
+#[derive(Default)]
+pub(super) struct Remarks {
+    comments: Vec<(Option<Comment>, Comment, usize)>,
+    /// What the ids of the file lead to: the id here, and the entity that it is on.
+    ids: HashMap<String, (String, String)>,
+}
+
+/// Decides what the rows do.
+pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Remarks> {
+    let mut remarks = Remarks::default();
+    for row in in_order(plan) {
+        if remarks.row(cx, plan, row)?.is_none() {
+            plan.forget(row);
+        }
+    }
+    Ok(remarks)
+}
+
+/// The rows, each after the one that it answers. Those that answer each other in a circle are a problem.
+fn in_order(plan: &mut Plan<'_>) -> Vec<usize> {
+    let rows = plan.rows(RecordKind::Comment);
+    let by_id: HashMap<&str, usize> =
+        rows.iter().filter_map(|row| Some((plan.text(*row, "id")?, *row))).collect();
+    let mut ordered = Vec::with_capacity(rows.len());
+    let mut answers: HashMap<usize, Vec<usize>> = HashMap::new();
+    for row in &rows {
+        match plan.text(*row, "parent").and_then(|parent| by_id.get(parent)) {
+            Some(parent) => answers.entry(*parent).or_default().push(*row),
+            None => ordered.push(*row),
+        }
+    }
+    let mut n_followed = 0;
+    while let Some(row) = ordered.get(n_followed) {
+        ordered.extend(answers.remove(row).unwrap_or_default());
+        n_followed += 1;
+    }
+    for row in answers.into_values().flatten() {
+        plan.wrong(row, "parent", "the comments answer each other in a circle");
+    }
+    ordered
+}
+
+impl Remarks {
+    fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<Option<()>> {
+        let index = plan.named(cx, row, "entity", None)?;
+        let content = plan.text(row, "content").unwrap_or_default().to_owned();
+        let content = plan.checked(row, "content", Text::<1, 50_000>::new(content));
+        let given_id = plan.id(row);
+        let (Some(index), Some(content)) = (index, content) else { return Ok(None) };
+        if plan.entities[index].entity.kind == Kind::SteeringDocument {
+            plan.wrong(row, "entity", "steering documents take no comments");
+            return Ok(None);
+        }
+        let entity_id = plan.entities[index].entity.id.clone();
+        if let Some(id) = &given_id
+            && self.ids.contains_key(id)
+        {
+            plan.wrong(row, "id", "this comment is in the file twice");
+            return Ok(None);
+        }
+        let stored = match &given_id {
+            Some(id) => comment::find(cx.tx, id)?,
+            None => None,
+        };
+        if let Some(before) = stored.as_ref().filter(|stored| stored.entity_id == entity_id) {
+            return self.known(cx, plan, row, index, (before.clone(), content.into_string()));
+        }
+        let Some(parent_id) = self.parent(cx, plan, row, &entity_id)? else { return Ok(None) };
+        let quote = plan.text(row, "quote").map(|quote| Text::<1, 5_000>::new(quote.to_owned()));
+        let quote =
+            quote.map(|quote| plan.checked(row, "quote", quote)).map(|quote| quote.map(Text::into_string));
+        let quote = match quote {
+            Some(None) => return Ok(None),
+            Some(Some(quote)) => Some(quote),
+            None => None,
+        };
+        let (author_id, author) = plan.maker(cx, row, "author")?;
+        let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
+        let updated_at = plan.time(row, "updated_at").unwrap_or(created_at);
+        let version = plan.version(row).unwrap_or(1);
+        if plan.is_wrong(row) {
+            return Ok(None);
+        }
+        let record = &plan.records[row];
+        let is_detached = record.flag("detached").unwrap_or(false);
+        let entity = &plan.entities[index].entity;
+        let anchor = quote.as_deref().filter(|_| !is_detached);
+        let anchor = anchor.and_then(|quote| comment::locate(entity, quote, record.number("anchor_start")));
+        let new = Comment {
+            id: given_id.clone().filter(|_| stored.is_none()).unwrap_or_else(|| cx.new_id()),
+            project_id: entity.project_id.clone(),
+            entity_id: entity.id.clone(),
+            entity: entity.reference_id.clone(),
+            entity_kind: entity.kind,
+            parent_id,
+            author_id,
+            author,
+            content: content.into_string(),
+            detached: quote.is_some() && anchor.is_none(),
+            quote,
+            anchor_start: anchor.map(|(start, _)| start),
+            anchor_end: anchor.map(|(_, end)| end),
+            resolved: record.flag("resolved").unwrap_or(false),
+            version,
+            created_at,
+            updated_at,
+            deleted_at: None,
+            deletion_id: None,
+        };
+        plan.decide(row, Outcome::Created);
+        plan.references[row] = Some(new.id.clone());
+        if let Some(id) = given_id {
+            self.ids.insert(id, (new.id.clone(), entity_id));
+        }
+        self.comments.push((None, new, index));
+        Ok(Some(()))
+    }
+
+    /// A comment that is stored: its text and whether it is settled may change.
+    fn known(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        plan: &mut Plan<'_>,
+        row: usize,
+        index: usize,
+        (before, content): (Comment, String),
+    ) -> Result<Option<()>> {
+        if let Some(deleted_at) = before.deleted_at {
+            plan.wrong(row, "id", format!("this comment was deleted at {deleted_at}; restore it first"));
+            return Ok(None);
+        }
+        let mut after = before.clone();
+        after.content = content;
+        after.resolved = plan.records[row].flag("resolved").unwrap_or(after.resolved);
+        self.ids.insert(before.id.clone(), (before.id.clone(), before.entity_id.clone()));
+        plan.references[row] = Some(before.id.clone());
+        if after == before {
+            return Ok(Some(()));
+        }
+        if after.content != before.content
+            && let Err(error) = check_author(cx, &before, "edit")
+        {
+            plan.wrong_by(row, "content", error);
+            return Ok(None);
+        }
+        if plan.is_stale(row, "the comment", before.version) {
+            return Ok(None);
+        }
+        plan.decide(row, Outcome::Updated);
+        self.comments.push((Some(before), after, index));
+        Ok(Some(()))
+    }
+
+    /// The comment that a row answers, if it answers one. Nothing at all when that is not there.
+    fn parent(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        plan: &mut Plan<'_>,
+        row: usize,
+        entity_id: &str,
+    ) -> Result<Option<Option<String>>> {
+        let Some(text) = plan.text(row, "parent") else { return Ok(Some(None)) };
+        let Some(Reference::Id(id)) = Reference::parse(text) else {
+            plan.wrong(row, "parent", format!("expected the id of a comment, found {text:?}"));
+            return Ok(None);
+        };
+        let found = match self.ids.get(&id) {
+            Some(found) => Some(found.clone()),
+            None => {
+                let stored = comment::find(cx.tx, &id)?.filter(|stored| stored.deleted_at.is_none());
+                stored.map(|stored| (stored.id, stored.entity_id))
+            }
+        };
+        match found {
+            Some((id, on)) if on == entity_id => Ok(Some(Some(id))),
+            Some(_) => {
+                plan.wrong(row, "parent", "that comment is on something else");
+                Ok(None)
+            }
+            None => {
+                // A row that is wrong or left out has been told of already.
+                if !plan.is_without(row, &id) {
+                    plan.wrong(
+                        row,
+                        "parent",
+                        format!("there is no comment {id}, neither in the file nor here"),
+                    );
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes what was decided.
+    pub fn write(self, cx: &mut Cx<'_, '_>, plan: &Plan<'_>) -> Result<()> {
+        for (before, mut after, index) in self.comments {
+            // What is new has its number only now.
+            after.entity = plan.entities[index].entity.reference_id.clone();
+            match before {
+                None => add(cx, after)?,
+                Some(before) => change(cx, before, after)?,
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,295 @@
+//! Imports projects, types and statuses: what administrators look after. An import adds and changes, and removes nothing.
+
+use ::exchange::Kind as RecordKind;
+use store::model::{Kind, is_project_key};
+use store::project::Project;
+use store::status::{Status, StatusModel, Transition};
+use store::types::{self, RelationshipType, RequirementType, same_name};
+
+use super::plan::{Outcome, Plan};
+use crate::config::{relationship_type, requirement_type, status_model};
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::Text;
+use crate::project;
+
+/// What will be written, each with what is stored now.
+#[derive(Default)]
+pub(super) struct Setup {
+    projects: Vec<(Option<Project>, Project)>,
+    requirement_types: Vec<(Option<RequirementType>, RequirementType)>,
+    relationship_types: Vec<(Option<RelationshipType>, RelationshipType)>,
+    models: Vec<(StatusModel, StatusModel)>,
+}
+
+/// Decides what the rows do.
+pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
+    let mut setup = Setup::default();
+    for row in plan.rows(RecordKind::Project) {
+        setup.project(cx, plan, row);
+    }
+    for row in plan.rows(RecordKind::RequirementType) {
+        setup.requirement_type(cx, plan, row);
+    }
+    for row in plan.rows(RecordKind::RelationshipType) {
+        setup.relationship_type(cx, plan, row)?;
+    }
+    setup.statuses(plan);
+    Ok(setup)
+}
+
+impl Setup {
+    fn project(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
+        let key = plan.text(row, "key").unwrap_or_default().trim().to_ascii_uppercase();
+        let name = Text::<1, 200>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+        let Some(name) = plan.checked(row, "name", name) else { return };
+        let Some(description) = description::<50_000>(plan, row) else { return };
+        let before = plan.projects.get(&key).cloned();
+        let mut after = before.clone().unwrap_or_else(|| Project {
+            id: cx.new_id(),
+            key: key.clone(),
+            name: String::new(),
+            description: None,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        });
+        after.name = name.into_string();
+        after.description = description.or(after.description);
+        if before.as_ref() == Some(&after) {
+            return;
+        }
+        if before.is_none() && !is_project_key(&key) {
+            let message = format!("expected 2 to 10 letters and digits, a letter first, found {key:?}");
+            return plan.wrong(row, "key", message);
+        }
+        if self.projects.iter().any(|(_, other)| other.key == key) {
+            return plan.wrong(row, "key", format!("the project {key} is in the file twice"));
+        }
+        if plan.needs_administrator(row, "key") {
+            decide(plan, row, before.is_none());
+            plan.references[row] = Some(key.clone());
+            plan.projects.insert(key, after.clone());
+            self.projects.push((before, after));
+        }
+    }
+
+    fn requirement_type(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
+        let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+        let Some(name) = plan.checked(row, "name", name) else { return };
+        let Some(description) = description::<5_000>(plan, row) else { return };
+        let known = plan.requirement_types.iter().position(|known| same_name(&known.name, name.as_str()));
+        let before = known.map(|index| plan.requirement_types[index].clone());
+        let mut after = before.clone().unwrap_or_else(|| RequirementType {
+            id: cx.new_id(),
+            name: (&name).into(),
+            description: None,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        });
+        after.description = description.or(after.description);
+        if before.as_ref() == Some(&after) {
+            return;
+        }
+        if self.requirement_types.iter().any(|(_, other)| other.id == after.id) {
+            return plan.wrong(row, "name", format!("the type {:?} is in the file twice", name.as_str()));
+        }
+        if plan.needs_administrator(row, "name") {
+            decide(plan, row, before.is_none());
+            match known {
+                Some(index) => plan.requirement_types[index] = after.clone(),
+                None => plan.requirement_types.push(after.clone()),
+            }
+            self.requirement_types.push((before, after));
+        }
+    }
+
+    fn relationship_type(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<()> {
+        let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+        let Some(name) = plan.checked(row, "name", name) else { return Ok(()) };
+        let inverse = plan.text(row, "inverse_name").map(|text| Text::<1, 100>::new(text.to_owned()));
+        let inverse = match inverse {
+            Some(inverse) => match plan.checked(row, "inverse_name", inverse) {
+                Some(inverse) => Some(inverse.into_string()),
+                None => return Ok(()),
+            },
+            None => None,
+        };
+        let Some(description) = description::<5_000>(plan, row) else { return Ok(()) };
+        let known = plan.relationship_types.iter().position(|known| same_name(&known.name, name.as_str()));
+        let before = known.map(|index| plan.relationship_types[index].clone());
+        let mut after = before.clone().unwrap_or_else(|| RelationshipType {
+            id: cx.new_id(),
+            name: (&name).into(),
+            inverse_name: (&name).into(),
+            acyclic: false,
+            description: None,
+            version: 1,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        });
+        after.inverse_name = inverse.unwrap_or(after.inverse_name);
+        after.description = description.or(after.description);
+        after.acyclic = plan.records[row].flag("acyclic").unwrap_or(after.acyclic);
+        if before.as_ref() == Some(&after) {
+            return Ok(());
+        }
+        if self.relationship_types.iter().any(|(_, other)| other.id == after.id) {
+            plan.wrong(row, "name", format!("the type {:?} is in the file twice", name.as_str()));
+            return Ok(());
+        }
+        if let Some(before) = before.as_ref().filter(|before| before.acyclic != after.acyclic)
+            && types::count_relationships(cx.tx, &before.id)? > 0
+        {
+            let message = format!(
+                "there are relationships of the type {}, so circles cannot be decided anew",
+                before.name
+            );
+            plan.wrong(row, "acyclic", message);
+            return Ok(());
+        }
+        if plan.needs_administrator(row, "name") {
+            decide(plan, row, before.is_none());
+            match known {
+                Some(index) => plan.relationship_types[index] = after.clone(),
+                None => plan.relationship_types.push(after.clone()),
+            }
+            self.relationship_types.push((before, after));
+        }
+        Ok(())
+    }
+
+    fn statuses(&mut self, plan: &mut Plan<'_>) {
+        let before = plan.models.clone();
+        let mut positions: Vec<(Kind, String, i64)> = Vec::new();
+        let mut changed: Vec<(usize, Kind)> = Vec::new();
+        for row in plan.rows(RecordKind::Status) {
+            let Some(kind) = entity_kind(plan, row) else { continue };
+            let Some(mut model) = plan.models.get(&kind).cloned() else { continue };
+            let record = &plan.records[row];
+            let name = record.text("name").unwrap_or_default();
+            let known = model.statuses.iter().position(|known| same_name(&known.name, name));
+            let index = known.unwrap_or(model.statuses.len());
+            if known.is_none() {
+                let colour = "#6b7280".to_owned();
+                model.statuses.push(Status {
+                    name: name.to_owned(),
+                    colour,
+                    initial: false,
+                    is_final: false,
+                });
+            }
+            if record.flag("initial") == Some(true) {
+                model.statuses.iter_mut().for_each(|status| status.initial = false);
+                model.statuses[index].initial = true;
+            }
+            let status = &mut model.statuses[index];
+            status.colour = record.text("colour").map_or(status.colour.clone(), str::to_owned);
+            status.is_final = record.flag("final").unwrap_or(status.is_final);
+            let name = status.name.clone();
+            if let Some(position) = record.number("position") {
+                positions.push((kind, name.clone(), position));
+            }
+            if known.is_none() {
+                plan.decide(row, Outcome::Created);
+            } else if plan.models[&kind].statuses[index] != model.statuses[index] {
+                plan.decide(row, Outcome::Updated);
+            }
+            if let Err(error) = status_model::check_statuses(&model.statuses) {
+                plan.wrong_by(row, "name", error);
+                continue;
+            }
+            plan.models.insert(kind, model);
+            changed.push((row, kind));
+        }
+        for model in plan.models.values_mut() {
+            let kind = model.entity_kind;
+            let position = |status: &Status| {
+                let told = positions.iter().find(|(of, name, _)| *of == kind && *name == status.name);
+                told.map_or(i64::MAX, |(.., position)| *position)
+            };
+            model.statuses.sort_by_key(position);
+        }
+        for row in plan.rows(RecordKind::Transition) {
+            let Some(kind) = entity_kind(plan, row) else { continue };
+            let Some(mut model) = plan.models.get(&kind).cloned() else { continue };
+            let found = ["from", "to"].map(|field| {
+                let text = plan.text(row, field).unwrap_or_default();
+                let name = model.status(text).map(|status| status.name.clone());
+                (field, name.ok_or_else(|| format!("there is no status {text:?} of a {}", kind.words())))
+            });
+            let [from, to] = found.map(|(field, name)| plan.checked(row, field, name));
+            let (Some(from), Some(to)) = (from, to) else { continue };
+            let transition = Transition { from, to };
+            if model.transitions.contains(&transition) {
+                continue;
+            }
+            plan.decide(row, Outcome::Created);
+            model.transitions.push(transition);
+            plan.models.insert(kind, model);
+            changed.push((row, kind));
+        }
+        for kind in Kind::ALL.into_iter().filter(|kind| kind.has_status()) {
+            let (before, after) = (before[&kind].clone(), plan.models[&kind].clone());
+            if before == after {
+                continue;
+            }
+            let row = changed.iter().find(|(row, of)| *of == kind && plan.outcomes[*row].changes());
+            let row = row.or(changed.iter().find(|(_, of)| *of == kind)).map(|(row, _)| *row);
+            if row.is_some_and(|row| plan.needs_administrator(row, "name")) {
+                self.models.push((before, after));
+            }
+        }
+    }
+
+    /// Writes what was decided.
+    pub fn write(self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        for (before, after) in self.projects {
+            match before {
+                Some(before) => project::change(cx, before, after)?,
+                None => project::add(cx, after)?,
+            };
+        }
+        for (before, after) in self.requirement_types {
+            match before {
+                Some(before) => requirement_type::change(cx, before, after)?,
+                None => requirement_type::add(cx, after)?,
+            };
+        }
+        for (before, after) in self.relationship_types {
+            match before {
+                Some(before) => relationship_type::change(cx, before, after)?,
+                None => relationship_type::add(cx, after)?,
+            };
+        }
+        for (before, after) in self.models {
+            status_model::replace(cx, &before, after, &[])?;
+        }
+        Ok(())
+    }
+}
+
+fn decide(plan: &mut Plan<'_>, row: usize, is_new: bool) {
+    plan.decide(row, if is_new { Outcome::Created } else { Outcome::Updated });
+}
+
+/// The description of a row; none when it is wrong.
+fn description<const MAX: usize>(plan: &mut Plan<'_>, row: usize) -> Option<Option<String>> {
+    match plan.text(row, "description") {
+        None => Some(None),
+        Some(text) => {
+            let checked = Text::<0, MAX>::new(text.to_owned()).map(Text::into_string);
+            plan.checked(row, "description", checked).map(Some)
+        }
+    }
+}
+
+fn entity_kind(plan: &mut Plan<'_>, row: usize) -> Option<Kind> {
+    let text = plan.text(row, "entity_kind").unwrap_or_default();
+    let kind = Kind::from_name(text).filter(|kind| kind.has_status());
+    if kind.is_none() {
+        plan.wrong(row, "entity_kind", format!("expected epic, user_story or requirement, found {text:?}"));
+    }
+    kind
+}

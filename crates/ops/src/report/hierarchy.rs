@@ -1,0 +1,152 @@
+//! The tree in numbers, and what is missing in it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::report::{self, Counts, Gap, Mention};
+
+use super::about;
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::{Id, Limit, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::page::window;
+
+/// Show the tree of epics and user stories with numbers, and what is missing in it.
+///
+/// Missing are stories of an epic, criteria and requirements of a story, requirements that serve a criterion, and the
+/// criterion that a requirement serves. Each list shows the first 50 and says how many there are.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnalyzeHierarchy {
+    /// Only this epic and what is below it.
+    epic_id: Option<Id>,
+    /// Only this project: a key or an id.
+    project: Option<Text<1, 64>>,
+    /// How many epics the tree shows; 50 when absent.
+    limit: Option<Limit>,
+    /// How many epics the tree leaves out.
+    offset: Option<Offset>,
+}
+
+/// The tree in numbers, and what is missing in it.
+#[derive(Serialize, JsonSchema)]
+pub struct HierarchyAnalysis {
+    /// How much there is in all.
+    totals: Counts,
+    /// The epics, with their stories.
+    epics: Vec<EpicNode>,
+    /// Whether stories were left out of the tree, because it has too many.
+    truncated: bool,
+    /// Epics without user stories.
+    epics_without_stories: Missing,
+    /// User stories without acceptance criteria.
+    stories_without_criteria: Missing,
+    /// User stories without requirements.
+    stories_without_requirements: Missing,
+    /// Acceptance criteria that no requirement serves.
+    criteria_without_requirements: Missing,
+    /// Requirements that serve no acceptance criterion.
+    requirements_without_criterion: Missing,
+}
+
+impl Output for HierarchyAnalysis {}
+
+/// An epic with how much is below it.
+#[derive(Serialize, JsonSchema)]
+struct EpicNode {
+    /// The reference id.
+    reference_id: String,
+    /// The title.
+    title: String,
+    /// The status.
+    status: Option<String>,
+    /// How many user stories it has.
+    n_user_stories: i64,
+    /// How many acceptance criteria those have.
+    n_acceptance_criteria: i64,
+    /// How many requirements those have.
+    n_requirements: i64,
+    /// The user stories.
+    user_stories: Vec<StoryNode>,
+}
+
+/// A user story with how much is below it.
+#[derive(Serialize, JsonSchema)]
+struct StoryNode {
+    /// The reference id.
+    reference_id: String,
+    /// The title.
+    title: String,
+    /// The status.
+    status: Option<String>,
+    /// How many acceptance criteria it has.
+    n_acceptance_criteria: i64,
+    /// How many requirements it has.
+    n_requirements: i64,
+}
+
+/// What lacks something.
+#[derive(Serialize, JsonSchema)]
+struct Missing {
+    /// How many there are.
+    total_count: i64,
+    /// The first of them.
+    data: Vec<Mention>,
+}
+
+/// How many user stories a tree shows.
+const STORIES_MAX: i64 = 1_000;
+/// How many entities a list of what lacks something shows.
+const MISSING_MAX: i64 = 50;
+
+impl Operation for AnalyzeHierarchy {
+    type Output = HierarchyAnalysis;
+    const NAME: &'static str = "hierarchy_analysis";
+    const COMMANDS: &'static [Command] = &[command("report hierarchy")];
+    const ROUTES: &'static [Route] = &[get("/reports/hierarchy")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<HierarchyAnalysis> {
+        let scope = about(cx, self.epic_id.as_ref(), self.project.as_ref())?.scope;
+        let (limit, offset) = window(self.limit, self.offset);
+        let epics = report::epics(cx.tx, &scope, limit, offset)?;
+        let mut stories = report::stories(cx.tx, &scope, limit, offset, STORIES_MAX + 1)?;
+        let truncated = stories.len() as i64 > STORIES_MAX;
+        stories.truncate(STORIES_MAX as usize);
+        let mut missing = |gap| -> Result<Missing> {
+            let (data, total_count) = report::gap(cx.tx, &scope, gap, MISSING_MAX)?;
+            Ok(Missing { total_count, data })
+        };
+        Ok(HierarchyAnalysis {
+            epics: epics.into_iter().map(|epic| node(epic, &stories)).collect(),
+            truncated,
+            epics_without_stories: missing(Gap::EpicWithoutStories)?,
+            stories_without_criteria: missing(Gap::StoryWithoutCriteria)?,
+            stories_without_requirements: missing(Gap::StoryWithoutRequirements)?,
+            criteria_without_requirements: missing(Gap::CriterionWithoutRequirements)?,
+            requirements_without_criterion: missing(Gap::RequirementWithoutCriterion)?,
+            totals: report::counts(cx.tx, &scope)?,
+        })
+    }
+}
+
+fn node(epic: report::EpicCounts, stories: &[report::StoryCounts]) -> EpicNode {
+    let Mention { reference_id, title, status, .. } = epic.epic;
+    let user_stories = stories.iter().filter(|story| story.epic_id == epic.id).map(|found| StoryNode {
+        reference_id: found.story.reference_id.clone(),
+        title: found.story.title.clone(),
+        status: found.story.status.clone(),
+        n_acceptance_criteria: found.acceptance_criteria,
+        n_requirements: found.requirements,
+    });
+    EpicNode {
+        reference_id,
+        title,
+        status,
+        n_user_stories: epic.user_stories,
+        n_acceptance_criteria: epic.acceptance_criteria,
+        n_requirements: epic.requirements,
+        user_stories: user_stories.collect(),
+    }
+}

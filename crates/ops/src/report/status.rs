@@ -1,0 +1,166 @@
+//! How far the work is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::model::Kind;
+use store::report::{self, Grouping, UnderWay};
+
+use super::about;
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::{Id, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+
+/// Count epics, user stories and requirements by status, priority, type or assignee, and show what stands out.
+///
+/// Done is what has a final status of its status model, cancelled or obsolete included.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetStatusReport {
+    /// Only this epic and what is below it.
+    epic_id: Option<Id>,
+    /// Only this project: a key or an id.
+    project: Option<Text<1, 64>>,
+    /// What to count by.
+    #[serde(default)]
+    group_by: GroupBy,
+}
+
+/// What to count by.
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum GroupBy {
+    /// The status.
+    #[default]
+    Status,
+    /// The priority.
+    Priority,
+    /// The type, which only requirements have.
+    Type,
+    /// Who works on it.
+    Assignee,
+}
+
+/// How far the work is.
+#[derive(Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// The reference id of the epic that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epic: Option<String>,
+    /// The key of the project that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    /// What was counted by.
+    group_by: GroupBy,
+    /// How many entities it is about.
+    total: i64,
+    /// The counts of each kind.
+    kinds: Vec<KindReport>,
+    /// Epics and stories that were begun and have not ended, the longest untouched first.
+    oldest_in_progress: Vec<UnderWay>,
+}
+
+impl Output for StatusReport {}
+
+/// The counts of a kind.
+#[derive(Serialize, JsonSchema)]
+struct KindReport {
+    /// The kind.
+    kind: Kind,
+    /// How many there are.
+    total: i64,
+    /// How many have the initial status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_begun: Option<i64>,
+    /// How many have a final status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<i64>,
+    /// How many that is in a hundred, rounded down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done_percent: Option<i64>,
+    /// How many are given to nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unassigned: Option<i64>,
+    /// The groups; the 100 largest when there are more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<GroupCount>,
+    /// How many are in groups that are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others: Option<i64>,
+}
+
+/// How many are in a group.
+#[derive(Serialize, JsonSchema)]
+struct GroupCount {
+    /// The group; null for what is given to nobody.
+    name: Option<String>,
+    /// How many.
+    count: i64,
+}
+
+/// How many groups of a kind are shown.
+const GROUPS_MAX: i64 = 100;
+/// How many epics and stories in progress are shown.
+const OLDEST_MAX: i64 = 5;
+/// The kinds that a report counts, in its order.
+const KINDS: [Kind; 4] = [Kind::Epic, Kind::UserStory, Kind::AcceptanceCriteria, Kind::Requirement];
+
+impl Operation for GetStatusReport {
+    type Output = StatusReport;
+    const NAME: &'static str = "status_report";
+    const COMMANDS: &'static [Command] = &[command("report status")];
+    const ROUTES: &'static [Route] = &[get("/reports/status")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusReport> {
+        let about = about(cx, self.epic_id.as_ref(), self.project.as_ref())?;
+        let by = match self.group_by {
+            GroupBy::Status => Grouping::Status,
+            GroupBy::Priority => Grouping::Priority,
+            GroupBy::Type => Grouping::Type,
+            GroupBy::Assignee => Grouping::Assignee,
+        };
+        let summaries = report::summaries(cx.tx, &about.scope)?;
+        let groups = report::groups(cx.tx, &about.scope, by, GROUPS_MAX)?;
+        let kinds: Vec<KindReport> = KINDS
+            .into_iter()
+            .map(|kind| {
+                let groups = groups.iter().filter(|group| group.kind == kind);
+                kind_report(kind, summaries.iter().find(|found| found.kind == kind), groups)
+            })
+            .collect();
+        Ok(StatusReport {
+            epic: about.epic,
+            project: about.project,
+            group_by: self.group_by,
+            total: kinds.iter().map(|kind| kind.total).sum(),
+            kinds,
+            oldest_in_progress: report::oldest_under_way(cx.tx, &about.scope, OLDEST_MAX)?,
+        })
+    }
+}
+
+fn kind_report<'a>(
+    kind: Kind,
+    summary: Option<&report::Summary>,
+    groups: impl Iterator<Item = &'a report::Group>,
+) -> KindReport {
+    let groups: Vec<GroupCount> =
+        groups.map(|group| GroupCount { name: group.name.clone(), count: group.count }).collect();
+    let total = summary.map_or(0, |summary| summary.total);
+    let shown: i64 = groups.iter().map(|group| group.count).sum();
+    let done = summary.map_or(0, |summary| summary.done);
+    let of_status = |number: i64| kind.has_status().then_some(number);
+    KindReport {
+        kind,
+        total,
+        not_begun: of_status(summary.map_or(0, |summary| summary.not_begun)),
+        done: of_status(done),
+        done_percent: of_status(done).filter(|_| total > 0).map(|done| done * 100 / total),
+        unassigned: of_status(summary.map_or(0, |summary| summary.unassigned)),
+        others: (shown > 0 && shown < total).then_some(total - shown),
+        groups,
+    }
+}

@@ -1,0 +1,401 @@
+//! Searching everything that has text.
+
+pub mod suggestions;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::model::{Kind, Time};
+use store::search::{self, Filter, Found, Hit, Sort};
+use store::status;
+use words::{Piece, Query};
+
+use crate::context::Cx;
+use crate::entity::read::any_user;
+use crate::entity::requirement_type;
+use crate::error::{Error, Result};
+use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::page::window;
+
+/// How many characters of the text a snippet shows.
+const SNIPPET_CHARS: usize = 200;
+
+/// Search titles, texts, reference ids and comments.
+///
+/// All words must be found, in any form; the last one may be incomplete. `"quoted words"` must be neighbours, `-word`
+/// must not occur, and what an id such as `REQ-12` names comes first. Any text is a query. In snippets the words that
+/// were found are between `<mark>` and `</mark>`, and the rest is escaped for HTML.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchGlobal {
+    /// What to look for: 1 to 1,000 characters.
+    query: String,
+    /// Only these kinds: `epic`, `user_story`, `acceptance_criteria`, `requirement`, `steering_document`, `comment`.
+    entity_types: Option<Vec<KindName>>,
+    /// One of these statuses.
+    status: Option<Vec<Text<1, 50>>>,
+    /// One of these priorities.
+    priority: Option<Vec<Number<1, 4>>>,
+    /// The requirement type: its name or id.
+    #[serde(rename = "type")]
+    requirement_type: Option<Text<1, 100>>,
+    /// Within this epic.
+    epic: Option<Id>,
+    /// Within this user story.
+    user_story: Option<Id>,
+    /// Who works on it: a user's id or name.
+    assignee: Option<Text<1, 100>>,
+    /// Who made it: a user's id or name.
+    creator: Option<Text<1, 100>>,
+    /// Made at or after this time.
+    created_from: Option<Moment>,
+    /// Made at or before this time.
+    created_to: Option<Moment>,
+    /// The order.
+    #[serde(default)]
+    sort: SortName,
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
+    /// Deleted ones too.
+    #[serde(default)]
+    include_deleted: bool,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+/// An order of what was found.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum SortName {
+    /// The best answer first.
+    #[default]
+    Relevance,
+    /// The newest first.
+    Created,
+    /// What changed last first.
+    Updated,
+    /// The most important first.
+    Priority,
+}
+
+/// What a search has found.
+#[derive(Serialize, JsonSchema)]
+pub struct SearchPage {
+    /// What is on this page.
+    data: Vec<SearchHit>,
+    /// How many there are on all pages, or at least are.
+    total_count: i64,
+    /// Whether there are more than `total_count`: nobody counts them all for words that occur everywhere.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    more_than_counted: bool,
+    /// How many this page could hold.
+    limit: i64,
+    /// How many came before.
+    offset: i64,
+    /// What to do when nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Output for SearchPage {}
+
+/// Something that a search has found. For a comment, `id` is the comment's, and the rest is of what it is on.
+#[derive(Serialize, JsonSchema)]
+pub struct SearchHit {
+    /// The UUID.
+    id: String,
+    /// The reference id, such as `REQ-012`.
+    reference_id: String,
+    /// What was found: a kind of entity, or `comment`.
+    kind: Kind,
+    /// The key of its project.
+    project: String,
+    /// The title; acceptance criteria have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// A passage of the text, as HTML, with the words that were found in `<mark>`.
+    snippet: String,
+    /// The status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    /// 1 critical, 2 high, 3 medium, 4 low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<i64>,
+    /// A requirement's type.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    type_name: Option<String>,
+    /// How well it answers the query; only the order means something.
+    score: f64,
+    /// What a comment is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entity: Option<CommentedEntity>,
+    /// When it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<Time>,
+}
+
+/// What a comment is on.
+#[derive(Serialize, JsonSchema)]
+pub struct CommentedEntity {
+    /// The UUID.
+    id: String,
+    /// The reference id.
+    reference_id: String,
+    /// What it is.
+    kind: Kind,
+}
+
+impl Operation for SearchGlobal {
+    type Output = SearchPage;
+    const NAME: &'static str = "search_global";
+    const COMMANDS: &'static [Command] = &[command("search")];
+    const ROUTES: &'static [Route] = &[get("/search")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["query"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {
+        let query = parse(&self.query)?;
+        let kinds = self.kinds()?;
+        let filter = Filter {
+            project_id: match &self.project {
+                Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
+                None => None,
+            },
+            statuses: statuses(cx, &kinds, self.status.as_deref())?,
+            priorities: priorities(self.priority.as_deref())?,
+            type_id: type_id(cx, self.requirement_type.as_ref())?,
+            epic_id: part_of(cx, "epic", self.epic.as_ref(), Kind::Epic, self.include_deleted)?,
+            user_story_id: part_of(
+                cx,
+                "user_story",
+                self.user_story.as_ref(),
+                Kind::UserStory,
+                self.include_deleted,
+            )?,
+            assignee_id: user(cx, "assignee", self.assignee.as_ref())?,
+            creator_id: user(cx, "creator", self.creator.as_ref())?,
+            created_from: self.created_from.map(Moment::first),
+            created_to: self.created_to.map(Moment::last),
+            include_deleted: self.include_deleted,
+            kinds,
+        };
+        let sort = match self.sort {
+            SortName::Relevance => Sort::Relevance,
+            SortName::Created => Sort::Created,
+            SortName::Updated => Sort::Updated,
+            SortName::Priority => Sort::Priority,
+        };
+        run(cx, &query, &filter, sort, window(self.limit, self.offset))
+    }
+}
+
+impl SearchGlobal {
+    fn kinds(&self) -> Result<Vec<Kind>> {
+        let kinds: Vec<Kind> = self.entity_types.iter().flatten().map(|kind| kind.0).collect();
+        if kinds.contains(&Kind::Prompt) {
+            let known = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Prompt);
+            return Err(Error::not_allowed("entity_types", Kind::Prompt.name(), known.map(Kind::name)));
+        }
+        Ok(kinds)
+    }
+}
+
+/// Search requirements. The query is that of `search_global`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequirements {
+    /// What to look for: 1 to 1,000 characters.
+    query: String,
+    /// The requirement type: its name or id.
+    #[serde(rename = "type")]
+    requirement_type: Option<Text<1, 100>>,
+    /// One of these statuses.
+    status: Option<Vec<Text<1, 50>>>,
+    /// One of these priorities.
+    priority: Option<Vec<Number<1, 4>>>,
+    /// Within this epic.
+    epic_id: Option<Id>,
+    /// Within this user story.
+    user_story_id: Option<Id>,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for SearchRequirements {
+    type Output = SearchPage;
+    const NAME: &'static str = "search_requirements";
+    const COMMANDS: &'static [Command] = &[command("requirement search")];
+    const ROUTES: &'static [Route] = &[get("/search/requirements")];
+    const TOOLSET: Option<&'static str> = Some("requirements");
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["query"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {
+        let query = parse(&self.query)?;
+        let kinds = vec![Kind::Requirement];
+        let filter = Filter {
+            statuses: statuses(cx, &kinds, self.status.as_deref())?,
+            priorities: priorities(self.priority.as_deref())?,
+            type_id: type_id(cx, self.requirement_type.as_ref())?,
+            epic_id: part_of(cx, "epic_id", self.epic_id.as_ref(), Kind::Epic, false)?,
+            user_story_id: part_of(cx, "user_story_id", self.user_story_id.as_ref(), Kind::UserStory, false)?,
+            kinds,
+            ..Filter::default()
+        };
+        run(cx, &query, &filter, Sort::Relevance, window(self.limit, self.offset))
+    }
+}
+
+fn parse(text: &str) -> Result<Query> {
+    Query::parse(text).map_err(|problem| Error::field("query", problem.to_string()))
+}
+
+/// The statuses that texts mean, of each kind that has one like it.
+fn statuses(
+    cx: &mut Cx<'_, '_>,
+    kinds: &[Kind],
+    wanted: Option<&[Text<1, 50>]>,
+) -> Result<Vec<(Kind, String)>> {
+    let Some(wanted) = wanted else { return Ok(Vec::new()) };
+    let mut models = Vec::new();
+    for kind in Kind::ALL {
+        if kind.has_status() && (kinds.is_empty() || kinds.contains(&kind)) {
+            models.push(status::of(cx.tx, kind)?);
+        }
+    }
+    if wanted.is_empty() || models.is_empty() {
+        let message = "expected a status, and a kind that has one";
+        return Err(Error::field("status", message));
+    }
+    let mut found = Vec::new();
+    for text in wanted {
+        let same = models.iter().filter_map(|model| {
+            model.status(text.as_str()).map(|status| (model.entity_kind, status.name.clone()))
+        });
+        let before = found.len();
+        found.extend(same);
+        if found.len() == before {
+            let mut known: Vec<&str> = Vec::new();
+            for status in models.iter().flat_map(|model| &model.statuses) {
+                if !known.contains(&status.name.as_str()) {
+                    known.push(&status.name);
+                }
+            }
+            return Err(Error::not_allowed("status", text.as_str(), known));
+        }
+    }
+    Ok(found)
+}
+
+fn priorities(wanted: Option<&[Number<1, 4>]>) -> Result<Vec<i64>> {
+    match wanted {
+        Some([]) => Err(Error::field("priority", "expected a priority from 1 to 4")),
+        wanted => Ok(wanted.unwrap_or_default().iter().map(|priority| priority.0).collect()),
+    }
+}
+
+fn type_id(cx: &mut Cx<'_, '_>, wanted: Option<&Text<1, 100>>) -> Result<Option<String>> {
+    wanted.map(|name| Ok(requirement_type(cx, "type", name.as_str())?.0)).transpose()
+}
+
+fn user(cx: &mut Cx<'_, '_>, field: &str, who: Option<&Text<1, 100>>) -> Result<Option<String>> {
+    who.map(|who| any_user(cx, field, who.as_str())).transpose()
+}
+
+/// The id of an epic or story, which may be deleted where deleted ones are searched.
+fn part_of(
+    cx: &mut Cx<'_, '_>,
+    field: &str,
+    id: Option<&Id>,
+    kind: Kind,
+    include_deleted: bool,
+) -> Result<Option<String>> {
+    let Some(id) = id else { return Ok(None) };
+    if include_deleted {
+        let found = cx.any_entity(field, id)?;
+        if found.kind == kind {
+            return Ok(Some(found.id));
+        }
+    }
+    Ok(Some(cx.entity(field, id, kind)?.id))
+}
+
+fn run(
+    cx: &mut Cx<'_, '_>,
+    query: &Query,
+    filter: &Filter,
+    sort: Sort,
+    (limit, offset): (i64, i64),
+) -> Result<SearchPage> {
+    let Found { hits, total, is_exact } = search::search(cx.tx, query, filter, sort, limit, offset)?;
+    let message = hits.is_empty().then(|| advice(query, total));
+    let data = hits.into_iter().map(|hit| shown(query, hit)).collect();
+    Ok(SearchPage { data, total_count: total, more_than_counted: !is_exact, limit, offset, message })
+}
+
+/// What to try when a page is empty.
+fn advice(query: &Query, total: i64) -> String {
+    let text = match () {
+        () if total > 0 => "there is nothing on this page; the offset is too large",
+        () if query.is_nothing() => "there is no letter or digit to look for",
+        () if query.clauses.len() > 1 => "nothing has all of these words; try fewer words or filters",
+        () => "nothing was found; try another word, only its beginning, or fewer filters",
+    };
+    text.to_owned()
+}
+
+fn shown(query: &Query, hit: Hit) -> SearchHit {
+    let Hit { entity, comment, score } = hit;
+    let text = match &comment {
+        Some(comment) => Some(comment.content.as_str()),
+        None => entity.description.as_deref().filter(|text| !text.trim().is_empty()),
+    };
+    let text = text.or(entity.title.as_deref()).unwrap_or_default();
+    let snippet = to_html(&words::snippet(query, text, SNIPPET_CHARS));
+    let is_comment = comment.is_some();
+    SearchHit {
+        id: comment.as_ref().map_or_else(|| entity.id.clone(), |comment| comment.id.clone()),
+        reference_id: entity.reference_id.clone(),
+        kind: if is_comment { Kind::Comment } else { entity.kind },
+        project: entity.project,
+        title: entity.title,
+        snippet,
+        status: entity.status,
+        priority: entity.priority,
+        type_name: entity.type_name,
+        score: (f64::from(score) * 1_000.0).round() / 1_000.0,
+        deleted_at: comment.map_or(entity.deleted_at, |comment| comment.deleted_at),
+        entity: is_comment.then_some(CommentedEntity {
+            id: entity.id,
+            reference_id: entity.reference_id,
+            kind: entity.kind,
+        }),
+    }
+}
+
+/// Marks what was found, and escapes everything.
+fn to_html(pieces: &[Piece]) -> String {
+    let mut html = String::new();
+    for piece in pieces {
+        let (open, close) = if piece.is_marked { ("<mark>", "</mark>") } else { ("", "") };
+        html.push_str(open);
+        for c in piece.text.chars() {
+            match c {
+                '&' => html.push_str("&amp;"),
+                '<' => html.push_str("&lt;"),
+                '>' => html.push_str("&gt;"),
+                '"' => html.push_str("&quot;"),
+                '\'' => html.push_str("&#39;"),
+                c => html.push(c),
+            }
+        }
+        html.push_str(close);
+    }
+    html
+}

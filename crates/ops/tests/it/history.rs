@@ -1,0 +1,199 @@
+//! What happened to what, by whom and how; going back; and relationships that a change has made doubtful.
+
+use ops::Credentials;
+use serde_json::{Value, json};
+
+use crate::people::{session, token, user};
+use crate::stores::{World, on_every_store};
+
+#[test]
+fn a_history_says_who_did_what_how_and_when() {
+    on_every_store(|world| {
+        user(world, "ann", "User");
+        let by_token = token(world, "ann", &["write"]);
+        world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
+        let change = json!({ "epic_id": "EP-001", "title": "Better", "description": "Text", "priority": 1 });
+        world.call_as(by_token, "update_epic", change).expect("a change");
+        let by_session = session(world, "ann");
+        world
+            .call_as(by_session, "update_epic", json!({ "epic_id": "EP-001", "description": null }))
+            .expect("a change");
+        let local = Credentials::Local(None);
+        world.call_as(local, "delete_entity", json!({ "reference": "EP-001" })).expect("a delete");
+
+        let history = world.ok("get_history", json!({ "reference": "EP-001" }));
+        let lines: Vec<String> = history["data"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|revision| {
+                let by = if revision.get("token_id").is_some() { "token" } else { "no token" };
+                format!(
+                    "{} {} by {} with {by} via {} in {}",
+                    revision["version"],
+                    revision["operation"],
+                    revision["actor"],
+                    revision["via"],
+                    revision["request_id"]
+                )
+            })
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                r#"4 "delete_entity" by "admin" with no token via "rest" in "test""#,
+                r#"3 "update_epic" by "ann" with no token via "rest" in "test""#,
+                r#"2 "update_epic" by "ann" with token via "rest" in "test""#,
+                r#"1 "create_epic" by "admin" with token via "rest" in "test""#,
+            ]
+        );
+        let changes = |index: usize| history["data"][index]["changes"].clone();
+        assert_eq!(changes(2), json!({ "title": ["Epic", "Better"], "description": [null, "Text"] }));
+        assert_eq!(changes(1), json!({ "description": ["Text", null] }));
+        assert_eq!(changes(3)["title"], json!([null, "Epic"]));
+        let times: Vec<&Value> = history["data"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|revision| &revision["created_at"])
+            .collect();
+        assert!(times.is_sorted_by_key(|time| std::cmp::Reverse(time.as_str())));
+        let second = world.ok("get_history", json!({ "reference": "EP-001", "limit": 1, "offset": 1 }));
+        assert_eq!((&second["data"][0]["version"], &second["total_count"]), (&json!(3), &json!(4)));
+
+        // What changes nothing is no revision.
+        world.ok("create_epic", json!({ "title": "Same", "priority": 1 }));
+        let same =
+            world.ok("update_epic", json!({ "epic_id": "EP-002", "title": "Same", "status": "backlog" }));
+        assert_eq!(same["version"], 1);
+        assert_eq!(world.ok("get_history", json!({ "reference": "EP-002" }))["total_count"], 1);
+    });
+}
+
+#[test]
+fn the_audit_trail_holds_changes_and_logins() {
+    on_every_store(|world| {
+        user(world, "ann", "User");
+        session(world, "ann");
+        let ann = token(world, "ann", &["write"]);
+        world.call_as(ann, "create_epic", json!({ "title": "Epic", "priority": 1 })).expect("an epic");
+        let events = |arguments: Value| {
+            let found = world.ok("list_audit", arguments);
+            let entries = found["data"].as_array().expect("a list").iter();
+            entries
+                .map(|entry| entry["event"].as_str().expect("text").to_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(events(json!({ "actor": "ann" })), "create_epic login");
+        assert_eq!(events(json!({ "entity": "EP-001" })), "create_epic");
+        assert_eq!(events(json!({ "event": "login" })), "login");
+        assert_eq!(events(json!({ "actor": "admin", "event": "create_user" })), "create_user");
+        assert_eq!(events(json!({ "to": "2026-11-14" })), "");
+        assert!(
+            events(json!({ "from": "2026-11-15", "to": "2026-11-15" }))
+                .starts_with("create_epic create_token login")
+        );
+    });
+}
+
+#[test]
+fn an_entity_goes_back_to_what_it_was() {
+    on_every_store(|world| {
+        user(world, "ann", "User");
+        requirements(world, 1);
+        let update = |mut change: Value| {
+            change["requirement_id"] = json!("REQ-001");
+            world.ok("update_requirement", change)
+        };
+        update(json!({ "title": "Second", "description": "Two", "priority": 4, "status": "active" }));
+        update(json!({ "title": "Third", "type_id": "Functional", "assignee_id": "ann" }));
+        update(json!({ "assignee_id": null }));
+        let back = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": 2 }));
+        assert_eq!(
+            json!([
+                back["title"],
+                back["description"],
+                back["priority"],
+                back["status"],
+                back["type"],
+                back["assignee"]
+            ]),
+            json!(["Second", "Two", 4, "Active", "Data", "admin"])
+        );
+        assert_eq!(back["version"], 5);
+        let first = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": 1 }));
+        assert_eq!(
+            json!([first["title"], first.get("description"), first["priority"], first["status"]]),
+            json!(["Requirement", null, 1, "Draft"])
+        );
+        let third = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": 3 }));
+        assert_eq!(
+            json!([third["title"], third["type"], third["assignee"]]),
+            json!(["Third", "Functional", "ann"])
+        );
+        let fourth = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": 4 }));
+        assert_eq!(fourth.get("assignee"), None);
+        for version in [8, 9, 99] {
+            let refused =
+                world.refused("restore_entity", json!({ "reference": "REQ-001", "version": version }));
+            assert!(
+                refused.starts_with("VALIDATION_ERROR: version: expected a version before 8"),
+                "{refused}"
+            );
+        }
+        world.ok("delete_entity", json!({ "reference": "REQ-001" }));
+        assert!(
+            world
+                .refused("restore_entity", json!({ "reference": "REQ-001", "version": 2 }))
+                .starts_with("NOT_FOUND")
+        );
+    });
+}
+
+#[test]
+fn a_link_is_suspect_when_its_target_means_something_else() {
+    on_every_store(|world| {
+        requirements(world, 2);
+        let link = world.ok("create_relationship", json!({
+            "source_requirement_id": "REQ-001", "relationship_type_id": "depends_on", "target_requirement_id": "REQ-002"
+        }));
+        let suspects = || world.ok("list_suspect_links", json!({}))["total_count"].clone();
+        let update = |mut change: Value| {
+            change["requirement_id"] = json!("REQ-002");
+            world.ok("update_requirement", change);
+        };
+        assert_eq!((&link["suspect"], suspects()), (&json!(false), json!(0)));
+        // Who works on it and how urgent it is does not change what it says.
+        update(json!({ "priority": 4, "status": "active", "assignee_id": null }));
+        world.ok("update_requirement", json!({ "requirement_id": "REQ-001", "title": "The source" }));
+        assert_eq!(suspects(), 0);
+        for change in
+            [json!({ "title": "New" }), json!({ "description": "New" }), json!({ "type_id": "Functional" })]
+        {
+            update(change.clone());
+            assert_eq!(suspects(), 1, "{change}");
+            let cleared = world.ok("clear_suspect_link", json!({ "id": link["id"] }));
+            assert_eq!((&cleared["suspect"], suspects()), (&json!(false), json!(0)));
+        }
+        let version = world.ok("clear_suspect_link", json!({ "id": link["id"] }))["version"].clone();
+        assert_eq!(version, 4, "clearing what is clear changes nothing");
+        update(json!({ "title": "Newer" }));
+        assert_eq!(
+            world.ok("list_suspect_links", json!({ "project": "DEFAULT" }))["data"][0]["id"],
+            link["id"]
+        );
+        world.ok("delete_relationship", json!({ "id": link["id"] }));
+        assert_eq!(suspects(), 0);
+    });
+}
+
+fn requirements(world: &World, number: usize) {
+    world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
+    world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Story", "priority": 1 }));
+    for _ in 0..number {
+        let requirement =
+            json!({ "user_story_id": "US-001", "title": "Requirement", "type_id": "Data", "priority": 1 });
+        world.ok("create_requirement", requirement);
+    }
+}

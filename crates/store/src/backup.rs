@@ -1,0 +1,245 @@
+//! Backups. A backup is always a SQLite file with the schema of a store, whatever the store is on: it can be looked into,
+//! opened as a store, and restored on either engine, which is also how a store moves from one to the other.
+//!
+//! A file appears under its name only when it is whole and has been checked; until then it is called `….partial`.
+
+mod file;
+mod table;
+
+use std::path::Path;
+
+use self::file::{Partial, SqliteFile};
+use self::table::TABLES;
+use crate::db::{Location, Mode, Options, Store, Tx};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Time;
+
+/// How far a backup or a restore has come, in pages or rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How much is done.
+    pub done: u64,
+    /// How much there is.
+    pub total: u64,
+}
+
+/// Writes everything that was committed when this began to a new file. Others go on reading and writing meanwhile.
+pub fn backup(
+    store: &Store,
+    path: &Path,
+    now: Time,
+    progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<()> {
+    refuse_existing(path)?;
+    let partial = Partial::beside(path)?;
+    match store.sqlite_path() {
+        Some(from) => file::copy(from, partial.path(), progress)?,
+        None => from_postgres(store, partial.path(), now, progress)?,
+    }
+    file::check(partial.path())?;
+    refuse_existing(path)?;
+    partial.keep_as(path)
+}
+
+/// Fills a store from a backup.
+///
+/// The store must be empty or not be there yet, unless `replace` says that everything in it may go. A backup of an older
+/// version is brought up to date, without being changed itself; one of a newer version is refused.
+pub fn restore(
+    location: &Location,
+    path: &Path,
+    replace: bool,
+    options: Options,
+    now: Time,
+    progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<()> {
+    if file::is_partial(path) {
+        let message = format!("{} is a backup that was not finished", path.display());
+        return Err(Error::new(ErrorKind::Schema, message));
+    }
+    let is_current = file::check(path)?;
+    match location {
+        Location::Sqlite(target) => to_sqlite(target, path, replace, options, now, progress),
+        Location::Postgres(_) if is_current => to_postgres(location, path, replace, options, now, progress),
+        Location::Postgres(_) => {
+            let partial = Partial::beside(path)?;
+            file::copy(path, partial.path(), |_| {})?;
+            migrate(partial.path(), now)?;
+            to_postgres(location, partial.path(), replace, options, now, progress)
+        }
+    }
+}
+
+/// Copies one snapshot of PostgreSQL, table by table, into a file with a fresh schema.
+fn from_postgres(
+    store: &Store,
+    path: &Path,
+    now: Time,
+    mut progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<()> {
+    let path = path.to_owned();
+    store.wait(Mode::Snapshot, move |tx| {
+        // A lost connection begins again, and so must the file.
+        file::begin(&path)?;
+        migrate(&path, now)?;
+        let sqlite = SqliteFile::open_to_write(&path)?;
+        tx.script("set local statement_timeout = 0")?;
+        let mut total = 0;
+        for table in TABLES {
+            total += table::count_in_postgres(tx, table)?;
+        }
+        let mut done = 0;
+        sqlite.run("pragma foreign_keys = off; begin")?;
+        table::clear_sqlite(&sqlite)?;
+        for table in TABLES {
+            table::to_sqlite(tx, &sqlite, table, |n_rows| {
+                done += n_rows;
+                progress(Progress { done, total });
+            })?;
+        }
+        table::sequence_to_sqlite(tx, &sqlite)?;
+        sqlite.run("commit")?;
+        drop(sqlite);
+        open_file(&path, now)?.wait(Mode::Long, outdate_derived)?;
+        rebuild_derived(&Location::Sqlite(path.clone()), Options::default(), now)?;
+        SqliteFile::open_to_write(&path)?.run("pragma journal_mode = delete")
+    })
+}
+
+/// Puts a checked copy, brought up to date, in the place of the store's file, or into it where there is one.
+fn to_sqlite(
+    target: &Path,
+    path: &Path,
+    replace: bool,
+    options: Options,
+    now: Time,
+    progress: impl FnMut(Progress),
+) -> Result<()> {
+    if target.exists() && !replace && !file::is_empty(target)? {
+        return Err(not_empty(&Location::Sqlite(target.to_owned())));
+    }
+    if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| file::failed(folder, "cannot be made", &error))?;
+    }
+    let partial = Partial::beside(target)?;
+    file::copy(path, partial.path(), progress)?;
+    migrate(partial.path(), now)?;
+    file::check(partial.path())?;
+    if target.exists() {
+        file::copy_into(partial.path(), target, options.wait_max)?;
+        file::check(target)?;
+        return Ok(());
+    }
+    partial.keep_as(target)
+}
+
+/// Replaces everything in one transaction.
+fn to_postgres(
+    location: &Location,
+    path: &Path,
+    replace: bool,
+    options: Options,
+    now: Time,
+    mut progress: impl FnMut(Progress) + Send + 'static,
+) -> Result<()> {
+    let store = Store::open(location, options.clone(), now)?;
+    let path = path.to_owned();
+    let refusal = not_empty(location);
+    store.wait(Mode::Write, move |tx| {
+        let sqlite = SqliteFile::open_to_read(&path)?;
+        tx.script("set local statement_timeout = 0; set local lock_timeout = 0")?;
+        if !replace && !is_empty(tx)? {
+            return Err(refusal.clone());
+        }
+        table::clear_postgres(tx)?;
+        let mut total = 0;
+        for table in TABLES {
+            total += sqlite.count(table)?;
+        }
+        let mut done = 0;
+        for table in TABLES {
+            let expected = sqlite.count(table)?;
+            let found = table::to_postgres(&sqlite, tx, table, |n_rows| {
+                done += n_rows;
+                progress(Progress { done, total });
+            })?;
+            if found != expected {
+                let message = format!("{table}: {expected} rows were to be copied, and {found} were");
+                return Err(Error::internal(message));
+            }
+        }
+        table::sequence_to_postgres(&sqlite, tx)?;
+        outdate_derived(tx)
+    })?;
+    rebuild_derived(location, options, now)
+}
+
+/// Makes known that the index for searches does not fit the copied tables any more; it is made anew when the store is
+/// opened next.
+fn outdate_derived(tx: &mut Tx<'_>) -> Result<()> {
+    tx.execute("update search_state set version = 0", &[])?;
+    Ok(())
+}
+
+/// Opens a store once for what is derived to be made anew.
+fn rebuild_derived(location: &Location, options: Options, now: Time) -> Result<()> {
+    Store::open(location, options, now).map(drop)
+}
+
+/// Brings the schema of a file up to date, or makes it.
+fn migrate(path: &Path, now: Time) -> Result<()> {
+    open_file(path, now).map(drop)
+}
+
+fn open_file(path: &Path, now: Time) -> Result<Store> {
+    Store::open(&Location::Sqlite(path.to_owned()), Options::default(), now)
+}
+
+/// Whether a store has nobody and nothing in it: its first start is still to come.
+fn is_empty(tx: &mut Tx<'_>) -> Result<bool> {
+    let sql = "select 1 where exists (select 1 from user_account) or exists (select 1 from entity)";
+    Ok(tx.row(sql, &[], |_| Ok(()))?.is_none())
+}
+
+fn not_empty(location: &Location) -> Error {
+    let message = format!(
+        "{location} is not empty; restore into an empty store, or say that everything in it is to be replaced"
+    );
+    Error::new(ErrorKind::Taken, message)
+}
+
+fn refuse_existing(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(Error::new(
+            ErrorKind::Taken,
+            format!("{} exists already; choose another name", path.display()),
+        )),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TABLES;
+    use crate::db::{Location, Mode, Options, Store};
+    use crate::model::Time;
+
+    /// Tables whose names begin like this are made from the others, and so are not copied but made anew.
+    const DERIVED: &[&str] = &["search"];
+
+    /// A table that nobody thought of would be missing in every backup.
+    #[test]
+    fn every_table_is_copied_or_derived() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("spexus.db"));
+        let store = Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
+        let sql = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'";
+        let found: Vec<String> =
+            store.wait(Mode::Snapshot, move |tx| tx.rows(sql, &[], |row| row.get(0))).expect("tables");
+        for name in &found {
+            let is_derived = DERIVED.iter().any(|prefix| name.starts_with(prefix));
+            assert!(is_derived || name == "migration" || TABLES.contains(&name.as_str()), "{name}");
+        }
+        assert_eq!(found.iter().filter(|name| TABLES.contains(&name.as_str())).count(), TABLES.len());
+    }
+}

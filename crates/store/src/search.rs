@@ -1,0 +1,13 @@
+//! Full-text search. Everything about language and ranking is in `words`; here terms are stored and intersected, with
+//! FTS5 or with a GIN index, and both engines find the same in the same order.
+
+mod filter;
+mod find;
+mod index;
+mod suggest;
+
+pub use self::filter::Filter;
+pub use self::find::{Found, Hit, Sort, search};
+pub use self::index::moved;
+pub(crate) use self::index::{mark_deleted, mark_restored, put_comment, put_entity, rebuild_if_old, remove};
+pub use self::suggest::{Suggestion, suggest};

@@ -1,0 +1,259 @@
+//! Writes documents: their terms, and marks for what a filter may ask for, which are terms too. That happens in the
+//! transaction that writes the entity or comment.
+
+use words::{Terms, VERSION, terms};
+
+use super::filter::{day_marks, id_mark, kind_mark};
+use crate::comment::{self, Comment};
+use crate::db::{Mode, Store, Tx};
+use crate::entity::{self, Entity};
+use crate::error::{Error, Result};
+use crate::model::{Kind, Reference, Time};
+use crate::values;
+
+/// A rebuild indexes so many documents in one transaction: other writers wait for it.
+const REBUILT_AT_ONCE: i64 = 500;
+
+/// Indexes a new or changed entity.
+pub(crate) fn put_entity(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
+    let title = match &entity.title {
+        Some(title) => format!("{} {title}", entity.reference_id),
+        None => entity.reference_id.clone(),
+    };
+    let mut marks = marks_of(entity, entity.kind, &entity.id, entity.created_at);
+    marks.push(id_mark("fc", &entity.creator_id));
+    marks.extend(entity.assignee_id.as_deref().map(|id| id_mark("fa", id)));
+    marks.extend(entity.type_id.as_deref().map(|id| id_mark("ft", id)));
+    marks.extend(entity.priority.map(|priority| format!("fp{priority}")));
+    let document = Document {
+        id: &entity.id,
+        entity,
+        created_at: entity.created_at,
+        updated_at: entity.updated_at,
+        is_deleted: entity.deleted_at.is_some(),
+        terms: terms(&title, entity.description.as_deref().unwrap_or_default()),
+        marks,
+        status: entity.status.as_deref(),
+    };
+    document.put(tx)
+}
+
+/// Indexes a new or changed comment.
+pub(crate) fn put_comment(tx: &mut Tx<'_>, comment: &Comment) -> Result<()> {
+    let Some(entity) = entity::find(tx, &Reference::Id(comment.entity_id.clone()))? else {
+        return Err(Error::internal(format!("the comment {} is on nothing", comment.id)));
+    };
+    let mut marks = marks_of(&entity, Kind::Comment, &comment.id, comment.created_at);
+    marks.push(id_mark("fc", &comment.author_id));
+    let document = Document {
+        id: &comment.id,
+        entity: &entity,
+        created_at: comment.created_at,
+        updated_at: comment.updated_at,
+        is_deleted: comment.deleted_at.is_some(),
+        terms: terms("", &comment.content),
+        marks,
+        status: None,
+    };
+    document.put(tx)
+}
+
+/// Indexes everything below an entity again after it went to another parent, and all comments there.
+pub fn moved(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
+    let sql = "with recursive down (id) as (
+                   select id from entity where id = ?1
+                   union all
+                   select child.id from entity child join down on child.parent_id = down.id
+               )
+               select d.id, d.entity_id from search_document d join down on down.id = d.entity_id order by d.number";
+    let documents = tx.rows(sql, values![entity_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (id, entity_id) in documents {
+        put_again(tx, id, entity_id)?;
+    }
+    Ok(())
+}
+
+/// Hides what went with a deletion.
+pub(crate) fn mark_deleted(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
+    set_deleted(tx, deletion_id, true)
+}
+
+/// Shows what went with a deletion, which is still known.
+pub(crate) fn mark_restored(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
+    set_deleted(tx, deletion_id, false)
+}
+
+fn set_deleted(tx: &mut Tx<'_>, deletion_id: &str, is_deleted: bool) -> Result<()> {
+    let sql = "update search_document set is_deleted = ?2
+               where id in (select id from entity where deletion_id = ?1
+                            union all select id from comment where deletion_id = ?1)";
+    tx.execute(sql, values![deletion_id, is_deleted])?;
+    Ok(())
+}
+
+/// Forgets an entity and the comments on it.
+pub(crate) fn remove(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
+    if !tx.is_postgres() {
+        let sql = "delete from search_index where rowid in (select number from search_document where entity_id = ?1)";
+        tx.execute(sql, values![entity_id])?;
+    }
+    tx.execute("delete from search_document where entity_id = ?1", values![entity_id])?;
+    Ok(())
+}
+
+/// Indexes everything anew if that was last done with other terms.
+pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
+    let version = |tx: &mut Tx<'_>| tx.row("select version from search_state", &[], |row| row.get::<i64>(0));
+    if store.wait(Mode::Point, version)? == Some(i64::from(VERSION)) {
+        return Ok(());
+    }
+    store.wait(Mode::Write, |tx| -> Result<()> {
+        if !tx.is_postgres() {
+            tx.execute("insert into search_index (search_index) values ('delete-all')", &[])?;
+        }
+        tx.execute("delete from search_document", &[])?;
+        Ok(())
+    })?;
+    let mut after = Some((i64::MIN, String::new()));
+    while let Some(last) = after {
+        // What is written meanwhile is indexed by its writer, so it does not matter where the rebuild has got to.
+        after = store.wait(Mode::Write, move |tx| rebuild_some(tx, &last))?;
+    }
+    store.wait(Mode::Write, |tx| -> Result<()> {
+        tx.execute("update search_state set version = ?1", values![i64::from(VERSION)])?;
+        Ok(())
+    })
+}
+
+/// Indexes some documents after one, in the order in which they were made, and returns the last of them.
+fn rebuild_some(tx: &mut Tx<'_>, last: &(i64, String)) -> Result<Option<(i64, String)>> {
+    let sql = "select created_at, id, entity_id from (
+                   select created_at, id, id as entity_id from entity where purged_at is null
+                   union all
+                   select created_at, id, entity_id from comment where purged_at is null
+               ) made
+               where (created_at, id) > (?1, ?2) order by created_at, id limit ?3";
+    let documents: Vec<(i64, String, String)> =
+        tx.rows(sql, values![last.0, &last.1, REBUILT_AT_ONCE], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    let last = documents.last().map(|(created_at, id, _)| (*created_at, id.clone()));
+    for (_, id, entity_id) in documents {
+        put_again(tx, id, entity_id)?;
+    }
+    Ok(last)
+}
+
+fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Result<()> {
+    if id == entity_id {
+        let found = entity::find(tx, &Reference::Id(id))?;
+        return found.map_or(Ok(()), |entity| put_entity(tx, &entity));
+    }
+    let found = comment::find(tx, &id)?;
+    found.map_or(Ok(()), |comment| put_comment(tx, &comment))
+}
+
+/// A document on its way into the store.
+struct Document<'a> {
+    id: &'a str,
+    /// What it is, or what it is a comment on.
+    entity: &'a Entity,
+    created_at: Time,
+    updated_at: Time,
+    is_deleted: bool,
+    terms: Terms,
+    marks: Vec<String>,
+    status: Option<&'a str>,
+}
+
+/// The marks that come from other rows: the epic of a story's parts, and the status.
+macro_rules! marks_by_sql {
+    ($terms:literal, $story:literal, $status_mark:literal, $kind:literal, $status:literal) => {
+        concat!(
+            "cast(",
+            $terms,
+            " as text)
+             || coalesce(' fe' || replace((select parent_id from entity where id = ",
+            $story,
+            "), '-', ''), '')
+             || coalesce(cast(",
+            $status_mark,
+            " as text) ||
+                         (select mark from status where entity_kind = ",
+            $kind,
+            " and name = ",
+            $status,
+            "), '')"
+        )
+    };
+}
+
+impl Document<'_> {
+    fn put(&self, tx: &mut Tx<'_>) -> Result<()> {
+        let Terms { title, body } = &self.terms;
+        let postings = format!("{} {}", self.terms.postings(), self.marks.join(" "));
+        let kind = self.entity.kind;
+        let status_mark = format!(" {}", status_mark(kind));
+        let story = self.entity.user_story_id.as_deref();
+        if tx.is_postgres() {
+            let sql = concat!(
+                "insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, title, body, terms)
+                 select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint), ?6, ?7, cast(",
+                marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
+                " || ' fb' || number / 4096 as tsvector)
+                 from (select nextval('search_number') as number) next
+                 on conflict (id) do update set updated_at = ?4, is_deleted = ?5, title = ?6, body = ?7, terms = cast(",
+                marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
+                " || ' fb' || search_document.number / 4096 as tsvector)"
+            );
+            let values = values![
+                self.id,
+                &self.entity.id,
+                self.created_at,
+                self.updated_at,
+                self.is_deleted,
+                title,
+                body,
+                &postings,
+                story,
+                &status_mark,
+                kind.name(),
+                self.status,
+            ];
+            tx.execute(sql, values)?;
+            return Ok(());
+        }
+        let sql =
+            "insert into search_document (id, entity_id, created_at, updated_at, is_deleted, title, body)
+                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                   on conflict (id) do update set updated_at = ?4, is_deleted = ?5, title = ?6, body = ?7
+                   returning number";
+        let values =
+            values![self.id, &self.entity.id, self.created_at, self.updated_at, self.is_deleted, title, body];
+        let number: Option<i64> = tx.row(sql, values, |row| row.get(0))?;
+        let sql = concat!(
+            "insert or replace into search_index (rowid, terms) values (?1, ",
+            marks_by_sql!("?2", "?3", "?4", "?5", "?6"),
+            ")"
+        );
+        tx.execute(sql, values![number, &postings, story, &status_mark, kind.name(), self.status])?;
+        Ok(())
+    }
+}
+
+/// The beginning of the mark of a status of a kind; the number that the status model gives it follows.
+pub(super) fn status_mark(kind: Kind) -> String {
+    format!("fs{}", kind.prefix().to_ascii_lowercase())
+}
+
+/// What can be asked of entities and of the comments on them.
+fn marks_of(entity: &Entity, kind: Kind, id: &str, created_at: Time) -> Vec<String> {
+    let mut marks = vec![kind_mark(kind), id_mark("fi", id), id_mark("fj", &entity.project_id)];
+    marks.extend(day_marks(created_at));
+    // An epic is part of itself, and so is a story.
+    let epic = if entity.kind == Kind::Epic { Some(&entity.id) } else { entity.epic_id.as_ref() };
+    let story = if entity.kind == Kind::UserStory { Some(&entity.id) } else { entity.user_story_id.as_ref() };
+    marks.extend(epic.map(|id| id_mark("fe", id)));
+    marks.extend(story.map(|id| id_mark("fu", id)));
+    marks
+}

@@ -1,0 +1,144 @@
+//! Completes what is being typed: reference ids, titles, and the names that filters take.
+
+use words::{Expression, Place, Query, score};
+
+use super::filter::{Filter, kind_mark};
+use super::find::{ids, list_of, newest, terms_of};
+use crate::db::Tx;
+use crate::entity::{self, Entity, read, select_entity};
+use crate::error::Result;
+use crate::model::{DEFAULT_PROJECT_KEY, Kind};
+use crate::values;
+
+/// So many titles, the newest ones, are ranked.
+const TITLES_MAX: i64 = 100;
+/// The most digits that are guessed behind those typed.
+const DIGITS_MORE: u32 = 3;
+
+/// What a text may become.
+#[derive(Debug)]
+pub enum Suggestion {
+    /// Something whose reference id begins like this.
+    Reference(Box<Entity>),
+    /// Something whose title has these words.
+    Title(Box<Entity>),
+    /// A status.
+    Status(String),
+    /// A requirement type.
+    Type(String),
+    /// The name of a user.
+    User(String),
+}
+
+/// Completes a text.
+pub fn suggest(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
+    let mut found: Vec<Suggestion> = Vec::new();
+    for entity in references(tx, text, limit)? {
+        found.push(Suggestion::Reference(Box::new(entity)));
+    }
+    found.extend(names(tx, text, limit)?);
+    found.truncate(limit);
+    if let Ok(query) = Query::parse(text) {
+        let known: Vec<String> = found.iter().filter_map(Suggestion::entity_id).map(str::to_owned).collect();
+        let titles = titles(tx, &query, limit)?.into_iter().filter(|entity| !known.contains(&entity.id));
+        found.extend(titles.map(|entity| Suggestion::Title(Box::new(entity))));
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+impl Suggestion {
+    fn entity_id(&self) -> Option<&str> {
+        match self {
+            Suggestion::Reference(entity) | Suggestion::Title(entity) => Some(&entity.id),
+            _ => None,
+        }
+    }
+}
+
+/// The live entities whose reference id is or begins with the text, the exact one first.
+fn references(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Entity>> {
+    let upper = text.trim().to_ascii_uppercase();
+    let Some((head, digits)) = upper.rsplit_once('-') else { return Ok(Vec::new()) };
+    let (key, prefix) = head.rsplit_once('-').unwrap_or((DEFAULT_PROJECT_KEY, head));
+    let kind = Kind::ALL.into_iter().find(|kind| !prefix.is_empty() && kind.prefix() == prefix);
+    let is_number = digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(kind) = kind.filter(|_| is_number) else { return Ok(Vec::new()) };
+    let mut ranges: Vec<(i64, i64)> = Vec::new();
+    match digits.parse::<i64>() {
+        Err(_) => ranges.push((1, i64::MAX)),
+        Ok(number) => {
+            ranges.push((number, number + 1));
+            // Written with three digits, `01` is the beginning of 010 to 019, and `1` that of 100 to 199.
+            let typed = digits.len() as u32;
+            let fewest = if digits.starts_with('0') {
+                3_u32.saturating_sub(typed)
+            } else {
+                1.max(3_u32.saturating_sub(typed))
+            };
+            let most = if digits.starts_with('0') { fewest } else { DIGITS_MORE };
+            ranges.extend((fewest.max(1)..=most).map(|more| {
+                let width = 10_i64.pow(more);
+                (number * width, (number + 1) * width)
+            }));
+        }
+    }
+    let mut found: Vec<Entity> = Vec::new();
+    for (from, to) in ranges {
+        let room = limit.saturating_sub(found.len()) as i64;
+        let sql = select_entity!(
+            "where e.project_id = (select id from project where key = ?1) and e.kind = ?2 and e.deleted_at is null
+               and e.number >= ?3 and e.number < ?4 order by e.number limit ?5"
+        );
+        let entities = tx.rows(sql, values![key, kind.name(), from, to, room], read)?;
+        let entities = entities.into_iter().filter(|new| found.iter().all(|known| known.id != new.id));
+        let entities: Vec<Entity> = entities.collect();
+        found.extend(entities);
+    }
+    Ok(found)
+}
+
+/// Statuses, types and users whose name begins with the text, in any case.
+fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
+    let folded = text.trim().to_lowercase();
+    if folded.is_empty() {
+        return Ok(Vec::new());
+    }
+    let length = folded.chars().count() as i64;
+    let values = values![&folded, length, limit as i64];
+    let name = |row: &crate::value::Row<'_>| row.get::<String>(0);
+    let statuses = "select min(name) from status where substr(name_folded, 1, cast(?2 as integer)) = ?1
+                    group by name_folded order by 1 limit ?3";
+    let mut found: Vec<Suggestion> =
+        tx.rows(statuses, values, name)?.into_iter().map(Suggestion::Status).collect();
+    let types = "select name from requirement_type where substr(name_folded, 1, cast(?2 as integer)) = ?1
+                 order by name limit ?3";
+    found.extend(tx.rows(types, values, name)?.into_iter().map(Suggestion::Type));
+    let users = "select username from user_account
+                 where disabled = 0 and substr(username_folded, 1, cast(?2 as integer)) = ?1
+                 order by username_folded limit ?3";
+    found.extend(tx.rows(users, values, name)?.into_iter().map(Suggestion::User));
+    Ok(found)
+}
+
+/// The live entities with these words in the title, the best first.
+fn titles(tx: &mut Tx<'_>, query: &Query, limit: usize) -> Result<Vec<Entity>> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt));
+    let kinds = kinds.map(|kind| Expression::Term(kind_mark(kind))).collect();
+    let expression = Expression::All(vec![query.expression(Place::Title), Expression::Any(kinds)]);
+    let numbers: Vec<i64> = newest(tx, &expression, &Filter::default(), TITLES_MAX)?
+        .iter()
+        .map(|document| document.number)
+        .collect();
+    let terms = terms_of(tx, &numbers)?;
+    let score = |number: &i64| terms.get(number).map_or(0.0, |(title, _)| score(query, title, ""));
+    let mut ranked = numbers;
+    ranked.sort_by(|one, other| score(other).total_cmp(&score(one)).then(other.cmp(one)));
+    ranked.truncate(limit);
+    let ids = ids(tx, &ranked)?;
+    let quoted = ids.values().map(|(id, _)| format!("\"{id}\""));
+    let entities = entity::of_ids(tx, &list_of(tx, quoted))?;
+    let entity =
+        |number: &i64| entities.iter().find(|entity| Some(&entity.id) == ids.get(number).map(|(id, _)| id));
+    Ok(ranked.iter().filter_map(entity).cloned().collect())
+}

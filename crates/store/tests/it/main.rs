@@ -1,0 +1,3 @@
+//! The store from outside, on both engines.
+
+mod backup;
