@@ -338,3 +338,28 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
         .spawn(body)
         .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_compiled_once_for_all_parameters() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("spexus.db");
+        let location = crate::Location::Sqlite(path.clone());
+        let now = crate::model::Time::from_microseconds(0);
+        drop(crate::Store::open(&location, Options::default(), now).expect("a store"));
+        let connected = connect(&path, false, Duration::from_secs(30)).expect("a connection");
+        let sql = "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
+               from token t join user_account u on u.id = t.user_id where t.hash = ?1";
+        for hash in ["a", "b", "c"] {
+            let values = [Value::Text(hash)];
+            each(&connected.sqlite, sql, &values, |_| Ok(())).unwrap_or_else(|(error, _)| panic!("{error}"));
+        }
+        let statement = connected.sqlite.prepare_cached(sql).expect("a statement");
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+}
