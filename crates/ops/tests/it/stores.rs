@@ -46,16 +46,17 @@ impl World {
 
     /// Opens the same store once more, as another server would.
     pub fn open_again(&self) -> World {
-        let start = Time::from_microseconds(self.clock.load(Ordering::Relaxed));
+        World::open_filled(&self.location, self.first.token.clone())
+    }
+
+    /// Opens a store that had its first start, of which a token is known.
+    pub fn open_filled(location: &Location, token: String) -> World {
+        let now = Time::parse("2026-11-15T09:00:00Z").expect("a time");
         let options = Options { connections: 4, ..Options::default() };
-        let store = Store::open(&self.location, options, start).expect("the store of another world");
-        let first = ops::First {
-            username: self.first.username.clone(),
-            password: self.first.password.clone(),
-            token: self.first.token.clone(),
-        };
-        let clock = AtomicI64::new(start.microseconds());
-        World { engine: Engine::new(store), first, clock, location: self.location.clone() }
+        let store = Store::open(location, options, now).unwrap_or_else(|error| panic!("{location}: {error}"));
+        let first = ops::First { username: "admin".to_owned(), password: String::new(), token };
+        let clock = AtomicI64::new(now.microseconds());
+        World { engine: Engine::new(store), first, clock, location: location.clone() }
     }
 
     /// Calls an operation as the administrator.
