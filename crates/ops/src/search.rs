@@ -95,7 +95,7 @@ pub struct SearchPage {
     limit: i64,
     /// How many came before.
     offset: i64,
-    /// What to do when nothing was found.
+    /// What to do when nothing was found, or what was left out of a long query.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -334,7 +334,12 @@ fn run(
     (limit, offset): (i64, i64),
 ) -> Result<SearchPage> {
     let Found { hits, total, is_exact } = search::search(cx.tx, query, filter, sort, limit, offset)?;
-    let message = hits.is_empty().then(|| advice(query, total));
+    let message = match query.n_dropped {
+        0 => hits.is_empty().then(|| advice(query, total)),
+        n_dropped => {
+            Some(format!("the query has {n_dropped} words too many, and the last ones were left out"))
+        }
+    };
     let data = hits.into_iter().map(|hit| shown(query, hit)).collect();
     Ok(SearchPage { data, total_count: total, more_than_counted: !is_exact, limit, offset, message })
 }

@@ -10,7 +10,9 @@ use std::fmt;
 use crate::expression::Expression;
 use crate::score::Needles;
 use crate::split::{Group, Reference, groups};
-use crate::terms::{EVERYTHING, NOTHING, group_terms, pair_term, stem_term, title_term, whole_term};
+use crate::terms::{
+    EVERYTHING, NOTHING, beginning_term, group_terms, pair_term, stem_term, title_term, whole_term,
+};
 
 /// Longer queries are an error.
 pub const QUERY_CHARS_MAX: usize = 1_000;
@@ -129,6 +131,17 @@ impl Query {
         }
     }
 
+    /// Returns the query with its last word taken as complete, where it may be incomplete. It finds less, and sooner.
+    pub fn complete(&self) -> Option<Query> {
+        let is_open = |clause: &Clause| clause.prefix.is_some();
+        self.clauses.iter().any(is_open).then(|| {
+            let closed = |clause: &Clause| Clause { prefix: None, ..clause.clone() };
+            let clauses: Vec<Clause> = self.clauses.iter().map(closed).collect();
+            let needles = Needles::new(&clauses);
+            Query { clauses, needles, references: self.references.clone(), n_dropped: self.n_dropped }
+        })
+    }
+
     /// Whether the terms of a document do not tell for sure that it matches, so that [`Query::matches`] must.
     pub fn is_loose(&self) -> bool {
         self.clauses.iter().any(Clause::is_loose)
@@ -171,7 +184,10 @@ impl Clause {
         };
         let mut ways = vec![first];
         ways.extend(self.compound.as_deref().map(|compound| Expression::Term(term(compound))));
-        ways.extend(self.prefix.as_deref().map(|prefix| Expression::Prefix(term(prefix))));
+        ways.extend(self.prefix.as_deref().map(|prefix| match beginning_term(prefix) {
+            Some(beginning) => Expression::Term(term(&beginning)),
+            None => Expression::Prefix(term(prefix)),
+        }));
         if ways.len() == 1 { ways.remove(0) } else { Expression::Any(ways) }
     }
 }

@@ -5,9 +5,9 @@
 
 use unicode_segmentation::GraphemeCursor;
 
-use crate::query::Query;
+use crate::query::{Clause, Query};
 use crate::split::{Group, groups};
-use crate::terms::{group_terms, stem_term, whole_term};
+use crate::terms::{group_terms, stem_term};
 
 /// Stands where a text goes on.
 const ELLIPSIS: &str = "…";
@@ -69,12 +69,13 @@ struct Hit {
 
 /// Returns where the text matches, in its order.
 fn hits(query: &Query, text: &str) -> Vec<Hit> {
+    let clauses: Vec<&Clause> = query.clauses.iter().filter(|clause| !clause.is_excluded).collect();
+    let initials = initials(&clauses);
     let groups = groups(text);
-    let words = words(&groups);
-    let compounds = compounds(&groups);
+    let words = words(&groups, &initials);
+    let compounds = compounds(&groups, &initials);
     let mut hits = Vec::new();
-    let wanted = query.clauses.iter().filter(|clause| !clause.is_excluded);
-    for (index, clause) in wanted.enumerate() {
+    for (index, clause) in clauses.iter().enumerate() {
         let mut hit = |start, end| hits.push(Hit { start, end, clause: index });
         for window in words.windows(clause.terms.len()) {
             if window.iter().map(|word| &word.term).eq(&clause.terms) {
@@ -90,8 +91,10 @@ fn hits(query: &Query, text: &str) -> Vec<Hit> {
                 hit(word.start, word.end);
             }
         }
-        let Some(prefix) = &clause.prefix else { continue };
-        for word in words.iter().chain(&compounds).filter(|word| whole_term(word.whole).starts_with(prefix)) {
+        let Some(prefix) = clause.prefix.as_deref().and_then(|prefix| prefix.strip_prefix('w')) else {
+            continue;
+        };
+        for word in words.iter().chain(&compounds).filter(|word| word.whole.starts_with(prefix)) {
             hit(word.start, word.end);
         }
     }
@@ -99,27 +102,51 @@ fn hits(query: &Query, text: &str) -> Vec<Hit> {
     hits
 }
 
+/// The letters that the words looked for begin with. A stem begins like its word, so that other words need none, and
+/// making stems takes most of the time.
+fn initials(clauses: &[&Clause]) -> Vec<char> {
+    let terms = clauses.iter().flat_map(|clause| clause.terms.iter().chain(&clause.compound));
+    terms.filter_map(|term| term.chars().nth(1)).collect()
+}
+
 /// A word of the text as queries see it.
 struct Word<'a> {
+    /// Empty where it cannot be one that is looked for.
     term: String,
     whole: &'a str,
     start: usize,
     end: usize,
 }
 
-fn words(groups: &[Group]) -> Vec<Word<'_>> {
-    let with_terms = groups.iter().flat_map(|group| group.parts.iter().zip(group_terms(group)));
-    with_terms
-        .map(|(part, term)| Word { term, whole: &part.whole, start: part.start, end: part.end })
-        .collect()
+fn words<'a>(groups: &'a [Group], initials: &[char]) -> Vec<Word<'a>> {
+    let mut words = Vec::with_capacity(groups.len());
+    for group in groups {
+        for part in &group.parts {
+            let term = match &group.reference {
+                Some(_) => group_terms(group).remove(0),
+                None => term_of(&part.whole, initials),
+            };
+            words.push(Word { term, whole: &part.whole, start: part.start, end: part.end });
+        }
+    }
+    words
 }
 
 /// Identifiers as one word.
-fn compounds(groups: &[Group]) -> Vec<Word<'_>> {
+fn compounds<'a>(groups: &'a [Group], initials: &[char]) -> Vec<Word<'a>> {
     let with_compounds = groups.iter().filter_map(|group| Some((group, group.compound.as_deref()?)));
-    with_compounds
-        .map(|(group, whole)| Word { term: stem_term(whole), whole, start: group.start(), end: group.end() })
-        .collect()
+    let word = |(group, whole): (&Group, &'a str)| Word {
+        term: term_of(whole, initials),
+        whole,
+        start: group.start(),
+        end: group.end(),
+    };
+    with_compounds.map(word).collect()
+}
+
+fn term_of(whole: &str, initials: &[char]) -> String {
+    let is_possible = whole.chars().next().is_some_and(|initial| initials.contains(&initial));
+    if is_possible { stem_term(whole) } else { String::new() }
 }
 
 /// Returns the start and end of the best passage, in bytes.

@@ -1,8 +1,8 @@
 //! Text into the terms that databases store.
 //!
 //! A term is a kind, one letter, and then letters and digits alone, so no database reads anything else into
-//! it: `s` and a stem, `w` and a whole word, `r` and a reference id; in the index also `p` and a pair of neighbours,
-//! and each of them behind a `t` for those of the title. In SQLite the tokenizer must be `ascii`, which leaves terms as
+//! it: `s` and a stem, `w` and a whole word, `r` and a reference id; in the index also `b` and the beginning of a word,
+//! `p` and a pair of neighbours, and each of them behind a `t` for those of the title. In SQLite the tokenizer must be `ascii`, which leaves terms as
 //! they are. The stored string of a title or a body is
 //!
 //! ```text
@@ -51,8 +51,9 @@ pub fn terms(title: &str, body: &str) -> Terms {
 }
 
 impl Terms {
-    /// Returns what a database is to index: each term once, those of the title a second time as such, and two that are
-    /// neighbours as one. So titles and phrases of common words need no positions, which take long to compare.
+    /// Returns what a database is to index: each term once, those of the title a second time as such, two that are
+    /// neighbours as one, and the beginnings of words. So titles and phrases of common words need no positions, which
+    /// take long to compare, and a few letters need no list of all words that begin with them.
     pub fn postings(&self) -> String {
         let mut postings = Postings {
             text: String::with_capacity((self.title.len() + self.body.len()) * 2),
@@ -61,8 +62,11 @@ impl Terms {
         for (field, is_title) in [(&self.title, true), (&self.body, false)] {
             let mut before = None;
             for term in field.split_ascii_whitespace() {
-                if term != FILLER {
+                if !is_needless(term) {
                     postings.add(term, is_title && term != EVERYTHING);
+                }
+                for beginning in beginnings(term) {
+                    postings.add(&beginning, is_title);
                 }
                 let is_neighbour = term.starts_with(['s', 'r']);
                 if let Some(before) = before.filter(|_| is_neighbour) {
@@ -94,6 +98,30 @@ impl Postings {
             self.seen.insert(term);
         }
     }
+}
+
+/// Beginnings of so many characters have a term of their own.
+const BEGINNING_CHARS: [usize; 3] = [2, 3, 4];
+
+/// Whether nobody asks for a term: whole words are only looked for by longer beginnings than have terms.
+fn is_needless(term: &str) -> bool {
+    let [.., longest] = BEGINNING_CHARS;
+    term == FILLER || term.strip_prefix('w').is_some_and(|word| word.chars().count() <= longest)
+}
+
+/// The terms of the beginnings of a whole word's term.
+fn beginnings(term: &str) -> impl Iterator<Item = String> {
+    let word = term.strip_prefix('w');
+    BEGINNING_CHARS.into_iter().filter_map(move |n_chars| {
+        let (end, last) = word?.char_indices().nth(n_chars - 1)?;
+        Some(format!("b{}", &word?[..end + last.len_utf8()]))
+    })
+}
+
+/// The term of a beginning that has one: what a whole word's term may begin with.
+pub(crate) fn beginning_term(prefix: &str) -> Option<String> {
+    let word = prefix.strip_prefix('w')?;
+    BEGINNING_CHARS.contains(&word.chars().count()).then(|| format!("b{word}"))
 }
 
 /// The term for a term that stands in a title.

@@ -283,6 +283,12 @@ fn snippets_show_what_was_found_and_are_safe_in_html() {
             world.ok("search_global", json!({ "query": "???" }))["message"],
             "there is no letter or digit to look for"
         );
+        let long: String =
+            ('a'..='z').chain('а'..='р').map(|letter| format!("hot {letter}{letter} ")).collect();
+        assert_eq!(
+            world.ok("search_global", json!({ "query": long }))["message"],
+            "the query has 52 words too many, and the last ones were left out"
+        );
     });
 }
 

@@ -87,6 +87,16 @@ impl World {
         World { engine: Engine::new(store), first, clock, location: location.clone() }
     }
 
+    /// Opens a store that had its first start, of which a token is known.
+    pub fn open_filled(location: &Location, token: String) -> World {
+        let now = Time::parse("2026-11-15T09:00:00Z").expect("a time");
+        let options = Options { connections: 4, ..Options::default() };
+        let store = Store::open(location, options, now).unwrap_or_else(|error| panic!("{location}: {error}"));
+        let first = ops::First { username: "admin".to_owned(), password: String::new(), token };
+        let clock = AtomicI64::new(now.microseconds());
+        World { engine: Engine::new(store), first, clock, location: location.clone() }
+    }
+
     /// The time of the next call.
     pub fn now(&self) -> Time {
         Time::from_microseconds(self.clock.load(Ordering::Relaxed))

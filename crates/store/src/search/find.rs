@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::model::Reference;
 use crate::values;
 
-/// So many documents are ranked: those with all words in the title, and then the newest.
+/// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 500;
-/// Up to here documents are counted, and from here on it is only known that there are more.
+/// Up to here documents are counted and ranked, and from here on it is only known that there are more.
 const COUNTED_MAX: i64 = 1_000;
 /// Nobody turns pages further than this.
 const REACHED_MAX: i64 = 10_000;
@@ -67,12 +67,19 @@ pub fn search(
     limit: i64,
     offset: i64,
 ) -> Result<Found> {
-    let mut search = Search { query, filter, marks: filter.expressions(tx)?, terms: ByNumber::default() };
     let reach = offset.saturating_add(limit).clamp(COUNTED_MAX, REACHED_MAX);
-    let mut found = match sort {
-        Sort::Priority => search.by_priority(tx, reach + 1)?,
-        _ => search.newest(tx, Place::Anywhere, None, reach + 1)?,
-    };
+    let complete = query.complete();
+    // A common word need not be taken for the beginning of others, of which an index would have to list all documents.
+    let first = complete.as_ref().unwrap_or(query);
+    let mut search =
+        Search { query: first, filter, marks: filter.expressions(tx)?, terms: ByNumber::default() };
+    let mut found = search.find(tx, sort, reach + 1)?;
+    if complete.is_some() && found.len() as i64 <= COUNTED_MAX {
+        search.query = query;
+        found = search.find(tx, sort, reach + 1)?;
+    }
+    // The order must not depend on which page is asked for, so neither may what is ranked.
+    let is_all = found.len() as i64 <= COUNTED_MAX;
     let is_exact = found.len() as i64 <= reach;
     if sort == Sort::Updated && !is_exact {
         found = search.last_changed(tx, reach + 1)?;
@@ -84,7 +91,7 @@ pub fn search(
         Sort::Created => found.sort_by_key(|document| Reverse((document.created_at, document.number))),
         Sort::Updated => found.sort_by_key(|document| Reverse((document.updated_at, document.number))),
         Sort::Priority => {}
-        Sort::Relevance => search.rank(tx, &mut found)?,
+        Sort::Relevance => search.rank(tx, &mut found, is_all)?,
     }
     let mut order: Vec<i64> = found.iter().map(|document| document.number).collect();
     for (place, (number, is_match)) in search.named(tx)?.into_iter().enumerate() {
@@ -114,6 +121,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    fn find(&self, tx: &mut Tx<'_>, sort: Sort, limit: i64) -> Result<Vec<Document>> {
+        match sort {
+            Sort::Priority => self.by_priority(tx, limit),
+            _ => self.newest(tx, Place::Anywhere, None, limit),
+        }
+    }
+
     /// The newest documents that the index finds.
     fn newest(
         &self,
@@ -197,19 +211,22 @@ impl Search<'_> {
     }
 
     /// Puts the best answers first. Of more than can be ranked, the others follow from the newest to the oldest.
-    fn rank(&mut self, tx: &mut Tx<'_>, found: &mut Vec<Document>) -> Result<()> {
-        if found.len() > RANKED_MAX {
+    fn rank(&mut self, tx: &mut Tx<'_>, found: &mut Vec<Document>, is_all: bool) -> Result<()> {
+        let is_wanted = self.query.clauses.iter().any(|clause| !clause.is_excluded);
+        if !is_all && is_wanted {
             let mut titled = self.newest(tx, Place::Title, None, RANKED_MAX as i64)?;
             self.keep_matches(tx, &mut titled)?;
             let known: HashSet<i64> = titled.iter().map(|document| document.number).collect();
             titled.extend(found.drain(..).filter(|document| !known.contains(&document.number)));
             *found = titled;
         }
-        let n_ranked = found.len().min(RANKED_MAX);
+        let n_ranked = found.len().min(if is_all { COUNTED_MAX as usize } else { RANKED_MAX });
         self.load_terms(tx, found[..n_ranked].iter().map(|document| document.number))?;
+        let scores: ByNumber<f32> =
+            found[..n_ranked].iter().map(|document| (document.number, self.score(document.number))).collect();
         found[..n_ranked].sort_by(|one, other| {
-            let (one_score, other_score) = (self.score(one.number), self.score(other.number));
-            other_score.total_cmp(&one_score).then(other.number.cmp(&one.number))
+            let by_score = scores[&other.number].total_cmp(&scores[&one.number]);
+            by_score.then(other.number.cmp(&one.number))
         });
         Ok(())
     }
@@ -317,17 +334,23 @@ const NEWEST_SQLITE: &str = "select d.number, d.created_at, d.updated_at
        and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
      order by search_index.rowid desc limit ?5";
 
-/// A GIN index finds all or nothing. So it is first asked for the last blocks of documents, which is enough for a word
-/// that occurs everywhere; a rare one is then looked for in all. The query is hidden from the planner, which would
-/// rather read every document than believe that the index is quick with a common word.
+/// A GIN index finds all or nothing. So it is first asked for the last blocks of documents within the time asked for,
+/// which is enough for a word that occurs everywhere; a rare one is then looked for in all. The query is hidden from the
+/// planner, and so is that only some are wanted: it would rather read every document than believe that the index is
+/// quick with a common word.
 const NEWEST_POSTGRES: &str = "with last_block as materialized (
-         select coalesce(max(number), 0) / 4096 as block from search_document
+         select coalesce(case when cast(?4 as bigint) is null then (select max(number) from search_document)
+                              else (select number from search_document where created_at <= ?4
+                                    order by created_at desc limit 1) end, 0) / 4096 as block
      ), recent as materialized (
-         select number, created_at, updated_at from search_document
-         where terms @@ (select cast('(' || cast(?1 as text) || ') & (''fb' || block || ''' | ''fb' || (block - 1) || ''')'
-                                     as tsquery) from last_block)
-           and (is_deleted = 0 or ?2 = 1)
-           and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
+         select number, created_at, updated_at from (
+             select number, created_at, updated_at from search_document
+             where terms @@ (select cast('(' || cast(?1 as text)
+                                             || ') & (''fb' || block || ''' | ''fb' || (block - 1) || ''')'
+                                         as tsquery) from last_block)
+               and (is_deleted = 0 or ?2 = 1)
+               and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
+             offset 0) found
          order by number desc limit ?5
      )
      select number, created_at, updated_at from recent where (select count(*) from recent) = ?5

@@ -131,9 +131,12 @@ fn titles(tx: &mut Tx<'_>, query: &Query, limit: usize) -> Result<Vec<Entity>> {
         .map(|document| document.number)
         .collect();
     let terms = terms_of(tx, &numbers)?;
-    let score = |number: &i64| terms.get(number).map_or(0.0, |(title, _)| score(query, title, ""));
-    let mut ranked = numbers;
-    ranked.sort_by(|one, other| score(other).total_cmp(&score(one)).then(other.cmp(one)));
+    let scored = numbers
+        .into_iter()
+        .map(|number| (terms.get(&number).map_or(0.0, |(title, _)| score(query, title, "")), number));
+    let mut scored: Vec<(f32, i64)> = scored.collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
+    let mut ranked: Vec<i64> = scored.into_iter().map(|(_, number)| number).collect();
     ranked.truncate(limit);
     let ids = ids(tx, &ranked)?;
     let quoted = ids.values().map(|(id, _)| format!("\"{id}\""));

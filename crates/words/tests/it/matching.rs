@@ -161,22 +161,23 @@ fn terms_are_stored_in_order_and_then_by_word() {
     assert_eq!(terms.body, " sthe suser sid sof sa suser sa suser e wthe wuser wid suserid wuserid wof wa ");
     assert_eq!(
         terms.postings(),
-        " rreq12 trreq12 suser tsuser pfw7lfi7q tpfw7lfi7q e wreq012 twreq012 wusers twusers sthe pd5462eba sid \
-         pmkvr4jxu sof p7bwm4ftm sa pnw5adnau poq7n5bws pq3ama45r wthe wuser wid suserid wuserid wof wa"
+        " rreq12 trreq12 suser tsuser pfw7lfi7q tpfw7lfi7q e wreq012 twreq012 bre tbre breq tbreq breq0 tbreq0 wusers \
+         twusers bus tbus buse tbuse buser tbuser sthe pd5462eba sid pmkvr4jxu sof p7bwm4ftm sa pnw5adnau poq7n5bws \
+         pq3ama45r bth bthe bid suserid wuserid bof"
     );
 }
 
 #[test]
 fn queries_are_written_for_each_database() {
-    let query = Query::parse("userId \"hot pots\" -cold brew").unwrap();
+    let query = Query::parse("userId \"hot pots\" -cold brewi").unwrap();
     let expression = query.expression(Place::Anywhere);
     assert_eq!(
         expression.fts5(),
-        "(((\"pmkvr4jxu\" OR \"suserid\") AND \"ppwcekbc3\" AND (\"sbrew\" OR \"wbrew\" *)) NOT (\"scold\"))"
+        "(((\"pmkvr4jxu\" OR \"suserid\") AND \"ppwcekbc3\" AND (\"sbrewi\" OR \"wbrewi\" *)) NOT (\"scold\"))"
     );
     assert_eq!(
         expression.tsquery(),
-        "((('pmkvr4jxu' | 'suserid') & 'ppwcekbc3' & ('sbrew' | 'wbrew':*)) & !('scold'))"
+        "((('pmkvr4jxu' | 'suserid') & 'ppwcekbc3' & ('sbrewi' | 'wbrewi':*)) & !('scold'))"
     );
     let query = Query::parse("hot pot -cold").unwrap();
     assert_eq!(query.expression(Place::Title).fts5(), "((\"tshot\" AND \"tspot\") NOT (\"scold\"))");
