@@ -3,6 +3,7 @@
 pub mod duvet;
 pub mod logging;
 mod outbox;
+pub mod requirements;
 pub mod settings;
 pub mod spexus;
 pub mod stdio;

@@ -31,6 +31,7 @@ use tower_http::cors::CorsLayer;
 
 pub use self::limits::LimitSettings;
 pub use self::listener::{Listener, Tls};
+pub use self::request::decode;
 pub use self::telemetry::Telemetry;
 
 use self::answer::not_found;

@@ -1,0 +1,155 @@
+//! URIs of resources: which operation reads each.
+
+use serde_json::{Map, Value, json};
+use store::model::Kind;
+
+/// What a URI asks for.
+#[derive(Debug, PartialEq)]
+pub struct Target {
+    /// The operation.
+    pub operation: &'static str,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+    /// Whether all pages belong to the answer.
+    pub is_list: bool,
+}
+
+/// Why a URI makes no sense.
+#[derive(Debug, PartialEq)]
+pub enum Problem {
+    /// There is no such resource.
+    Unknown,
+    /// A parameter is not known, with those that are.
+    Parameter(String, &'static [&'static str]),
+}
+
+/// The schemes of single entities.
+pub const SCHEMES: [(&str, Kind); 6] = [
+    ("epic", Kind::Epic),
+    ("user-story", Kind::UserStory),
+    ("requirement", Kind::Requirement),
+    ("acceptance-criteria", Kind::AcceptanceCriteria),
+    ("steering-document", Kind::SteeringDocument),
+    ("prompt", Kind::Prompt),
+];
+
+/// Understands a URI.
+pub fn parse(uri: &str) -> Result<Target, Problem> {
+    let (scheme, rest) = uri.split_once("://").ok_or(Problem::Unknown)?;
+    match (scheme, rest.split_once('?').unwrap_or((rest, ""))) {
+        ("epics", ("list", query)) => list("epic", query, &["status", "priority"]),
+        ("user-stories", ("list", query)) => list("user_story", query, &["epic_id", "status"]),
+        ("requirements", ("search", query)) => search(query),
+        _ => entity(scheme, rest),
+    }
+}
+
+fn entity(scheme: &str, rest: &str) -> Result<Target, Problem> {
+    let (_, kind) = SCHEMES.iter().find(|(name, _)| *name == scheme).ok_or(Problem::Unknown)?;
+    let (id, part) = rest.split_once('/').unwrap_or((rest, ""));
+    let id = decode(id);
+    let target = |operation, arguments: Value, is_list| {
+        let Value::Object(arguments) = arguments else { return Err(Problem::Unknown) };
+        Ok(Target { operation, arguments, is_list })
+    };
+    match (kind, part) {
+        (Kind::Prompt, "") => target("get_prompt", json!({ "prompt_id": id }), false),
+        (kind, "") => target("get_entity", json!({ "reference": id, "kind": kind.name() }), false),
+        (Kind::Epic, "hierarchy") => target("get_hierarchy", json!({ "reference": id }), false),
+        (Kind::UserStory, "requirements") => {
+            target("list_entities", json!({ "kind": "requirement", "user_story_id": id }), true)
+        }
+        (Kind::UserStory, "acceptance-criteria") => {
+            target("list_entities", json!({ "kind": "acceptance_criteria", "user_story_id": id }), true)
+        }
+        (Kind::Requirement, "relationships") => {
+            target("list_relationships", json!({ "requirement_id": id }), true)
+        }
+        _ => Err(Problem::Unknown),
+    }
+}
+
+fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Target, Problem> {
+    let mut arguments = Map::from_iter([("kind".to_owned(), json!(kind))]);
+    for (name, value) in pairs(query, known)? {
+        let value = match name.as_str() {
+            "status" => json!([value]),
+            "priority" => json!([value.parse::<i64>().map_or_else(|_| json!(value), |number| json!(number))]),
+            _ => json!(value),
+        };
+        arguments.insert(name, value);
+    }
+    Ok(Target { operation: "list_entities", arguments, is_list: true })
+}
+
+fn search(query: &str) -> Result<Target, Problem> {
+    let mut arguments: Map<String, Value> =
+        pairs(query, &["query", "type"])?.into_iter().map(|(name, value)| (name, json!(value))).collect();
+    if arguments.contains_key("query") {
+        return Ok(Target { operation: "search_requirements", arguments, is_list: true });
+    }
+    arguments.insert("kind".into(), json!("requirement"));
+    Ok(Target { operation: "list_entities", arguments, is_list: true })
+}
+
+/// The parameters that are given and not empty.
+fn pairs(query: &str, known: &'static [&'static str]) -> Result<Vec<(String, String)>, Problem> {
+    let mut pairs = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decode(name), decode(value));
+        if !known.contains(&name.as_str()) {
+            return Err(Problem::Parameter(name, known));
+        }
+        // A template whose variable was not filled in means no filter.
+        if !value.trim().is_empty() && value != format!("{{{name}}}") {
+            pairs.push((name, value));
+        }
+    }
+    Ok(pairs)
+}
+
+fn decode(text: &str) -> String {
+    crate::spexus::http::decode(text, true).unwrap_or_else(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Problem, parse};
+    use serde_json::json;
+
+    #[test]
+    fn uris_name_operations() {
+        for (uri, operation, arguments) in [
+            ("epic://EP-001", "get_entity", json!({ "reference": "EP-001", "kind": "epic" })),
+            ("epic://ep-1/hierarchy", "get_hierarchy", json!({ "reference": "ep-1" })),
+            ("requirement://x/relationships", "list_relationships", json!({ "requirement_id": "x" })),
+            (
+                "epics://list?status=in%20progress&priority=",
+                "list_entities",
+                json!({ "kind": "epic", "status": ["in progress"] }),
+            ),
+            ("epics://list", "list_entities", json!({ "kind": "epic" })),
+            (
+                "requirements://search?query=card+data&type=",
+                "search_requirements",
+                json!({ "query": "card data" }),
+            ),
+            (
+                "requirements://search?query={query}&type=Data",
+                "list_entities",
+                json!({ "type": "Data", "kind": "requirement" }),
+            ),
+        ] {
+            let target = parse(uri).unwrap_or_else(|problem| panic!("{uri}: {problem:?}"));
+            assert_eq!((target.operation, json!(target.arguments)), (operation, arguments), "{uri}");
+        }
+        for uri in ["", "epic", "tale://1", "epic://1/tales", "epics://all", "prompt://1/x"] {
+            assert_eq!(parse(uri), Err(Problem::Unknown), "{uri}");
+        }
+        assert_eq!(
+            parse("epics://list?state=x"),
+            Err(Problem::Parameter("state".into(), &["status", "priority"]))
+        );
+    }
+}
