@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use mcp::{Failure, Kind};
 use ops::{Credentials, Engine};
-use store::Store;
 use store::model::Via;
+use store::revision::{self, Place};
+use store::{Mode, Store};
 
 use crate::requirements::{Requirements, Tools};
 use crate::spexus::config::StoreConfig;
@@ -28,8 +29,19 @@ pub struct Local {
 
 #[derive(Default)]
 struct Slot {
-    opened: Option<(Store, Arc<Requirements>)>,
+    opened: Option<Opened>,
     failure: Option<(Instant, Failure)>,
+}
+
+/// What is known of a store that is open.
+#[derive(Clone)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// What answers from it.
+    pub server: Arc<Requirements>,
+    /// What had happened when it was opened; whatever comes after is new to this session.
+    pub place: Place,
 }
 
 impl Local {
@@ -46,16 +58,18 @@ impl Local {
 
     /// What answers from the store.
     pub fn server(&self) -> Result<Arc<Requirements>, Failure> {
-        self.opened().map(|(_, server)| server)
+        self.opened().map(|opened| opened.server)
     }
 
-    /// The store itself.
-    pub fn store(&self) -> Result<Store, Failure> {
-        self.opened().map(|(store, _)| store)
+    /// What answers from the store, if it is open.
+    pub fn server_if_open(&self) -> Option<Arc<Requirements>> {
+        let slot = self.slot.try_lock().ok()?;
+        slot.opened.as_ref().map(|opened| opened.server.clone())
     }
 
-    /// A store that could not be opened is tried again now and then, so that the server recovers when it is mended.
-    fn opened(&self) -> Result<(Store, Arc<Requirements>), Failure> {
+    /// The open store. One that could not be opened is tried again now and then, so that the server recovers when it is
+    /// mended.
+    pub fn opened(&self) -> Result<Opened, Failure> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = &slot.opened {
             return Ok(opened.clone());
@@ -66,10 +80,10 @@ impl Local {
             return Err(failure.clone());
         }
         match self.open() {
-            Ok(store) => {
+            Ok((store, place)) => {
                 let engine = Engine::new(store.clone());
                 let server = Requirements::new(engine, self.credentials.clone(), self.tools.clone());
-                Ok(slot.opened.insert((store, Arc::new(server))).clone())
+                Ok(slot.opened.insert(Opened { store, server: Arc::new(server), place }).clone())
             }
             Err(message) => {
                 let message = format!("{}: {message}", self.config.location);
@@ -81,7 +95,7 @@ impl Local {
         }
     }
 
-    fn open(&self) -> Result<Store, String> {
+    fn open(&self) -> Result<(Store, Place), String> {
         let options = store::Options { connections: CONNECTIONS, ..self.config.options.clone() };
         let store = Store::open(&self.config.location, options, now()).map_err(|error| error.to_string())?;
         let request = ops::Request { via: Via::Mcp, now: now(), request_id: None, address: None };
@@ -91,6 +105,7 @@ impl Local {
             // store can make a token for it.
             tracing::warn!("a new store is at {}; `spexus token create` makes a token for it", self.config.location);
         }
-        Ok(store)
+        let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| error.to_string())?;
+        Ok((store, place))
     }
 }

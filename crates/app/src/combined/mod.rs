@@ -1,6 +1,7 @@
 //! `spexus mcp`: requirements in the local store, their traces in the project of the current folder, and the threats
 //! against them, for one agent in one session.
 
+mod follow;
 mod instructions;
 mod local;
 pub mod manual;
@@ -18,7 +19,7 @@ use serde_json::{Map, Value};
 
 use self::local::Local;
 use crate::duvet::{self, server::TraceServer};
-use crate::requirements::{self, Requirements, ToolOptions, Tools, budget};
+use crate::requirements::{self, Requirements, ToolOptions, Tools, budget, changes};
 use crate::spexus::{Exit, config};
 use crate::tmkb::{self, ThreatServer};
 use crate::{logging, override_profile, stdio};
@@ -45,17 +46,13 @@ pub fn run(matches: &ArgMatches) -> Exit {
         settings.problem(problem);
     }
     let acting: Option<String> = settings.optional("SPEXUS_AS");
-    let store = config::read(&mut settings).store;
+    let config = config::read(&mut settings);
     let default = stdio::Options::default();
     let options =
         stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
-    let chosen: Vec<String> = matches.get_many("toolsets").into_iter().flatten().cloned().collect();
-    let tool_options = ToolOptions {
-        sets: chosen.clone(),
-        read_only: matches.get_flag("read-only"),
-        output_schemas: matches.get_flag("output-schemas"),
-    };
-    let combined = Combined::new(&chosen, &tool_options, |tools| Local::new(store, acting, tools));
+    let chosen: Vec<String> = matches.get_many("parts").into_iter().flatten().cloned().collect();
+    let tools = ToolOptions { sets: chosen.clone(), ..config.http.tools };
+    let combined = Combined::new(&chosen, &tools, |tools| Local::new(config.store, acting, tools));
     let mut profile = combined.profile();
     override_profile(&mut profile, &mut settings);
     if let Err(problems) = settings.check() {
@@ -146,6 +143,7 @@ impl Combined {
             }),
             completions: has_resources,
         };
+        profile.canonical = |uri| if is_traced(uri) { uri.to_owned() } else { changes::canonical(uri) };
         profile
     }
 
@@ -154,6 +152,11 @@ impl Combined {
             Some(local) => local.server(),
             None => Err(Failure::new(Kind::NotFound, "requirements were not chosen with --toolsets")),
         }
+    }
+
+    /// Whether the store answers so fast; until it is open it would have to be waited for.
+    fn is_quick_in_store(&self, request: &Request) -> bool {
+        self.local.as_ref().and_then(|local| local.server_if_open()).is_some_and(|server| server.is_quick(request))
     }
 
     fn trace(&self) -> Option<&Arc<TraceServer>> {
@@ -175,7 +178,7 @@ impl Combined {
 
     /// The part that reads a URI, if it is not the requirements.
     fn trace_of(&self, uri: &str) -> Result<Option<&Arc<TraceServer>>, Failure> {
-        match (uri.starts_with("duvet:") || uri.starts_with('/'), self.trace()) {
+        match (is_traced(uri), self.trace()) {
             (false, _) => Ok(None),
             (true, Some(trace)) => Ok(Some(trace)),
             (true, None) => Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri)))),
@@ -333,6 +336,9 @@ impl Server for Combined {
             let changed = changed.clone();
             trace.watch(Box::new(move |change: Change| changed(change)));
         }
+        if let Some(local) = &self.local {
+            follow::start(local, changed);
+        }
     }
 
     fn is_quick(&self, request: &Request) -> bool {
@@ -341,14 +347,22 @@ impl Server for Combined {
             Request::ListTools(_) => self.threats.as_ref().is_none_or(|threats| threats.is_quick(request)),
             Request::CallTool { name, .. } => match self.owner(name) {
                 Owner::Trace(trace) => trace.is_quick(request),
-                _ => false,
+                Owner::Requirements => self.is_quick_in_store(request),
+                Owner::Both(_) | Owner::Threats(_) => false,
             },
-            Request::ReadResource(uri) => {
-                self.trace_of(uri).ok().flatten().is_some_and(|trace| trace.is_quick(request))
-            }
+            Request::ReadResource(uri) => match self.trace_of(uri) {
+                Ok(Some(trace)) => trace.is_quick(request),
+                Ok(None) => self.is_quick_in_store(request),
+                Err(_) => true,
+            },
             _ => false,
         }
     }
+}
+
+/// Whether a URI is one of traceability's.
+fn is_traced(uri: &str) -> bool {
+    uri.starts_with("duvet:") || uri.starts_with('/')
 }
 
 /// Entries of one page.

@@ -71,12 +71,12 @@ fn ids(
     let typed = typed.to_uppercase();
     let mut found = Vec::new();
     if prefix.starts_with(&typed) {
-        let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "created" });
+        let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "number_descending" });
         let page = server.call("list_entities", arguments, context)?;
         found = references(&page);
         // One more than is shown says that there are more.
         if page["total_count"].as_i64().unwrap_or_default() > SUGGESTIONS {
-            let arguments = json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "created" });
+            let arguments = json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });
             found.extend(references(&server.call("list_entities", arguments, context)?));
         }
         return Ok(found);

@@ -32,7 +32,8 @@ fn filled(arguments: &[&str]) -> Agent {
 
 #[test]
 fn one_session_has_all_parts() {
-    let mut serving = Serving::spexus(project().path(), &[]);
+    let project = project();
+    let mut serving = Serving::spexus(project.path(), &[]);
     let result = serving.handshake("2025-06-18")["result"].clone();
     assert_eq!((&result["serverInfo"]["name"], &result["protocolVersion"]), (&json!("spexus"), &json!("2025-06-18")));
     let capabilities = json!({
@@ -41,7 +42,7 @@ fn one_session_has_all_parts() {
     });
     assert_eq!(result["capabilities"], capabilities);
     let told = result["instructions"].as_str().expect("instructions");
-    for part in ["## Requirements", "expected_version", "epic://{id}", "## Traceability", "`docs/kettle.md`", "## Threats"] {
+    for part in ["## Requirements", "expected_version", "epic://{id}", "## Traceability", "`docs-kettle-md`", "## Threats"] {
         assert!(told.contains(part), "{part} is not told:\n{told}");
     }
     let n_tokens = threats::tokens::count(told);
@@ -252,7 +253,7 @@ fn a_store_that_cannot_be_opened_does_not_keep_the_other_parts_from_working() {
     let mut agent = Agent::spexus(project, "2025-11-25", &["--database", "sqlite:no.db"]);
     let told = agent.refused("list_types", json!({}));
     assert!(told.contains("no.db"), "{told}");
-    assert_eq!(agent.json("resolve_spec_id", json!({"url": "docs/kettle.md"})), json!({"spec_id": "docs/kettle.md"}));
+    assert_eq!(agent.json("resolve_spec_id", json!({"url": "docs/kettle.md"})), json!({"spec_id": "docs-kettle-md"}));
     agent.json("tmkb_query", json!({"context": "multi-tenant endpoint"}));
 }
 
@@ -274,7 +275,7 @@ fn resources_templates_and_completions_of_all_parts_are_under_one_roof() {
         let params = json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": value}});
         agent.ask("completion/complete", params)["result"]["completion"]["values"].clone()
     };
-    assert_eq!(complete("duvet:///specifications/{spec_id}", "spec_id", "docs"), json!(["docs/kettle.md"]));
+    assert_eq!(complete("duvet:///specifications/{spec_id}", "spec_id", "docs"), json!(["docs-kettle-md"]));
     assert_eq!(complete("user-stories://list?epic_id={epic_id}&status={status}", "epic_id", "ep"), json!(["EP-001"]));
     let answer = agent.ask("resources/list", json!({"path": "/specifications"}));
     assert_eq!(answer["result"]["resources"].as_array().map(Vec::len), Some(2), "{answer}");
@@ -324,4 +325,88 @@ fn agents_find_what_rest_finds() {
         assert_eq!(column(&found["data"], "reference_id"), column(&rest["data"], "reference_id"), "{query}");
         assert_eq!((&found["total_count"], &found["message"]), (&rest["total_count"], &rest["message"]), "{query}");
     }
+}
+
+/// What other processes write reaches whoever subscribed, and whoever was promised to hear of lists.
+#[test]
+fn changes_of_others_are_told() {
+    let mut agent = filled(&[]);
+    let run = |agent: &Agent, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
+        let output = command.args(arguments).env("XDG_DATA_HOME", agent.path("data")).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    for uri in ["epic://ep-1", "requirement://REQ-001", "epics://list?status=Done", "duvet:///citations"] {
+        let answer = agent.ask("resources/subscribe", json!({"uri": uri}));
+        assert_eq!(answer["result"], json!({}), "{uri}: {answer}");
+    }
+    let answer = agent.ask("resources/subscribe", json!({"uri": "epic://EP-404"}));
+    assert_eq!(answer["error"]["code"], -32002, "{answer}");
+    // What this session itself has written comes first.
+    let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}});
+    let listed = json!({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"});
+    agent.json("update_requirement", json!({"requirement_id": "REQ-001", "title": "Brew coffee before seven"}));
+    wait_for(&mut agent, &updated("requirement://REQ-001"));
+    agent.notes.clear();
+    run(&agent, &["epic", "update", "EP-001", "--title", "The kitchen"]);
+    wait_for(&mut agent, &updated("epic://ep-1"));
+    wait_for(&mut agent, &updated("epics://list?status=Done"));
+    assert!(!agent.notes.contains(&listed) && !agent.notes.contains(&updated("requirement://REQ-001")), "{:?}", agent.notes);
+    run(&agent, &["epic", "create", "--title", "Cellar", "--priority", "4"]);
+    wait_for(&mut agent, &listed);
+    let prompts = json!({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"});
+    run(&agent, &["prompt", "create", "--name", "more", "--title", "More", "--content", "More."]);
+    wait_for(&mut agent, &prompts);
+    agent.write("src/more.rs", POT);
+    wait_for(&mut agent, &updated("duvet:///citations"));
+    agent.notes.clear();
+    agent.ask("resources/unsubscribe", json!({"uri": "epic://ep-1"}));
+    run(&agent, &["epic", "update", "EP-001", "--title", "Kitchen"]);
+    wait_for(&mut agent, &updated("epics://list?status=Done"));
+    assert!(!agent.notes.contains(&updated("epic://ep-1")), "{:?}", agent.notes);
+}
+
+/// Asks for nothing in particular until something was told.
+#[track_caller]
+fn wait_for(agent: &mut Agent, note: &Value) {
+    let start = Instant::now();
+    while !agent.notes.contains(note) {
+        assert!(start.elapsed() < PATIENCE, "{note} was not told, but {:?}", agent.notes);
+        agent.ask("ping", json!({}));
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server and several sessions share one file.
+#[test]
+fn a_server_and_sessions_work_on_one_store() {
+    let mut agent = filled(&[]);
+    let database = format!("sqlite:{}", agent.path("data/spexus/spexus.db").display());
+    let _backend = Backend::start(&database, &[]);
+    let root = agent.root().to_path_buf();
+    let workers: Vec<_> = (0..3)
+        .map(|worker| {
+            let root = root.clone();
+            thread::spawn(move || {
+                let mut serving = Serving::spexus(&root, &["--toolsets", "requirements"]);
+                serving.handshake("2025-06-18");
+                for number in 0..20 {
+                    let arguments = json!({"title": format!("Epic {worker} {number}"), "priority": 3});
+                    serving.send(&json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
+                        "params": {"name": "create_epic", "arguments": arguments}}).to_string());
+                    let answer = loop {
+                        let message = serving.receive();
+                        if message["id"] == number {
+                            break message;
+                        }
+                    };
+                    assert_eq!(answer["result"]["isError"], false, "{answer}");
+                }
+                assert!(serving.end().0.success());
+            })
+        })
+        .collect();
+    workers.into_iter().for_each(|worker| worker.join().expect("it works"));
+    let page = agent.json("list_entities", json!({"kind": "epic", "limit": 1}));
+    assert_eq!(page["total_count"], 61, "{page}");
 }
