@@ -7,7 +7,8 @@ use super::{Combined, Trace};
 use crate::requirements;
 
 /// Why there is no traceability.
-pub const NO_PROJECT: &str = "neither this folder nor one above it has a .duvet/config.toml; `duvet init` makes one";
+pub const NO_PROJECT: &str =
+    "neither this folder nor one above it has a .duvet/config.toml; `duvet init` makes one";
 
 const TOGETHER: &str = "Before you build something, find the requirement that asks for it (search_requirements), look at the threats \
     against it (tmkb_query), cite what you implement and test in the code, and check the citation (validate_citation).";
@@ -23,8 +24,9 @@ pub fn write(combined: &Combined, context: &Context<'_>) -> String {
         parts.push(about_requirements(combined, context));
     }
     match &combined.trace {
-        Trace::Served(trace) => parts.push(format!("## Traceability\n\n{}", trace.about())),
-        Trace::NoProject => parts.push(format!("## Traceability\n\nThere is none: {NO_PROJECT}, and the next session has it.")),
+        Trace::Served(trace) => parts.push(format!("## Traceability\n\n{}", trace.about().trim_end())),
+        Trace::NoProject => parts
+            .push(format!("## Traceability\n\nThere is none: {NO_PROJECT}, and the next session has it.")),
         Trace::NotChosen | Trace::Chosen(_) => {}
     }
     if combined.threats.is_some() {
@@ -38,9 +40,12 @@ pub fn write(combined: &Combined, context: &Context<'_>) -> String {
 }
 
 fn about_requirements(combined: &Combined, context: &Context<'_>) -> String {
-    let guide =
-        format!("Lists and searches are cut at `max_tokens` (2000); go on with `cursor`. {}", requirements::RESOURCES);
-    let prompt = combined.requirements().and_then(|server| server.call("get_active_prompt", json!({}), context));
+    let guide = format!(
+        "Lists and searches are cut at `max_tokens` (2000); go on with `cursor`. {}",
+        requirements::RESOURCES
+    );
+    let prompt =
+        combined.requirements().and_then(|server| server.call("get_active_prompt", json!({}), context));
     let text = match prompt {
         Ok(prompt) => requirements::instructions(&prompt, &guide),
         // A host must be able to connect all the same.

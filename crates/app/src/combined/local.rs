@@ -103,7 +103,10 @@ impl Local {
         if first.is_some() {
             // Hosts keep what servers log, so that its secrets are not told here. Nothing is lost: whoever may open the
             // store can make a token for it.
-            tracing::warn!("a new store is at {}; `spexus token create` makes a token for it", self.config.location);
+            tracing::warn!(
+                "a new store is at {}; `spexus token create` makes a token for it",
+                self.config.location
+            );
         }
         let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| error.to_string())?;
         Ok((store, place))

@@ -20,7 +20,10 @@ pub const RELATIONSHIP: &str = "019a8b5e-2f00-7000-8000-000000000bad";
 
 /// A call of every tool, in an order in which they work.
 pub const EXAMPLES: &[(&str, &str)] = &[
-    ("create_epic", r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#),
+    (
+        "create_epic",
+        r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
+    ),
     ("update_epic", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#),
     (
         "create_user_story",
@@ -45,20 +48,32 @@ pub const EXAMPLES: &[(&str, &str)] = &[
         r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
     ),
     ("get_entity", r#"{"reference": "REQ-001", "include": ["parents", "relationships"]}"#),
-    ("list_entities", r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#),
+    (
+        "list_entities",
+        r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
+    ),
     ("search_global", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#),
     ("search_requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#),
     ("status_report", r#"{"epic_id": "EP-001", "group_by": "priority"}"#),
     ("hierarchy_analysis", r#"{"epic_id": "EP-001"}"#),
     ("impact_analysis", r#"{"reference": "REQ-002", "depth": 2}"#),
     ("get_history", r#"{"reference": "REQ-001", "limit": 5}"#),
-    ("add_comment", r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#),
+    (
+        "add_comment",
+        r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
+    ),
     ("list_types", r#"{}"#),
     ("list_comments", r#"{"reference": "REQ-001", "resolved": false}"#),
-    ("update_comment", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de", "content": "Also on the printed receipt?"}"#),
+    (
+        "update_comment",
+        r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de", "content": "Also on the printed receipt?"}"#,
+    ),
     ("resolve_comment", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#),
     ("delete_comment", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#),
-    ("create_steering_document", r#"{"title": "Security rules", "description": "Card data never reaches a log."}"#),
+    (
+        "create_steering_document",
+        r#"{"title": "Security rules", "description": "Card data never reaches a log."}"#,
+    ),
     ("update_steering_document", r#"{"steering_document_id": "STD-001", "title": "Rules for card data"}"#),
     ("link_steering_document", r#"{"epic_id": "EP-001", "steering_document_id": "STD-001"}"#),
     ("list_steering_documents", r#"{"epic_id": "EP-001"}"#),
@@ -82,13 +97,16 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("delete_relationship", r#"{"id": "019a8b5e-2f00-7000-8000-000000000bad"}"#),
     ("delete_entity", r#"{"reference": "US-001", "dry_run": true}"#),
     ("validate_citation", r#"{"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}"#),
-    ("get_requirement_status", r#"{"req_identifier": "/specifications/docs/kettle.md/sections/lid"}"#),
+    ("get_requirement_status", r#"{"req_identifier": "39cb0701b02de728"}"#),
     ("list_uncited_requirements", r#"{"limit": 10}"#),
     ("list_invalid_citations", r#"{}"#),
     ("get_citation_context", r#"{"citation_id": "src/pot.rs:1", "context_lines": 3}"#),
     ("resolve_spec_id", r#"{"url": "https://www.rfc-editor.org/rfc/rfc9999"}"#),
     ("get_prioritized_requirements", r#"{"max_tokens": 500}"#),
-    ("tmkb_query", r#"{"context": "background job that exports invoices of a tenant", "language": "python"}"#),
+    (
+        "tmkb_query",
+        r#"{"context": "background job that exports invoices of a tenant", "language": "python"}"#,
+    ),
 ];
 
 /// The reference, in Markdown.
@@ -99,55 +117,68 @@ pub fn tools() -> String {
     );
     for set in SETS {
         let options = ToolOptions { sets: vec![set.to_owned()], read_only: false, output_schemas: false };
-        section(&mut text, set, Tools::new(&options).list());
+        let tools = Tools::new(&options);
+        section(&mut text, set, tools.list(), |tool, name| {
+            tools.offer(&tool.name).map(|offer| offer.about(name)).unwrap_or_default()
+        });
     }
-    section(&mut text, super::TRACE, &TraceServer::described());
-    section(&mut text, super::THREATS, &[tmkb::described()]);
+    let own = |tool: &Tool, name: &str| {
+        let schema = &tool.input_schema.as_json()["properties"][name];
+        schema["description"].as_str().unwrap_or_default().to_owned()
+    };
+    section(&mut text, super::TRACE, &TraceServer::described(), own);
+    section(&mut text, super::THREATS, &[tmkb::described()], own);
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
 }
 
-fn section(text: &mut String, set: &str, tools: &[Arc<Tool>]) {
+/// The tools of a set; `about` says what the manual has to say of an argument.
+fn section(text: &mut String, set: &str, tools: &[Arc<Tool>], about: impl Fn(&Tool, &str) -> String) {
     let _ = writeln!(text, "\n# `{set}`");
     for tool in tools {
-        describe(text, set, tool);
+        describe(text, set, tool, &about);
     }
 }
 
-fn describe(text: &mut String, set: &str, tool: &Tool) {
+fn describe(text: &mut String, set: &str, tool: &Tool, about: &impl Fn(&Tool, &str) -> String) {
     let _ = writeln!(text, "\n## {}\n\n{}\n", tool.name, tool.description);
     if set == super::TRACE && tool.name == search::NAME {
-        text.push_str("With requirements in the same session this tool and the one above are one, which also takes `spec_id`.\n\n");
+        text.push_str(
+            "With requirements in the same session this tool and the one above are one, which also takes `spec_id`.\n\n",
+        );
     }
     let hint = |name: &str| tool.annotations.as_ref().is_some_and(|hints| hints[name] == true);
-    let effect = match (hint("readOnlyHint"), hint("destructiveHint")) {
+    let effect = match (hint("readOnlyHint") || tool.annotations.is_none(), hint("destructiveHint")) {
         (true, _) => "Changes nothing.",
-        (false, true) => "Deletes or may delete.",
-        (false, false) if tool.annotations.is_none() => "Changes nothing.",
+        (false, true) => "Deletes, or may delete.",
         (false, false) => "Writes.",
     };
     let _ = writeln!(text, "{effect}\n");
     let schema = tool.input_schema.as_json();
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let arguments = schema["properties"].as_object().filter(|arguments| !arguments.is_empty());
     if let Some(arguments) = arguments {
         text.push_str("| argument | type | |\n|---|---|---|\n");
         for (name, argument) in arguments {
-            let needed = if required.contains(&name.as_str()) { ", required" } else { "" };
-            let about = argument["description"].as_str().unwrap_or_default().replace('|', "\\|");
-            let _ = writeln!(text, "| `{name}` | {}{needed} | {about} |", shown_type(argument).replace('|', "\\|"));
+            let needed = if required.iter().any(|known| known == name) { ", required" } else { "" };
+            let (kind, about) =
+                (shown_type(argument).replace('|', "\\|"), about(tool, name).replace('|', "\\|"));
+            let _ = writeln!(text, "| `{name}` | {kind}{needed} | {about} |");
         }
         text.push('\n');
     }
     if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == tool.name) {
-        let _ = writeln!(text, "```json\n{{\"name\": \"{}\", \"arguments\": {example}}}\n```", tool.name);
+        let _ = writeln!(text, "```json\n{{\"name\": \"{}\", \"arguments\": {example}}}\n```\n", tool.name);
     }
+    let _ = writeln!(text, "<details><summary>JSON Schema</summary>\n\n```json\n{schema}\n```\n</details>");
 }
 
 fn shown_type(argument: &Value) -> String {
     match (&argument["type"], argument.get("items")) {
-        (Value::Array(types), Some(items)) if types.len() == 2 => format!("{}, or a list of such", type_of(items)),
+        (Value::Array(types), Some(items)) if types.len() == 2 => {
+            format!("{}, or a list of such", type_of(items))
+        }
         _ => type_of(argument),
     }
 }

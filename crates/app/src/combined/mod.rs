@@ -42,7 +42,8 @@ pub fn run(matches: &ArgMatches) -> Exit {
     logging::start(&mut settings);
     let remote: Option<String> = settings.optional("SPEXUS_SERVER");
     if remote.is_some() {
-        let problem = "--server: this works on the local store; for a server use requirements-mcp-server".to_owned();
+        let problem =
+            "--server: this works on the local store; for a server use requirements-mcp-server".to_owned();
         settings.problem(problem);
     }
     let acting: Option<String> = settings.optional("SPEXUS_AS");
@@ -89,7 +90,11 @@ enum Trace {
 }
 
 impl Combined {
-    fn new(chosen: &[String], options: &ToolOptions, local: impl FnOnce(Arc<Tools>) -> Arc<Local>) -> Combined {
+    fn new(
+        chosen: &[String],
+        options: &ToolOptions,
+        local: impl FnOnce(Arc<Tools>) -> Arc<Local>,
+    ) -> Combined {
         let is_chosen = |name: &str| chosen.iter().any(|chosen| chosen == name);
         let tools = Arc::new(Tools::new(options));
         let trace = match (is_chosen(TRACE), duvet::nearest_project()) {
@@ -99,7 +104,8 @@ impl Combined {
         };
         let has_requirements = requirements::SETS.into_iter().any(is_chosen);
         let managed = tools.list().iter().find(|tool| tool.name == search::NAME);
-        let search = managed.filter(|_| matches!(trace, Trace::Chosen(_))).map(|tool| Arc::new(search::tool(tool)));
+        let search =
+            managed.filter(|_| matches!(trace, Trace::Chosen(_))).map(|tool| Arc::new(search::tool(tool)));
         Combined {
             local: has_requirements.then(|| local(tools.clone())),
             tools,
@@ -156,7 +162,10 @@ impl Combined {
 
     /// Whether the store answers so fast; until it is open it would have to be waited for.
     fn is_quick_in_store(&self, request: &Request) -> bool {
-        self.local.as_ref().and_then(|local| local.server_if_open()).is_some_and(|server| server.is_quick(request))
+        self.local
+            .as_ref()
+            .and_then(|local| local.server_if_open())
+            .is_some_and(|server| server.is_quick(request))
     }
 
     fn trace(&self) -> Option<&Arc<TraceServer>> {
@@ -181,7 +190,9 @@ impl Combined {
         match (is_traced(uri), self.trace()) {
             (false, _) => Ok(None),
             (true, Some(trace)) => Ok(Some(trace)),
-            (true, None) => Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri)))),
+            (true, None) => {
+                Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri))))
+            }
         }
     }
 }
@@ -208,7 +219,10 @@ impl Server for Combined {
             _ => tool.clone(),
         });
         let mut tools: Vec<Arc<Tool>> = own.collect();
-        let others = [self.trace().map(|trace| trace.as_ref() as &dyn Server), self.threats.as_deref().map(|threats| threats as _)];
+        let others = [
+            self.trace().map(|trace| trace.as_ref() as &dyn Server),
+            self.threats.as_deref().map(|threats| threats as _),
+        ];
         for other in others.into_iter().flatten() {
             let theirs = other.tools(context, None)?.items;
             let new: Vec<Arc<Tool>> =

@@ -24,7 +24,9 @@ pub fn tool(managed: &Tool) -> Tool {
     let mut schema = managed.input_schema.as_json().clone();
     schema["properties"]["spec_id"] = json!({ "type": "string", "description": "Only this specification" });
     tool.input_schema = mcp::Schema::new(schema);
-    if let Some(items) = tool.output_schema.as_mut().and_then(|schema| schema.pointer_mut("/properties/data/items/properties")) {
+    if let Some(items) =
+        tool.output_schema.as_mut().and_then(|schema| schema.pointer_mut("/properties/data/items/properties"))
+    {
         items["origin"] = json!({ "type": "string", "enum": ["managed", "spec"] });
         for name in ["identifier", "full_path", "text"] {
             items[name] = json!({ "type": "string" });
@@ -50,7 +52,8 @@ pub fn search(
     let specification = specification.as_ref().and_then(Value::as_str);
     let managed_only = MANAGED_ONLY.into_iter().find(|name| arguments.contains_key(*name));
     if let (Some(_), Some(name)) = (specification, managed_only) {
-        let problem = format!("is for requirements of specifications, which have no {name}; give one of the two");
+        let problem =
+            format!("is for requirements of specifications, which have no {name}; give one of the two");
         return Err(invalid("spec_id", &problem));
     }
     let managed = Managed { requirements, context, arguments, is_wanted: specification.is_none() };

@@ -95,31 +95,25 @@ impl Window {
 
 /// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise.
 fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
-    let mut items: Vec<Value> = items.into_iter().map(slim).collect();
-    let costs = |items: &[Value]| items.iter().map(|item| count(item) + 1).collect::<Vec<usize>>();
+    let items: Vec<Value> = items.into_iter().map(slim).collect();
     let n_bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
     // Counting is slow for texts that will not fit anyway.
     let is_hopeless = n_bytes > room.saturating_mul(16);
-    let mut known = if is_hopeless { Vec::new() } else { costs(&items) };
-    if is_hopeless || known.iter().sum::<usize>() > room {
-        items.iter_mut().for_each(brief);
-        known = costs(&items);
+    if !is_hopeless && items.iter().map(|item| count(item) + 1).sum::<usize>() <= room {
+        return items;
     }
+    let mut kept = Vec::new();
     let mut used = 0;
-    let n_kept = known
-        .iter()
-        .take_while(|cost| {
-            used += **cost;
-            used <= room
-        })
-        .count();
-    items.truncate(n_kept.max(1));
-    if n_kept == 0
-        && let Some(only) = items.pop()
-    {
-        items.push(Window::of(room + NOTE).short(only));
+    for mut item in items {
+        brief(&mut item);
+        used += count(&item) + 1;
+        match used <= room {
+            true => kept.push(item),
+            false if kept.is_empty() => return vec![Window::of(room + NOTE).short(item)],
+            false => break,
+        }
     }
-    items
+    kept
 }
 
 /// Cuts the long texts of an item.
@@ -152,7 +146,8 @@ fn slim(item: Value) -> Value {
     let is_revision = item.contains_key("changes") && item.contains_key("operation");
     let is_named = item.contains_key("reference_id") && item.get("kind").is_none_or(|kind| kind != "comment");
     let has_update = item.contains_key("updated_at");
-    let named: Vec<String> = item.keys().filter(|name| item.contains_key(&format!("{name}_id"))).cloned().collect();
+    let named: Vec<String> =
+        item.keys().filter(|name| item.contains_key(&format!("{name}_id"))).cloned().collect();
     item.retain(|name, value| match name.as_str() {
         "id" => !is_named && !is_revision,
         "entity_id" | "entity_kind" => !is_revision,
@@ -192,9 +187,8 @@ fn count(value: &Value) -> usize {
 }
 
 /// What names something, and is of no use when it is cut.
-const NAMES: [&str; 9] = [
-    "id", "reference_id", "identifier", "full_path", "kind", "status", "created_at", "updated_at", "origin",
-];
+const NAMES: [&str; 9] =
+    ["id", "reference_id", "identifier", "full_path", "kind", "status", "created_at", "updated_at", "origin"];
 
 /// Halves the longest text, or the longest list where no text is long; at last leaves something out.
 fn shorten(value: &mut Value) -> bool {

@@ -76,7 +76,8 @@ fn ids(
         found = references(&page);
         // One more than is shown says that there are more.
         if page["total_count"].as_i64().unwrap_or_default() > SUGGESTIONS {
-            let arguments = json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });
+            let arguments =
+                json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });
             found.extend(references(&server.call("list_entities", arguments, context)?));
         }
         return Ok(found);
@@ -88,7 +89,8 @@ fn ids(
     }
     // The key of a project, or its beginning.
     let projects = server.call("list_projects", json!({ "limit": SUGGESTIONS }), context)?;
-    for key in projects["data"].as_array().into_iter().flatten().filter_map(|project| project["key"].as_str()) {
+    for key in projects["data"].as_array().into_iter().flatten().filter_map(|project| project["key"].as_str())
+    {
         let whole = format!("{key}-{prefix}");
         if whole.starts_with(&typed) {
             numbers(server, context, &whole, &mut found)?;
@@ -111,7 +113,9 @@ fn numbers(
         if is_all || found.len() as i64 > SUGGESTIONS {
             break;
         }
-        add(found, self::suggested(server, context, &format!("{typed}{digit}"))?);
+        let mut more = self::suggested(server, context, &format!("{typed}{digit}"))?;
+        more.retain(|id| id.starts_with(typed));
+        add(found, more);
     }
     Ok(())
 }

@@ -143,7 +143,11 @@ pub fn failure(error: &Error) -> Failure {
         .collect();
     // Some hosts show an agent the message alone, so it says everything that is wrong.
     let message = match errors.as_slice() {
-        [_, _, ..] => errors.iter().map(|error| format!("{}: {}", error.field, error.message)).collect::<Vec<_>>().join("\n"),
+        [_, _, ..] => errors
+            .iter()
+            .map(|error| format!("{}: {}", error.field, error.message))
+            .collect::<Vec<_>>()
+            .join("\n"),
         _ => error.message.clone(),
     };
     let mut details: Vec<(String, Value)> = match error.more.as_deref() {

@@ -29,12 +29,15 @@ pub fn list(
     let mut items = Vec::new();
     for (kind, (scheme, entity_kind)) in SCHEMES.iter().enumerate().skip(start.kind) {
         // Prompts belong to no project.
-        let places = if *entity_kind == store::model::Kind::Prompt { &[String::new()][..] } else { &projects };
+        let places =
+            if *entity_kind == store::model::Kind::Prompt { &[String::new()][..] } else { &projects };
         for project in places {
-            let is_before = kind == start.kind && *project < start.project;
+            if kind == start.kind && *project < start.project {
+                continue;
+            }
             let is_start = kind == start.kind && *project == start.project;
             let mut offset = if is_start { start.offset } else { 0 };
-            while !is_before {
+            loop {
                 let wanted = PAGE - items.len() as i64;
                 if wanted == 0 {
                     let position = Position { kind, project: project.clone(), offset };

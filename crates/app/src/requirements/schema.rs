@@ -10,7 +10,8 @@ pub fn input(arguments: Vec<(String, Value, bool)>) -> Value {
     let required: Vec<&String> =
         arguments.iter().filter(|(.., required)| *required).map(|(name, ..)| name).collect();
     let required = json!(required);
-    let properties: Map<String, Value> = arguments.into_iter().map(|(name, schema, _)| (name, schema)).collect();
+    let properties: Map<String, Value> =
+        arguments.into_iter().map(|(name, schema, _)| (name, schema)).collect();
     let mut schema = json!({ "type": "object", "properties": properties });
     if required != json!([]) {
         schema["required"] = required;

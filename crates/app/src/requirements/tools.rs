@@ -137,7 +137,8 @@ impl Tools {
     /// The tools of the chosen sets.
     pub fn new(options: &ToolOptions) -> Tools {
         let own = ops::OPERATIONS.iter().filter_map(|entry| Some(Offer::of(entry, entry.toolset?)));
-        let aliases = ALIASES.iter().filter_map(|alias| Some(Offer::alias(ops::find(alias.operation)?, alias)));
+        let aliases =
+            ALIASES.iter().filter_map(|alias| Some(Offer::alias(ops::find(alias.operation)?, alias)));
         let is_chosen = |offer: &Offer| {
             options.sets.iter().any(|set| set == offer.set) && (!options.read_only || !offer.entry.writes())
         };
@@ -167,7 +168,9 @@ impl Tools {
         for tool in &self.list {
             let _ = writeln!(guide, "- {}: {}", tool.name, tool.description);
         }
-        format!("{guide}\nLists and searches are cut at `max_tokens` (2000); go on with `cursor`.\n\n{RESOURCES}")
+        format!(
+            "{guide}\nLists and searches are cut at `max_tokens` (2000); go on with `cursor`.\n\n{RESOURCES}"
+        )
     }
 }
 
@@ -242,7 +245,9 @@ impl Offer {
         let mut arguments: Vec<(String, Value, bool)> = properties
             .map(|(name, property)| {
                 let shown = self.shown_name(name);
-                (shown.to_owned(), schema::argument(shown, property), self.known.is_required(name))
+                let mut schema = schema::argument(shown, property);
+                refuse(&mut schema, self.name, name);
+                (shown.to_owned(), schema, self.known.is_required(name))
             })
             .collect();
         if self.name == "get_entity" {
@@ -254,6 +259,18 @@ impl Offer {
             arguments.push(("cursor".into(), json!({ "type": "string" }), false));
         }
         schema::input(arguments)
+    }
+
+    /// What the manual says of an argument.
+    pub fn about(&self, argument: &str) -> String {
+        let known = self.known.properties().find(|(name, _)| self.shown_name(name) == argument);
+        match (argument, known) {
+            (_, Some((_, schema))) => schema["description"].as_str().unwrap_or_default().replace('\n', " "),
+            ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
+            ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
+            ("include", None) => "What to bring along.".to_owned(),
+            (_, None) => String::new(),
+        }
     }
 
     fn shown_name<'a>(&self, name: &'a str) -> &'a str {
@@ -285,6 +302,21 @@ impl Offer {
     }
 }
 
+/// Kinds that an argument names and its operation refuses.
+const REFUSED: [(&str, &str, &[&str]); 2] =
+    [("list_entities", "kind", &["prompt", "comment"]), ("search_global", "entity_types", &["prompt"])];
+
+/// Takes away the choices that an operation refuses.
+fn refuse(schema: &mut Value, tool: &str, argument: &str) {
+    let refused = REFUSED.iter().find(|(of, name, _)| *of == tool && *name == argument);
+    let Some((.., refused)) = refused else { return };
+    for place in ["/enum", "/items/enum"] {
+        if let Some(Value::Array(values)) = schema.pointer_mut(place) {
+            values.retain(|value| value.as_str().is_none_or(|value| !refused.contains(&value)));
+        }
+    }
+}
+
 fn shape(name: &str, schema: &Value) -> Shape {
     match name {
         "get_entity" | "get_active_prompt" | "export" => Shape::Whole,
@@ -299,7 +331,9 @@ fn shape(name: &str, schema: &Value) -> Shape {
 
 /// Whether doing it twice is the same as doing it once.
 fn is_idempotent(name: &str) -> bool {
-    ["update_", "link_", "unlink_", "activate_", "resolve_", "delete_"].iter().any(|verb| name.starts_with(verb))
+    ["update_", "link_", "unlink_", "activate_", "resolve_", "delete_"]
+        .iter()
+        .any(|verb| name.starts_with(verb))
 }
 
 fn title(name: &str) -> String {

@@ -22,9 +22,13 @@ fn project() -> TempDir {
 fn filled(arguments: &[&str]) -> Agent {
     let mut agent = Agent::spexus(project(), "2025-11-25", arguments);
     agent.json("create_epic", json!({"title": "Kitchen", "priority": 2}));
-    agent.json("create_user_story", json!({"epic_id": "EP-001", "title": "Coffee in the morning", "priority": 2}));
+    agent.json(
+        "create_user_story",
+        json!({"epic_id": "EP-001", "title": "Coffee in the morning", "priority": 2}),
+    );
     for title in ["Brew coffee before eight", "Order coffee beans"] {
-        let arguments = json!({"user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 1});
+        let arguments =
+            json!({"user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 1});
         agent.json("create_requirement", arguments);
     }
     agent
@@ -35,14 +39,24 @@ fn one_session_has_all_parts() {
     let project = project();
     let mut serving = Serving::spexus(project.path(), &[]);
     let result = serving.handshake("2025-06-18")["result"].clone();
-    assert_eq!((&result["serverInfo"]["name"], &result["protocolVersion"]), (&json!("spexus"), &json!("2025-06-18")));
+    assert_eq!(
+        (&result["serverInfo"]["name"], &result["protocolVersion"]),
+        (&json!("spexus"), &json!("2025-06-18"))
+    );
     let capabilities = json!({
         "prompts": {"listChanged": true}, "resources": {"listChanged": true, "subscribe": true},
         "tools": {"listChanged": false}, "completions": {},
     });
     assert_eq!(result["capabilities"], capabilities);
     let told = result["instructions"].as_str().expect("instructions");
-    for part in ["## Requirements", "expected_version", "epic://{id}", "## Traceability", "`docs-kettle-md`", "## Threats"] {
+    for part in [
+        "## Requirements",
+        "expected_version",
+        "epic://{id}",
+        "## Traceability",
+        "`docs-kettle-md`",
+        "## Threats",
+    ] {
         assert!(told.contains(part), "{part} is not told:\n{told}");
     }
     let n_tokens = threats::tokens::count(told);
@@ -58,7 +72,9 @@ fn one_session_has_all_parts() {
 #[test]
 fn versions_are_negotiated() {
     let folder = folder(&[]);
-    for (asked, expected) in [("2024-11-05", "2024-11-05"), ("2031-01-01", "2025-11-25"), ("2026-07-28", "2025-11-25")] {
+    for (asked, expected) in
+        [("2024-11-05", "2024-11-05"), ("2031-01-01", "2025-11-25"), ("2026-07-28", "2025-11-25")]
+    {
         let mut serving = Serving::spexus(folder.path(), &[]);
         assert_eq!(serving.handshake(asked)["result"]["protocolVersion"], expected);
         let (status, ..) = serving.end();
@@ -112,7 +128,8 @@ fn the_tools_of_the_other_parts_work_as_the_manual_says() {
         n_called += 1;
     }
     assert_eq!(n_called, 9);
-    let answer = agent.json("validate_citation", json!({"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}));
+    let answer = agent
+        .json("validate_citation", json!({"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}));
     assert_eq!(answer, json!({"valid": true}));
     let answer = agent.ask("prompts/list", json!({}));
     assert_eq!(answer["error"]["code"], -32601, "nobody chose requirements: {answer}");
@@ -125,10 +142,16 @@ fn requirements_of_both_kinds_are_found_and_marked() {
     let found = agent.json("search_requirements", json!({"query": "coffee"}));
     assert_eq!(found["total_count"], 4, "{found}");
     assert_eq!(column(&found["data"], "origin"), ["managed", "spec", "managed", "spec"]);
-    let mut ids: Vec<&str> = found["data"].as_array().expect("a list").iter().filter_map(|hit| hit["reference_id"].as_str()).collect();
+    let mut ids: Vec<&str> = found["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|hit| hit["reference_id"].as_str())
+        .collect();
     ids.sort();
     assert_eq!(ids, ["REQ-001", "REQ-002"]);
-    let texts: Vec<&str> = found["data"].as_array().expect("a list").iter().filter_map(|hit| hit["text"].as_str()).collect();
+    let texts: Vec<&str> =
+        found["data"].as_array().expect("a list").iter().filter_map(|hit| hit["text"].as_str()).collect();
     assert_eq!(texts, ["A pot MUST brew coffee.", "A pot MUST brew coffee."]);
 
     let mut seen = Vec::new();
@@ -149,7 +172,11 @@ fn requirements_of_both_kinds_are_found_and_marked() {
         (json!({"query": "beans"}), vec!["managed"]),
         (json!({"query": "leak"}), vec!["spec"]),
     ] {
-        assert_eq!(column(&agent.json("search_requirements", arguments.clone())["data"], "origin"), expected, "{arguments}");
+        assert_eq!(
+            column(&agent.json("search_requirements", arguments.clone())["data"], "origin"),
+            expected,
+            "{arguments}"
+        );
     }
     let nothing = agent.json("search_requirements", json!({"query": "submarine"}));
     assert_eq!(nothing["data"], json!([]));
@@ -162,7 +189,12 @@ fn requirements_of_both_kinds_are_found_and_marked() {
         assert!(agent.refused("search_requirements", arguments).contains(expected));
     }
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
-    let tool = listed.as_array().expect("a list").iter().find(|tool| tool["name"] == "search_requirements").expect("listed");
+    let tool = listed
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|tool| tool["name"] == "search_requirements")
+        .expect("listed");
     let problems = mcp::Schema::new(tool["outputSchema"].clone()).check(&found);
     assert!(problems.is_empty(), "{problems:?}");
 }
@@ -183,13 +215,18 @@ fn without_a_project_there_is_no_traceability_and_the_agent_is_told_why() {
 
 #[test]
 fn a_reader_is_offered_nothing_that_writes() {
-    let mut agent = Agent::spexus(project(), "2025-11-25", &["--read-only", "--toolsets", "requirements,comments,steering,prompts,bulk"]);
+    let mut agent = Agent::spexus(
+        project(),
+        "2025-11-25",
+        &["--read-only", "--toolsets", "requirements,comments,steering,prompts,bulk"],
+    );
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     for tool in listed.as_array().expect("a list") {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
     }
     assert!(column(&listed, "name").contains(&"export".to_owned()));
-    let answer = agent.ask("tools/call", json!({"name": "create_epic", "arguments": {"title": "x", "priority": 1}}));
+    let answer =
+        agent.ask("tools/call", json!({"name": "create_epic", "arguments": {"title": "x", "priority": 1}}));
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
@@ -215,16 +252,22 @@ fn the_history_says_who_it_was_and_through_what() {
     assert_eq!((&history["data"][0]["via"], &history["data"][0]["actor"]), (&json!("mcp"), &json!("admin")));
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
-        let output = command.args(arguments).env("XDG_DATA_HOME", agent.path("data")).output().expect("it runs");
+        let output =
+            command.args(arguments).env("XDG_DATA_HOME", agent.path("data")).output().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     run(&["user", "create", "carol", "--email", "carol@example.org", "--role", "Commenter"]);
     let mut serving = Serving::spexus(agent.root(), &["--as", "carol"]);
     serving.handshake("2025-11-25");
     let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
-    let answer = serving.request(1, "tools/call", call("add_comment", json!({"reference": "EP-001", "content": "Fine."})));
+    let answer = serving.request(
+        1,
+        "tools/call",
+        call("add_comment", json!({"reference": "EP-001", "content": "Fine."})),
+    );
     assert_eq!(answer["result"]["structuredContent"]["author"], "carol", "{answer}");
-    let answer = serving.request(2, "tools/call", call("create_epic", json!({"title": "Mine", "priority": 1})));
+    let answer =
+        serving.request(2, "tools/call", call("create_epic", json!({"title": "Mine", "priority": 1})));
     assert_eq!(answer["result"]["isError"], true);
     assert!(text(&answer["result"]).contains("needs the role User"), "{answer}");
     let mut nobody = Serving::spexus(agent.root(), &["--as", "nobody"]);
@@ -242,7 +285,10 @@ fn a_new_store_is_told_of_without_its_secrets() {
     serving.request(1, "resources/list", json!({}));
     let (status, _, log) = serving.end();
     assert!(status.success());
-    assert!(log.contains("a new store is at") && !log.contains("mcp_pat_") && !log.contains("password"), "{log}");
+    assert!(
+        log.contains("a new store is at") && !log.contains("mcp_pat_") && !log.contains("password"),
+        "{log}"
+    );
     assert!(folder.path().join("data/spexus/spexus.db").exists());
 }
 
@@ -253,7 +299,10 @@ fn a_store_that_cannot_be_opened_does_not_keep_the_other_parts_from_working() {
     let mut agent = Agent::spexus(project, "2025-11-25", &["--database", "sqlite:no.db"]);
     let told = agent.refused("list_types", json!({}));
     assert!(told.contains("no.db"), "{told}");
-    assert_eq!(agent.json("resolve_spec_id", json!({"url": "docs/kettle.md"})), json!({"spec_id": "docs-kettle-md"}));
+    assert_eq!(
+        agent.json("resolve_spec_id", json!({"url": "docs/kettle.md"})),
+        json!({"spec_id": "docs-kettle-md"})
+    );
     agent.json("tmkb_query", json!({"context": "multi-tenant endpoint"}));
 }
 
@@ -262,7 +311,8 @@ fn resources_templates_and_completions_of_all_parts_are_under_one_roof() {
     let mut agent = filled(&[]);
     let listed = agent.ask("resources/list", json!({}))["result"].clone();
     let uris = column(&listed["resources"], "uri");
-    for uri in ["epic://EP-001", "requirement://REQ-002", "duvet:///specifications", "duvet:///requirements"] {
+    for uri in ["epic://EP-001", "requirement://REQ-002", "duvet:///specifications", "duvet:///requirements"]
+    {
         assert!(uris.contains(&uri.to_owned()), "{uri}: {uris:?}");
     }
     assert!(listed.get("nextCursor").is_none());
@@ -272,11 +322,15 @@ fn resources_templates_and_completions_of_all_parts_are_under_one_roof() {
     let templates = column(&templates, "uriTemplate");
     assert!(templates.len() > 5 && templates[0].starts_with("epics://"), "{templates:?}");
     let mut complete = |uri: &str, name: &str, value: &str| {
-        let params = json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": value}});
+        let params =
+            json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": value}});
         agent.ask("completion/complete", params)["result"]["completion"]["values"].clone()
     };
     assert_eq!(complete("duvet:///specifications/{spec_id}", "spec_id", "docs"), json!(["docs-kettle-md"]));
-    assert_eq!(complete("user-stories://list?epic_id={epic_id}&status={status}", "epic_id", "ep"), json!(["EP-001"]));
+    assert_eq!(
+        complete("user-stories://list?epic_id={epic_id}&status={status}", "epic_id", "ep"),
+        json!(["EP-001"])
+    );
     let answer = agent.ask("resources/list", json!({"path": "/specifications"}));
     assert_eq!(answer["result"]["resources"].as_array().map(Vec::len), Some(2), "{answer}");
 }
@@ -323,7 +377,11 @@ fn agents_find_what_rest_finds() {
         let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let rest = backend.get(&format!("/search?query={encoded}")).json;
         assert_eq!(column(&found["data"], "reference_id"), column(&rest["data"], "reference_id"), "{query}");
-        assert_eq!((&found["total_count"], &found["message"]), (&rest["total_count"], &rest["message"]), "{query}");
+        assert_eq!(
+            (&found["total_count"], &found["message"]),
+            (&rest["total_count"], &rest["message"]),
+            "{query}"
+        );
     }
 }
 
@@ -333,7 +391,8 @@ fn changes_of_others_are_told() {
     let mut agent = filled(&[]);
     let run = |agent: &Agent, arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
-        let output = command.args(arguments).env("XDG_DATA_HOME", agent.path("data")).output().expect("it runs");
+        let output =
+            command.args(arguments).env("XDG_DATA_HOME", agent.path("data")).output().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     for uri in ["epic://ep-1", "requirement://REQ-001", "epics://list?status=Done", "duvet:///citations"] {
@@ -345,13 +404,20 @@ fn changes_of_others_are_told() {
     // What this session itself has written comes first.
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}});
     let listed = json!({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"});
-    agent.json("update_requirement", json!({"requirement_id": "REQ-001", "title": "Brew coffee before seven"}));
+    agent.json(
+        "update_requirement",
+        json!({"requirement_id": "REQ-001", "title": "Brew coffee before seven"}),
+    );
     wait_for(&mut agent, &updated("requirement://REQ-001"));
     agent.notes.clear();
     run(&agent, &["epic", "update", "EP-001", "--title", "The kitchen"]);
     wait_for(&mut agent, &updated("epic://ep-1"));
     wait_for(&mut agent, &updated("epics://list?status=Done"));
-    assert!(!agent.notes.contains(&listed) && !agent.notes.contains(&updated("requirement://REQ-001")), "{:?}", agent.notes);
+    assert!(
+        !agent.notes.contains(&listed) && !agent.notes.contains(&updated("requirement://REQ-001")),
+        "{:?}",
+        agent.notes
+    );
     run(&agent, &["epic", "create", "--title", "Cellar", "--priority", "4"]);
     wait_for(&mut agent, &listed);
     let prompts = json!({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"});
@@ -392,8 +458,11 @@ fn a_server_and_sessions_work_on_one_store() {
                 serving.handshake("2025-06-18");
                 for number in 0..20 {
                     let arguments = json!({"title": format!("Epic {worker} {number}"), "priority": 3});
-                    serving.send(&json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
-                        "params": {"name": "create_epic", "arguments": arguments}}).to_string());
+                    serving.send(
+                        &json!({"jsonrpc": "2.0", "id": number, "method": "tools/call",
+                        "params": {"name": "create_epic", "arguments": arguments}})
+                        .to_string(),
+                    );
                     let answer = loop {
                         let message = serving.receive();
                         if message["id"] == number {
