@@ -232,6 +232,15 @@ impl Server for Combined {
         Ok(Page::whole(tools))
     }
 
+    fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        match self.owner(name) {
+            Owner::Requirements => Ok(self.tools.list().iter().find(|tool| tool.name == name).cloned()),
+            Owner::Trace(trace) => trace.tool(context, name),
+            Owner::Both(_) => Ok(self.search.clone()),
+            Owner::Threats(threats) => threats.tool(context, name),
+        }
+    }
+
     fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         if let Owner::Threats(threats) = self.owner(&tool.name) {
             return threats.check_arguments(context, tool, arguments);

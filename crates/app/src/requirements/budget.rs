@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 pub const TOKENS: usize = 2_000;
 /// What is left for the note on the rest.
 const NOTE: usize = 40;
-/// Where not all texts of a page fit, each has so many characters.
-const TEXT: usize = 300;
+/// Where not all texts of a page fit, each has so many characters; the first number with which they do.
+const TEXTS: [usize; 3] = [5_000, 1_500, 300];
 /// A text that is cut keeps at least so many characters.
 const SHORTEST: usize = 12;
 /// The highest place in a list.
@@ -93,19 +93,24 @@ impl Window {
     }
 }
 
-/// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise.
+/// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise, and then no more
+/// than is needed.
 fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
-    let items: Vec<Value> = items.into_iter().map(slim).collect();
-    let n_bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
-    // Counting is slow for texts that will not fit anyway.
-    let is_hopeless = n_bytes > room.saturating_mul(16);
-    if !is_hopeless && items.iter().map(|item| count(item) + 1).sum::<usize>() <= room {
-        return items;
+    let mut items: Vec<Value> = items.into_iter().map(slim).collect();
+    for limit in [None].into_iter().chain(TEXTS.map(Some)) {
+        if let Some(limit) = limit {
+            items.iter_mut().for_each(|item| brief(item, limit));
+        }
+        // Counting is slow for texts that will not fit anyway.
+        let n_bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
+        let is_hopeless = n_bytes > room.saturating_mul(16);
+        if !is_hopeless && items.iter().map(|item| count(item) + 1).sum::<usize>() <= room {
+            return items;
+        }
     }
     let mut kept = Vec::new();
     let mut used = 0;
-    for mut item in items {
-        brief(&mut item);
+    for item in items {
         used += count(&item) + 1;
         match used <= room {
             true => kept.push(item),
@@ -116,26 +121,28 @@ fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
     kept
 }
 
-/// Cuts the long texts of an item.
-fn brief(item: &mut Value) {
+/// Cuts the texts of an item that have more characters.
+fn brief(item: &mut Value, limit: usize) {
     let Some(fields) = item.as_object_mut() else { return };
     let mut is_cut = false;
     for (_, value) in fields.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
-        is_cut |= brief_text(value);
+        is_cut |= brief_text(value, limit);
     }
     if is_cut {
         fields.insert("truncated".into(), json!(true));
     }
 }
 
-fn brief_text(value: &mut Value) -> bool {
+fn brief_text(value: &mut Value, limit: usize) -> bool {
     match value {
-        Value::String(text) if text.chars().nth(TEXT).is_some() => {
-            *text = words::cut(text, TEXT).to_owned() + "…";
+        Value::String(text) if text.chars().nth(limit).is_some() => {
+            *text = words::cut(text, limit).trim_end_matches('…').to_owned() + "…";
             true
         }
-        Value::Array(items) => items.iter_mut().fold(false, |is_cut, item| brief_text(item) | is_cut),
-        Value::Object(fields) => fields.values_mut().fold(false, |is_cut, field| brief_text(field) | is_cut),
+        Value::Array(items) => items.iter_mut().fold(false, |is_cut, item| brief_text(item, limit) | is_cut),
+        Value::Object(fields) => {
+            fields.values_mut().fold(false, |is_cut, field| brief_text(field, limit) | is_cut)
+        }
         _ => false,
     }
 }
