@@ -11,9 +11,9 @@ use postgres::{Client, NoTls, Statement};
 use store::Value;
 
 use crate::Side;
-use crate::measure::{Measured, drive};
 use crate::statements::{self, Bare, Known, New, Search};
-use crate::text::{self, PER_STORY, Random};
+use bench_shared::measure::{Measured, drive};
+use bench_shared::text::{self, PER_STORY, Random};
 
 pub struct Postgres {
     url: String,
