@@ -360,7 +360,7 @@ fn many_resources_of_both_parts_come_in_pages() {
     assert!(uris.contains(&"duvet:///citations".to_owned()));
 }
 
-/// The search of agents is the search of the page.
+/// The search of agents is the search of REST. [002 R7.3]
 #[test]
 fn agents_find_what_rest_finds() {
     let mut agent = filled(&[]);

@@ -7,6 +7,7 @@ use spexus::combined::manual::{COMMENT, EXAMPLES, RELATIONSHIP};
 use spexus::requirements::{SETS, ToolOptions, Tools};
 
 use crate::agent::{Agent, column, folder, text};
+use crate::backend::{on_sqlite, send};
 
 /// All sets of requirements, without the other parts.
 const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk"];
@@ -213,7 +214,7 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
     assert!(unseen.is_empty(), "no example calls {unseen:?}");
 }
 
-/// Each tool with something wrong, and what it says about it. [002 R6.8] [002 R6.9] [002 R6.10] [002 R7.8]
+/// Each tool with something wrong, and what it says about it. [002 R7.8] [002 R16.4]
 #[test]
 fn every_tool_says_what_is_wrong_with_an_argument() {
     let mut agent = filled(ALL);
@@ -324,6 +325,113 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
     );
 }
 
+/// Over HTTP a failing tool is a JSON-RPC error up to 2025-06-18, and later a result that carries the same. [002 R6.8] [002 R6.9]
+/// [002 R6.10]
+#[test]
+fn a_failing_tool_is_an_error_with_details_where_the_revision_wants_it() {
+    on_sqlite(&[], &[], |backend, _| {
+        let cases = [
+            ("create_epic", json!({"title": "x"}), -32602, "INVALID_ARGUMENTS", "priority"),
+            (
+                "create_epic",
+                json!({"title": "x", "priority": 1, "colour": 2}),
+                -32602,
+                "INVALID_ARGUMENTS",
+                "colour",
+            ),
+            ("create_epic", json!({"title": " ", "priority": 1}), -32602, "INVALID_ARGUMENTS", "title"),
+            ("get_entity", json!({"reference": "EP-404"}), -32002, "RESOURCE_NOT_FOUND", "reference"),
+            (
+                "update_epic",
+                json!({"epic_id": "EP-001", "title": "y", "expected_version": 9}),
+                -32004,
+                "CONFLICT",
+                "",
+            ),
+        ];
+        backend.create("/epics", &json!({"title": "One", "priority": 1}));
+        for (tool, arguments, code, name, field) in cases {
+            let call = |revision: &str| {
+                let params = json!({"name": tool, "arguments": arguments});
+                let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+                let request = backend.request("POST", "/mcp").header("MCP-Protocol-Version", revision);
+                let request = request.header("content-type", "application/json").body(body.to_string());
+                send(request).json
+            };
+            let error = call("2025-06-18")["error"].clone();
+            assert_eq!(
+                (&error["code"], &error["data"]["code"]),
+                (&json!(code), &json!(name)),
+                "{tool}: {error}"
+            );
+            let named = error["data"]["errors"][0]["field"].as_str().unwrap_or_default();
+            assert_eq!(named, field, "{tool}: {error}");
+            let result = call("2025-11-25")["result"].clone();
+            assert_eq!(
+                (&result["isError"], &result["structuredContent"]["code"]),
+                (&json!(true), &json!(name)),
+                "{result}"
+            );
+            assert_eq!(text(&result), error["message"].as_str().expect("a message"));
+        }
+        assert_eq!(backend.get("/epics").json["total_count"], 1, "a refused call has written");
+    });
+}
+
+/// [002 R17.1] [002 R17.3] [002 R17.4] [002 R17.5] [002 R17.6] [002 R17.7] [002 R17.8]
+#[test]
+fn the_guide_and_the_reference_name_everything() {
+    let read = |path: &str| {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        std::fs::read_to_string(root.join(path)).expect("a document")
+    };
+    let (guide, reference) = (read("docs/guide/agents.md"), read("docs/reference/tools.md"));
+    for host in ["Claude Desktop", "Claude Code", "Cursor", "VS Code", "Codex", "claude_desktop_config.json"]
+    {
+        assert!(guide.contains(host), "{host}");
+    }
+    for block in guide.split("```json\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default();
+        let settings: Value = serde_json::from_str(block).unwrap_or_else(|error| panic!("{error}: {block}"));
+        let servers = settings.get("mcpServers").or(settings.get("servers")).expect("servers");
+        assert!(servers["spexus"]["command"].is_string(), "{block}");
+    }
+    let mut agent = agent(ALL);
+    for prompt in column(&agent.ask("prompts/list", json!({}))["result"]["prompts"], "name") {
+        assert!(prompt == "spexus" || guide.contains(&format!("| `{prompt}` |")), "{prompt}");
+    }
+    for template in column(
+        &agent.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"],
+        "uriTemplate",
+    ) {
+        assert!(guide.contains(&template), "{template}");
+    }
+    let schemes = ["epic", "user-story", "requirement", "acceptance-criteria", "steering-document", "prompt"];
+    let further = [
+        "epic://{id}/hierarchy",
+        "user-story://{id}/requirements",
+        "user-story://{id}/acceptance-criteria",
+        "requirement://{id}/relationships",
+        "duvet:///specifications",
+    ];
+    for uri in schemes.map(|scheme| format!("{scheme}://{{id}}")).iter().map(String::as_str).chain(further) {
+        assert!(guide.contains(uri), "{uri}");
+    }
+    for part in ["## Some things to ask an agent", "## When something is wrong"] {
+        assert!(guide.contains(part), "{part}");
+    }
+    let tools = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
+    for tool in tools.as_array().expect("a list") {
+        let name = tool["name"].as_str().expect("a name");
+        assert!(reference.contains(&format!("\n## {name}\n")), "{name}");
+        assert!(
+            reference.contains(&format!("{{\"name\": \"{name}\", \"arguments\": ")),
+            "{name} has no example"
+        );
+        assert!(reference.contains(&tool["inputSchema"].to_string()), "the schema of {name} is old");
+    }
+}
+
 #[test]
 fn all_wrong_arguments_are_told_at_once() {
     let mut agent = agent(&[]);
@@ -361,6 +469,7 @@ fn reports_count_and_searches_that_find_nothing_say_so() {
     }
 }
 
+/// [002 R7.4]
 #[test]
 fn filters_take_one_value_or_several() {
     let mut agent = filled(&[]);
@@ -515,7 +624,7 @@ fn a_small_list_keeps_its_texts_and_a_large_one_says_that_it_cut_them() {
     assert!(page["data"][0]["description"].as_str().is_some_and(|text| text.ends_with('…')), "{page}");
 }
 
-/// [002 R4.1] [002 R4.2] [002 R4.3] [002 R4.4] [002 R4.6] [002 R4.7]
+/// [002 R4.1] [002 R4.2] [002 R4.3] [002 R4.4] [002 R4.6] [002 R4.7] [002 R16.5]
 #[test]
 fn entities_are_resources() {
     let mut agent = filled(ALL);
@@ -684,7 +793,7 @@ fn templates_filter_and_refuse_what_they_do_not_know() {
     }
 }
 
-/// [002 R8.1] [002 R8.2] [002 R8.3] [002 R8.4] [002 R8.5] [002 R8.6] [002 R8.7] [002 R8.8]
+/// [002 R8.1] [002 R8.2] [002 R8.3] [002 R8.4] [002 R8.5] [002 R8.6] [002 R8.7] [002 R8.8] [002 R16.6]
 #[test]
 fn prompts_bring_their_context() {
     let mut agent = filled(ALL);
