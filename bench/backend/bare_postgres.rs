@@ -44,7 +44,7 @@ impl Postgres {
         Ok(Postgres { url: url.to_owned(), known, next_number: AtomicI64::new(1_000_000_000) })
     }
 
-    fn new(&self, number: u64) -> New {
+    fn another(&self, number: u64) -> New {
         let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
         let (terms, postings) = text::terms(number);
         New {
@@ -114,7 +114,7 @@ impl Side for Postgres {
             time,
             || Connection::open(&self.url),
             |connection, number| {
-                let new = self.new(number);
+                let new = self.another(number);
                 connection.script("begin")?;
                 statements::authenticate(connection, &self.known)?;
                 statements::create(connection, &self.known, &new, CHANGE, &SEARCH)?;

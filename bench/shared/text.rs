@@ -64,7 +64,7 @@ pub fn word(rank: u64) -> String {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -73,7 +73,7 @@ impl Random {
     }
 
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.draw() % limit
     }
 
     /// A word whose frequency falls with its rank: the rank is a power of a number between 0 and 1.

@@ -22,6 +22,7 @@ mod rest_fuzz;
 mod seed_003;
 mod seed_004;
 mod server;
+mod shall;
 mod shutdown;
 mod spexus_cli;
 mod stdio;
