@@ -56,7 +56,12 @@ struct State {
 }
 
 impl Connection {
-    pub fn new(profile: Profile, server: Arc<dyn Server>, output: impl Write + Send + 'static) -> Arc<Self> {
+    pub fn new(
+        profile: Profile,
+        server: Arc<dyn Server>,
+        output: impl Write + Send + 'static,
+        threads_max: usize,
+    ) -> Arc<Self> {
         let label = format!("{:x}", std::process::id());
         let session = Session::stdio(Arc::new(profile), &label);
         let state = State {
@@ -73,7 +78,7 @@ impl Connection {
             state: Mutex::new(state),
             changed: Condvar::new(),
             outbox: Outbox::new(output),
-            workers: Workers::default(),
+            workers: Workers::new(threads_max),
         })
     }
 
@@ -85,6 +90,7 @@ impl Connection {
         let mut state = self.lock();
         let handled = catch_unwind(AssertUnwindSafe(|| state.session.handle(line, Instant::now())));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
+        self.tell_interest(&mut state);
         // Written under the lock: a subscription must be acknowledged before it hears of a change.
         for step in &steps {
             match step {
@@ -145,8 +151,16 @@ impl Connection {
         if let Some(message) = state.session.finish(answer) {
             self.outbox.push(&message);
         }
+        self.tell_interest(&mut state);
         if state.n_awaiting > 0 {
             self.changed.notify_all();
+        }
+    }
+
+    /// Under the lock, so that the server hears of the latest state last.
+    fn tell_interest(&self, state: &mut State) {
+        if let Some(interest) = state.session.new_interest() {
+            self.server.interest(interest);
         }
     }
 
@@ -285,6 +299,7 @@ impl Connection {
             }
             self.changed.notify_all();
         }
+        self.tell_interest(&mut state);
         self.workers.forget_cancelled();
         state
     }
