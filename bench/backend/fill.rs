@@ -57,6 +57,7 @@ impl Filling {
                 credentials: Credentials::Bearer(self.token.clone()),
                 request: self.request.clone(),
                 idempotency_key: None,
+                cancel: None,
             };
             self.engine.call(call, move |reply| {
                 let _ = sender.send(reply.result.map(|_| ()));

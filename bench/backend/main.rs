@@ -42,6 +42,8 @@ struct Settings {
     n_requirements: u64,
     /// Only this store, where one is named.
     store: Option<String>,
+    /// Where a filled SQLite store is kept from run to run.
+    folder: Option<PathBuf>,
     program: PathBuf,
 }
 
@@ -49,8 +51,9 @@ fn main() -> anyhow::Result<()> {
     let settings = Settings::read()?;
     let mut reports = Vec::new();
     if settings.store.as_deref() != Some("postgres") {
-        let folder = tempfile::tempdir()?;
-        reports.push(on_sqlite(&settings, &folder.path().join("spexus.db"))?);
+        let temporary = tempfile::tempdir()?;
+        let folder = settings.folder.as_deref().unwrap_or(temporary.path());
+        reports.push(on_sqlite(&settings, folder)?);
     }
     if settings.store.as_deref() != Some("sqlite") {
         let options = private_postgres::Options { fsync: true, max_connections: 200, ..Default::default() };
@@ -67,10 +70,16 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn on_sqlite(settings: &Settings, path: &Path) -> anyhow::Result<Report> {
+fn on_sqlite(settings: &Settings, folder: &Path) -> anyhow::Result<Report> {
+    let path = folder.join("spexus.db");
     let database = format!("sqlite:{}", path.display());
-    let (token, filled_in) = fill(&database, settings)?;
-    let bare = bare_sqlite::Sqlite::open(path)?;
+    let kept_token = folder.join("token");
+    let (token, filled_in) = match std::fs::read_to_string(&kept_token) {
+        Ok(token) => (token, Duration::ZERO),
+        Err(_) => fill(&database, settings)?,
+    };
+    std::fs::write(&kept_token, &token)?;
+    let bare = bare_sqlite::Sqlite::open(&path)?;
     let mut report = measure(settings, "SQLite", &database, &token, &bare)?;
     report.filled_in_s = filled_in.as_secs_f64();
     for n_clients in CLIENTS {
@@ -193,6 +202,7 @@ impl Settings {
             time: Duration::from_secs(2),
             n_requirements: 100_000,
             store: None,
+            folder: None,
             program: beside,
         };
         let mut arguments = std::env::args().skip(1);
@@ -206,9 +216,10 @@ impl Settings {
                     settings.n_requirements = value()?.parse::<u64>()?.max(text::PER_STORY * 100)
                 }
                 "--store" => settings.store = Some(value()?),
+                "--folder" => settings.folder = Some(value()?.into()),
                 "--spexus" => settings.program = value()?.into(),
                 _ => anyhow::bail!(
-                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store or --spexus"
+                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --folder or --spexus"
                 ),
             }
         }

@@ -8,6 +8,7 @@ pub mod requirements;
 pub mod settings;
 pub mod spexus;
 pub mod stdio;
+pub mod streamable;
 pub mod tmkb;
 
 use mcp::Profile;

@@ -205,6 +205,18 @@ impl FromSetting for SocketAddr {
     }
 }
 
+impl FromSetting for bool {
+    const EXPECTED: &str = "true or false";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Some(true),
+            "false" | "0" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+}
+
 impl FromSetting for u32 {
     const EXPECTED: &str = "a whole number";
 

@@ -1,8 +1,9 @@
 //! A request on its way: what is to be run, and the ticket by which its answer finds home.
 
 use std::{
+    fmt,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -33,6 +34,13 @@ pub struct Call {
     pub(crate) profile: Arc<Profile>,
 }
 
+impl Call {
+    /// Whether the client wants to hear of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.progress_token.is_some()
+    }
+}
+
 /// What is known about a request while it is in flight.
 #[derive(Debug)]
 pub struct Ticket {
@@ -42,12 +50,24 @@ pub struct Ticket {
     pub revision: Revision,
     pub(crate) method: Method,
     pub(crate) label: Arc<str>,
+    /// Whether the label was made for this request alone, as over HTTP.
+    pub(crate) has_own_label: bool,
     pub(crate) number: u64,
     pub(crate) n_bytes: usize,
     pub(crate) started: Instant,
     pub(crate) batch: Option<BatchNumber>,
     pub(crate) subscribes: Option<String>,
     pub(crate) cancelled: AtomicBool,
+    pub(crate) hook: Mutex<Option<Hook>>,
+}
+
+/// What is done when nobody waits any more.
+pub(crate) struct Hook(Box<dyn FnOnce() + Send>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a hook")
+    }
 }
 
 impl Ticket {
@@ -58,7 +78,7 @@ impl Ticket {
 
     /// Names the request in logs and in internal errors; unlike its id, never used twice.
     pub fn request_id(&self) -> String {
-        format!("{}-{}", self.label, self.number)
+        if self.has_own_label { self.label.to_string() } else { format!("{}-{}", self.label, self.number) }
     }
 
     /// Tells whether nobody waits any more.
@@ -66,8 +86,23 @@ impl Ticket {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+    /// Says that nobody waits any more.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        if let Some(Hook(hook)) = self.hook().take() {
+            hook();
+        }
+    }
+
+    pub(crate) fn on_cancel(&self, hook: Box<dyn FnOnce() + Send>) {
+        *self.hook() = Some(Hook(hook));
+        if self.cancelled.load(Ordering::SeqCst) {
+            self.cancel();
+        }
+    }
+
+    fn hook(&self) -> MutexGuard<'_, Option<Hook>> {
+        self.hook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn timed_out(&self, profile: &Profile, timeout: Duration) -> Vec<u8> {

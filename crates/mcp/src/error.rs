@@ -46,7 +46,8 @@ impl Error {
         Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", shown(method)))
     }
 
-    pub(crate) fn unsupported_version(requested: &str) -> Self {
+    /// The revision is not spoken here.
+    pub fn unsupported_version(requested: &str) -> Self {
         let supported = Revision::dates(&Revision::ALL);
         let requested = shown(requested);
         Self::new(UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
@@ -74,7 +75,7 @@ pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
 }
 
 /// Puts an error into the bytes of a response; without a readable id there is no `id` member.
-pub(crate) fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
+pub fn error_bytes(id: Option<&Id>, error: &Error) -> Vec<u8> {
     #[derive(Serialize)]
     struct Response<'a> {
         jsonrpc: &'static str,

@@ -34,6 +34,31 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is about who asks and whether the server can serve at all, and not about what was asked.
+    pub(crate) fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::Unauthenticated | Self::Forbidden | Self::RateLimited | Self::Unavailable | Self::Internal
+        )
+    }
+
+    /// The kind with this name in `data.code`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::InvalidArguments,
+            Self::NotFound,
+            Self::Unauthenticated,
+            Self::Forbidden,
+            Self::Conflict,
+            Self::RateLimited,
+            Self::Timeout,
+            Self::Unavailable,
+            Self::Internal,
+            Self::Other,
+        ];
+        all.into_iter().find(|kind| kind.code_and_name().1 == name)
+    }
+
     /// The code in handshake revisions, and the name that stands in `data.code` in all of them.
     fn code_and_name(self) -> (i64, &'static str) {
         match self {
@@ -125,7 +150,7 @@ impl Failure {
     }
 
     /// The error that a revision has for it.
-    pub(crate) fn to_error(&self, revision: Revision, request_id: &str) -> Error {
+    pub fn to_error(&self, revision: Revision, request_id: &str) -> Error {
         let code = match (revision.is_stateless(), self.kind) {
             (true, Kind::NotFound | Kind::InvalidArguments) => INVALID_PARAMS,
             (true, _) => INTERNAL_ERROR,

@@ -43,6 +43,11 @@ const METHODS: [(&str, Method, Option<Era>); 16] = [
     ("completion/complete", Method::Complete, None),
 ];
 
+/// The name itself where there is such a method in any revision, for counters; otherwise `unknown`.
+pub fn method_name(name: &str) -> &'static str {
+    METHODS.into_iter().find(|(known, ..)| *known == name).map_or("unknown", |(known, ..)| known)
+}
+
 impl Method {
     /// Returns the method of that name, if a server with these capabilities serves it in that era.
     pub fn find(name: &str, era: Era, capabilities: &Capabilities) -> Option<Self> {

@@ -32,6 +32,11 @@ pub enum Change {
 }
 
 impl Change {
+    /// The notification for a session that began with a handshake.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.bytes(None)
+    }
+
     /// The notification, tagged for one subscription or untagged for a handshake session.
     pub(crate) fn bytes(&self, subscription: Option<&Id>) -> Vec<u8> {
         #[derive(Serialize)]
@@ -81,12 +86,14 @@ pub(crate) struct Filter {
     tools: bool,
     prompts: bool,
     resources: bool,
-    uris: Vec<String>,
+    /// Each with its one spelling, as it was asked for.
+    uris: Vec<(String, String)>,
 }
 
 impl Filter {
     /// Reads what the client asks for and keeps what the server can honour.
-    pub fn parse(params: &mut Map<String, Value>, capabilities: &Capabilities) -> Result<Self, FieldError> {
+    pub fn parse(params: &mut Map<String, Value>, profile: &Profile) -> Result<Self, FieldError> {
+        let capabilities = &profile.capabilities;
         if !params.contains_key("notifications") {
             return Err(FieldError::new("notifications", "is required (an object)"));
         }
@@ -114,7 +121,7 @@ impl Filter {
                         let field = format!("notifications.resourceSubscriptions[{index}]");
                         return Err(mismatch(&field, "a string", &uri));
                     };
-                    filter.uris.push(uri);
+                    filter.uris.push(((profile.canonical)(&uri), uri));
                 }
             }
             Some(other) => {
@@ -130,17 +137,21 @@ impl Filter {
     /// Adds what is to be heard.
     pub fn add_to(&self, interest: &mut Interest) {
         interest.lists |= self.tools || self.prompts || self.resources;
-        interest.uris.extend(self.uris.iter().cloned());
+        interest.uris.extend(self.uris.iter().map(|(_, uri)| uri.clone()));
     }
 
-    /// Tells whether a change is to be heard.
-    pub fn wants(&self, change: &Change) -> bool {
-        match change {
+    /// The changes that are to be heard, in the words of who asked for them.
+    pub fn wanted(&self, change: &Change) -> Vec<Change> {
+        let is_wanted = match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
-            Change::Resource(uri) => self.uris.contains(uri),
-        }
+            Change::Resource(uri) => {
+                let same = self.uris.iter().filter(|(canonical, _)| canonical == uri);
+                return same.map(|(_, given)| Change::Resource(given.clone())).collect();
+            }
+        };
+        if is_wanted { vec![change.clone()] } else { Vec::new() }
     }
 
     fn to_json(&self) -> Value {
@@ -154,7 +165,8 @@ impl Filter {
             honoured.insert(key.into(), json!(true));
         }
         if !self.uris.is_empty() {
-            honoured.insert("resourceSubscriptions".into(), json!(self.uris));
+            let given: Vec<&String> = self.uris.iter().map(|(_, given)| given).collect();
+            honoured.insert("resourceSubscriptions".into(), json!(given));
         }
         Value::Object(honoured)
     }

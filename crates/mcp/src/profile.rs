@@ -26,6 +26,11 @@ pub struct Profile {
     pub versions: VersionPolicy,
     /// How a failing tool says so.
     pub tool_errors: ToolErrors,
+    /// Who may not ask, or asks too often, is told by the status of the answer, as over HTTP, and never by the result of a
+    /// tool.
+    pub refuses_by_status: bool,
+    /// The one spelling of a URI by which changes are told, where a resource has several.
+    pub canonical: fn(&str) -> String,
     /// How long a client may keep what it was told (2026-07-28).
     pub cache: Cache,
 }
@@ -43,6 +48,8 @@ impl Profile {
             capabilities: Capabilities::default(),
             versions: VersionPolicy::Negotiate,
             tool_errors: ToolErrors::Text,
+            refuses_by_status: false,
+            canonical: str::to_owned,
             cache: Cache { ttl_ms: 0, scope: CacheScope::Private },
         }
     }

@@ -150,6 +150,11 @@ impl Context<'_> {
         self.ticket.request_id()
     }
 
+    /// Sets what is done when nobody waits for the answer any more; at once, if that is so already.
+    pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) {
+        self.ticket.on_cancel(Box::new(hook));
+    }
+
     /// Tells whether nobody waits for the answer any more. Long work asks now and then, and stops.
     pub fn is_cancelled(&self) -> bool {
         self.ticket.is_cancelled()

@@ -1,7 +1,7 @@
 //! One client's conversation: its lifecycle, its revision, what is in flight and what it listens to.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -35,6 +35,8 @@ pub enum Step {
     Call(Call),
     /// Answer what is in flight, then end.
     Stop,
+    /// Nobody waits any more for the request with this id, which this session does not have: only over HTTP.
+    Cancel(Id),
     /// Nothing to do: a request was refused (the answer is a step of its own). For the log.
     Refused(Option<Id>, Error),
 }
@@ -71,7 +73,8 @@ pub struct Session {
     in_flight: HashMap<Id, Arc<Ticket>>,
     in_flight_bytes: usize,
     batches: Batches,
-    subscriptions: BTreeSet<String>,
+    /// What the client listens to, by its one spelling, in the client's own.
+    subscriptions: BTreeMap<String, String>,
     listeners: Vec<(Id, Filter)>,
     /// What the client wants to hear of may differ from what was last asked.
     is_interest_new: bool,
@@ -108,7 +111,7 @@ impl Session {
             in_flight: HashMap::new(),
             in_flight_bytes: 0,
             batches: Batches::default(),
-            subscriptions: BTreeSet::new(),
+            subscriptions: BTreeMap::new(),
             listeners: Vec::new(),
             is_interest_new: false,
         }
@@ -117,6 +120,16 @@ impl Session {
     /// Who is at the other end, once it has said so.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Whether a `subscriptions/listen` is open.
+    pub fn is_listening(&self) -> bool {
+        !self.listeners.is_empty()
+    }
+
+    /// The revision that the conversation is held in.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// How many calls there were.
@@ -179,15 +192,18 @@ impl Session {
     /// Returns the notifications that tell this client of a change.
     pub fn notify(&self, change: &Change) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
-        let is_subscribed = match change {
-            Change::Resource(uri) => self.subscriptions.contains(uri),
-            _ => true,
+        let subscribed = match change {
+            Change::Resource(uri) => self.subscriptions.get(uri).cloned().map(Change::Resource),
+            change => Some(change.clone()),
         };
-        if self.state == State::Ready && is_subscribed && change.is_declared(&self.profile.capabilities) {
+        if self.state == State::Ready
+            && let Some(change) = subscribed.filter(|change| change.is_declared(&self.profile.capabilities))
+        {
             messages.push(change.bytes(None));
         }
-        let listening = self.listeners.iter().filter(|(_, filter)| filter.wants(change));
-        messages.extend(listening.map(|(id, _)| change.bytes(Some(id))));
+        for (id, filter) in &self.listeners {
+            messages.extend(filter.wanted(change).iter().map(|change| change.bytes(Some(id))));
+        }
         messages
     }
 
@@ -196,7 +212,8 @@ impl Session {
         if !std::mem::take(&mut self.is_interest_new) {
             return None;
         }
-        let mut interest = Interest { lists: self.state == State::Ready, uris: self.subscriptions.clone() };
+        let uris = self.subscriptions.values().cloned().collect();
+        let mut interest = Interest { lists: self.state == State::Ready, uris };
         self.listeners.iter().for_each(|(_, filter)| filter.add_to(&mut interest));
         Some(interest)
     }
@@ -280,6 +297,8 @@ impl Session {
                 Some(Method::Listen) => self.listen(arrival, &mut params, steps),
                 Some(method) => self.call(arrival, method, Revision::V2026_07_28, &mut params, steps),
             },
+            // A client that says in a header which revision it speaks must say the same in the message.
+            Era::Handshake if self.revision.is_stateless() => Err(stateless::missing_version(&params)),
             Era::Handshake => match find(Era::Handshake) {
                 None | Some(Method::Discover) if self.state == State::New => {
                     Err(stateless::missing_version(&params))
@@ -369,7 +388,8 @@ impl Session {
                 return Err(FieldError::new("uri", problem).into());
             }
             Request::Unsubscribe(uri) => {
-                self.is_interest_new |= self.subscriptions.remove(uri);
+                let removed = self.subscriptions.remove(&(self.profile.canonical)(uri));
+                self.is_interest_new |= removed.is_some();
             }
             _ => {}
         }
@@ -389,7 +409,11 @@ impl Session {
         self.n_requests += 1;
         // At once and not when it is answered, so that an unsubscribe right behind it has something to remove.
         let subscribes = match &request {
-            Request::Subscribe(uri) => self.subscriptions.insert(uri.clone()).then(|| uri.clone()),
+            Request::Subscribe(uri) => {
+                let canonical = (self.profile.canonical)(uri);
+                let before = self.subscriptions.insert(canonical.clone(), uri.clone());
+                before.is_none().then_some(canonical)
+            }
             _ => None,
         };
         self.is_interest_new |= subscribes.is_some();
@@ -398,12 +422,14 @@ impl Session {
             revision,
             method,
             label: self.label.clone(),
+            has_own_label: self.transport == Transport::Http && self.n_requests == 1,
             number: self.n_requests,
             n_bytes: arrival.n_bytes,
             started: arrival.now,
             batch: arrival.batch,
             subscribes,
             cancelled: Default::default(),
+            hook: Default::default(),
         });
         if let Some(number) = arrival.batch {
             self.batches.expect(number);
@@ -425,7 +451,7 @@ impl Session {
             let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
             return Err(Error::new(INVALID_REQUEST, message));
         }
-        let filter = Filter::parse(params, &self.profile.capabilities)?;
+        let filter = Filter::parse(params, &self.profile)?;
         steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
         self.listeners.push((arrival.id.clone(), filter));
         self.is_interest_new = true;
@@ -456,7 +482,13 @@ impl Session {
         if self.in_flight.get(id).is_some_and(|ticket| ticket.method == Method::Initialize) {
             return;
         }
-        let Some(ticket) = self.take(id) else { return };
+        let Some(ticket) = self.take(id) else {
+            // Over HTTP the request came by itself, and somebody else has it.
+            if self.transport == Transport::Http {
+                steps.push(Step::Cancel(id.clone()));
+            }
+            return;
+        };
         self.unsubscribe(&ticket);
         ticket.cancel();
         if let Some(number) = ticket.batch {
@@ -467,7 +499,7 @@ impl Session {
     /// Takes back what a subscribe that came to nothing had begun.
     fn unsubscribe(&mut self, ticket: &Ticket) {
         if let Some(uri) = &ticket.subscribes {
-            self.is_interest_new |= self.subscriptions.remove(uri);
+            self.is_interest_new |= self.subscriptions.remove(uri).is_some();
         }
     }
 

@@ -10,6 +10,9 @@ use crate::{
     schema::Schema,
 };
 
+/// Where the result of a tool that failed carries what went wrong, for programs.
+pub const ERROR_META: &str = "spexus/error";
+
 /// A tool as `tools/list` shows it.
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -105,13 +108,19 @@ pub(crate) fn failed_result(
     failure: &Failure,
     request_id: &str,
 ) -> Option<Map<String, Value>> {
+    if profile.refuses_by_status && failure.kind.is_refusal() {
+        return None;
+    }
     let mut result = Map::new();
     result.insert("content".into(), json!([text_block(&failure.message)]));
     match profile.tool_errors {
         ToolErrors::Text => {}
         ToolErrors::ByRevision if revision <= Revision::V2025_06_18 => return None,
         ToolErrors::ByRevision => {
-            result.insert("structuredContent".into(), failure.data(request_id));
+            let data = failure.data(request_id);
+            result.insert("structuredContent".into(), data.clone());
+            // Tells programs on the way which failure it is, whatever the tool's own results look like.
+            result.insert("_meta".into(), json!({ ERROR_META: data }));
         }
     }
     result.insert("isError".into(), json!(true));

@@ -1,5 +1,6 @@
 //! Who is asking, and what they may do: the lesser of a user's role and a token's scopes.
 
+use serde_json::json;
 use store::model::{Role, Time, Via};
 use store::{Tx, token, user};
 use subtle::ConstantTimeEq;
@@ -17,6 +18,8 @@ pub enum Credentials {
     Bearer(String),
     /// Someone at the machine of the store: the named user, or the first administrator.
     Local(Option<String>),
+    /// Someone whom [`Engine::identify`](crate::Engine::identify) has found out for this very request.
+    Known(Box<Caller>),
 }
 
 /// Who is asking.
@@ -92,6 +95,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     let secret = match credentials {
         Credentials::None => return Ok(None),
         Credentials::Local(name) => return local(tx, name.as_deref()).map(Some),
+        Credentials::Known(caller) => return Ok(Some((**caller).clone())),
         Credentials::Bearer(secret) => secret,
     };
     let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
@@ -156,7 +160,7 @@ impl Caller {
         if self.role < role {
             let message =
                 format!("this needs the role {}, and {} is {}", role.name(), self.username, self.role.name());
-            return Err(Error::forbidden(message));
+            return Err(Error::forbidden(message).with_more(json!({ "required_role": role.name() })));
         }
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if scopes.iter().any(|held| *held >= scope) {
@@ -164,7 +168,7 @@ impl Caller {
         }
         let held: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
         let message = format!("this needs the scope {}, and the token has {}", scope.name(), held.join(", "));
-        Err(Error::forbidden(message))
+        Err(Error::forbidden(message).with_more(json!({ "required_scope": scope.name() })))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::model::Time;
-use store::{Mode, Store, Tx, idempotency, token};
+use store::{Cancel, Mode, Store, Tx, idempotency, token};
 
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
@@ -26,6 +26,8 @@ pub struct Call {
     pub request: Request,
     /// Makes the same call twice happen once.
     pub idempotency_key: Option<String>,
+    /// Gives the call up when nobody waits for it any more.
+    pub cancel: Option<Cancel>,
 }
 
 /// What came of a call.
@@ -75,7 +77,7 @@ impl Engine {
 
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
     pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
-        let Call { entry, arguments, credentials, request, idempotency_key } = call;
+        let Call { entry, arguments, credentials, request, idempotency_key, cancel } = call;
         let key = match idempotency_key.filter(|_| entry.takes_key()) {
             Some(key)
                 if key.is_empty()
@@ -98,6 +100,7 @@ impl Engine {
             credentials,
             request,
             key,
+            cancel,
             caller: None,
             admitted: false,
             replayed: false,
@@ -159,6 +162,7 @@ struct Run {
     credentials: Credentials,
     request: Request,
     key: Option<(String, String)>,
+    cancel: Option<Cancel>,
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
@@ -196,7 +200,9 @@ impl Run {
             None => return Err(Error::new(Kind::Unauthenticated, "a token is required")),
             Some(caller) => {
                 self.caller = Some(caller.clone());
-                if let Some(gate) = &self.engine.gate {
+                // Who was found out before has passed the gate then.
+                let is_known = matches!(self.credentials, Credentials::Known(_));
+                if let Some(gate) = self.engine.gate.as_ref().filter(|_| !is_known) {
                     gate(caller)?;
                 }
                 caller.may(self.entry.effect)?;
@@ -221,7 +227,7 @@ impl Run {
 
     /// Does what is slow, off the thread that writes, and then the rest.
     fn prepare(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
-        let engine = self.engine.clone();
+        let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
         let state = Arc::new(Mutex::new(Some((self, operation))));
         let handle = state.clone();
         let body = move |tx: &mut Tx<'_>| -> Result<()> {
@@ -230,7 +236,7 @@ impl Run {
             let mut cx = Cx::new(tx, &run.request, run.entry.name, run.caller.as_ref());
             operation.prepare(&mut cx)
         };
-        engine.store.run(Mode::Snapshot, body, move |prepared: Result<()>| {
+        engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (run, operation) = state.expect("a run is taken once");
             match prepared {
@@ -242,12 +248,12 @@ impl Run {
 
     /// Runs the operation in its transaction.
     fn start(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
-        let engine = self.engine.clone();
+        let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
         let mode = self.entry.mode;
         let run = Arc::new(Mutex::new(Some(self)));
         let handle = run.clone();
         let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.execute(tx, &*operation));
-        engine.store.run(mode, body, move |result: Result<Result<Answer>>| {
+        engine.store.run_unless(cancel, mode, body, move |result: Result<Result<Answer>>| {
             let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
             done(run.expect("a run is taken once").reply(result.and_then(|answer| answer)));
         });

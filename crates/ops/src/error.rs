@@ -125,6 +125,12 @@ impl Error {
         Error { kind, message: message.into(), fields: Vec::new(), more: None, retry_after_s: None }
     }
 
+    /// The same error with more about it.
+    #[must_use]
+    pub fn with_more(self, more: serde_json::Value) -> Error {
+        Error { more: Some(Box::new(more)), ..self }
+    }
+
     /// A field has a wrong value.
     pub fn field(field: &str, message: impl Into<String>) -> Error {
         Error::fields(vec![FieldError {

@@ -29,8 +29,6 @@ create virtual table search_index using fts5 (
 create sequence search_number;
 -- What is not needed to find documents is kept beside the table, so that a search reads few pages of it.
 alter table search_document set (toast_tuple_target = 128);
--- No statement is planned by them, and they take long to gather.
-alter table search_document alter column terms set statistics 0;
 -- Each search reads the whole pending list, so it stays short; without one, each write would wait for hundreds of pages.
 create index search_document_terms on search_document using gin (terms) with (gin_pending_list_limit = 256);
 -- both

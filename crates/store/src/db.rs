@@ -4,11 +4,13 @@
 //! from input. A closure may run more than once (a lost race is retried), so it has no effect but its queries. Results
 //! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
 
+mod cancel;
 mod job;
 mod location;
 mod number;
 mod postgres;
 mod queue;
+mod signal;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
@@ -20,8 +22,10 @@ use crate::migrate;
 use crate::search;
 use crate::value::{Row, Value};
 
+pub use self::cancel::Cancel;
 use self::job::{Job, Task};
 pub use self::location::Location;
+use self::signal::Signal;
 pub(crate) use self::sqlite::told as translate_sqlite;
 
 /// How a closure uses the database.
@@ -68,6 +72,7 @@ impl Default for Options {
 pub struct Store {
     engine: Arc<Engine>,
     options: Options,
+    signal: Arc<Signal>,
 }
 
 enum Engine {
@@ -86,11 +91,14 @@ impl Store {
 
     /// Opens a store without looking at its schema.
     pub fn open_as_it_is(location: &Location, options: Options) -> Result<Store> {
+        let signal = Arc::new(Signal::default());
         let engine = match location {
-            Location::Sqlite(path) => Engine::Sqlite(sqlite::Engine::open(path, &options)?),
-            Location::Postgres(url) => Engine::Postgres(postgres::Engine::open(url, &options)?),
+            Location::Sqlite(path) => Engine::Sqlite(sqlite::Engine::open(path, &options, signal.clone())?),
+            Location::Postgres(url) => {
+                Engine::Postgres(postgres::Engine::open(url, &options, signal.clone())?)
+            }
         };
-        Ok(Store { engine: Arc::new(engine), options })
+        Ok(Store { engine: Arc::new(engine), options, signal })
     }
 
     /// The name of the engine, for people.
@@ -115,7 +123,18 @@ impl Store {
         B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         D: FnOnce(Result<T, E>) + Send + 'static,
     {
-        let task = Task::new(mode, Instant::now() + self.options.wait_max, body, done);
+        self.run_unless(None, mode, body, done);
+    }
+
+    /// Like [`Store::run`], as long as somebody waits for it.
+    pub fn run_unless<T, E, B, D>(&self, cancelled: Option<Cancel>, mode: Mode, body: B, done: D)
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        D: FnOnce(Result<T, E>) + Send + 'static,
+    {
+        let task = Task::new(mode, Instant::now() + self.options.wait_max, cancelled, body, done);
         self.submit(Box::new(task));
     }
 
@@ -132,6 +151,16 @@ impl Store {
             let _ = sender.send(result);
         });
         receiver.recv().unwrap_or_else(|_| Err(Error::internal("the store dropped a call").into()))
+    }
+
+    /// Calls `listener`, which must be quick, whenever something has probably changed: after a commit of this process,
+    /// and on PostgreSQL after one of any other. Another process that writes the same SQLite file is not heard.
+    pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) -> Result<()> {
+        self.signal.add(Box::new(listener));
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(()),
+            Engine::Postgres(engine) => engine.listen(),
+        }
     }
 
     /// How many calls wait for a thread, for the metrics.
@@ -171,11 +200,20 @@ pub struct Tx<'a> {
     /// Projects that this transaction has made, whose numbers are counted inside it.
     own_projects: Vec<String>,
     counts_inside: bool,
+    /// Whether others will want to know what this transaction did.
+    has_changed: bool,
 }
 
 impl<'a> Tx<'a> {
     fn new(connection: Connection<'a>) -> Tx<'a> {
-        Tx { connection, failure: None, error: None, own_projects: Vec::new(), counts_inside: false }
+        Tx {
+            connection,
+            failure: None,
+            error: None,
+            own_projects: Vec::new(),
+            counts_inside: false,
+            has_changed: false,
+        }
     }
 }
 
@@ -268,6 +306,11 @@ impl Tx<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// Says that others will want to know of this transaction once it is committed.
+    pub(crate) fn note_change(&mut self) {
+        self.has_changed = true;
     }
 
     /// The number of this transaction, in which others see its changes become visible.

@@ -11,6 +11,7 @@ pub mod backup;
 pub mod comment;
 pub mod entity;
 pub mod idempotency;
+pub mod mcp_session;
 pub mod model;
 pub mod project;
 pub mod prompt;
@@ -23,7 +24,7 @@ pub mod token;
 pub mod types;
 pub mod user;
 
-pub use db::{Location, Mode, Options, Store, Tx};
+pub use db::{Cancel, Location, Mode, Options, Store, Tx};
 pub use error::{Error, ErrorKind, Result};
 pub use migrate::{Migration, State};
 pub use value::{Column, Row, Value};

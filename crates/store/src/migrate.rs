@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
     Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
     Step { name: "0003_change_order", sql: include_str!("../migrations/0003_change_order.sql") },
+    Step { name: "0004_mcp", sql: include_str!("../migrations/0004_mcp.sql") },
 ];
 
 /// A migration and whether the store has it.

@@ -78,6 +78,7 @@ pub struct Revision {
 
 /// Writes a revision, and the change that others are told of.
 pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
+    tx.note_change();
     let values = values![
         new.id,
         new.project_id,
@@ -144,6 +145,12 @@ pub fn history(tx: &mut Tx<'_>, entity_id: &str, limit: i64, offset: i64) -> Res
     let total =
         tx.row("select count(*) from revision where entity_id = ?1", values![entity_id], |row| row.get(0))?;
     Ok((revisions, total.unwrap_or_default()))
+}
+
+/// The fields that changed with a version: a JSON object of `[before, after]`.
+pub fn fields_of(tx: &mut Tx<'_>, entity_id: &str, version: i64) -> Result<Option<String>> {
+    let sql = "select changes from revision where entity_id = ?1 and version = ?2 order by id desc limit 1";
+    tx.row(sql, values![entity_id, version], |row| row.get(0))
 }
 
 /// Erases the texts of an entity from its history.

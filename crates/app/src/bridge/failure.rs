@@ -1,12 +1,9 @@
 //! What the server's refusals mean, so that the core can say them in the words of the host's revision.
 
-use mcp::{Failure, FieldError, Kind};
+use mcp::{ERROR_META, Failure, FieldError, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::logging::without_secrets;
-
-/// Where an `isError` result of ours carries what a JSON-RPC error has in `data`.
-const ERROR_META: &str = "spexus/error";
 
 /// A JSON-RPC error, and the status that it came with.
 pub fn from_error(status: u16, error: &Value) -> Failure {
@@ -56,6 +53,11 @@ pub fn is_still_running(failure: &Failure) -> bool {
     failure.details.iter().any(|(name, value)| name == "error" && value == "STILL_RUNNING")
 }
 
+/// The seconds that the server asks to wait, where it says so in the error.
+pub fn asked_seconds(failure: &Failure) -> Option<u64> {
+    failure.details.iter().find(|(name, _)| name == "retry_after_s").and_then(|(_, value)| value.as_u64())
+}
+
 fn with_data(kind: Kind, message: &str, data: &Value) -> Failure {
     // What the server says is not ours to trust: it must not bring the token back.
     let mut failure = Failure::new(kind, without_secrets(message));
@@ -83,19 +85,10 @@ fn field_error(error: &Value) -> Option<FieldError> {
 
 /// The kind that `data.code` names.
 fn named(data: &Value) -> Option<Kind> {
-    Some(match data["code"].as_str()? {
-        "INVALID_ARGUMENTS" | "INVALID_PARAMS" | "VALIDATION_ERROR" | "UNKNOWN_TOOL" | "TOO_LARGE" => {
-            Kind::InvalidArguments
-        }
-        "RESOURCE_NOT_FOUND" | "NOT_FOUND" => Kind::NotFound,
-        "UNAUTHENTICATED" => Kind::Unauthenticated,
-        "FORBIDDEN" => Kind::Forbidden,
-        "CONFLICT" | "STALE_VERSION" | "IDEMPOTENCY_KEY_REUSED" | "STILL_RUNNING" => Kind::Conflict,
-        "RATE_LIMITED" => Kind::RateLimited,
-        "TIMEOUT" => Kind::Timeout,
-        "BACKEND_UNAVAILABLE" | "UNAVAILABLE" => Kind::Unavailable,
-        "INTERNAL_ERROR" => Kind::Internal,
-        _ => return None,
+    let name = data["code"].as_str()?;
+    Kind::from_name(name).or_else(|| match name {
+        "INVALID_PARAMS" | "UNKNOWN_TOOL" | "TOO_LARGE" => Some(Kind::InvalidArguments),
+        _ => None,
     })
 }
 

@@ -47,7 +47,8 @@ pub struct Upstream {
     runtime: Runtime,
     retries_max: u32,
     timeout: Duration,
-    /// Goes before the numbers of requests, so that no other process ever uses the same key.
+    /// Goes before the ids of requests: no other process ever asks under the same id, which is also the key by which the
+    /// server knows a retry.
     label: String,
     n_requests: AtomicU64,
     n_retries: AtomicU64,
@@ -99,7 +100,7 @@ impl Upstream {
             runtime,
             retries_max: config.retries_max,
             timeout: config.timeout,
-            label: format!("{:016x}{:016x}", retry::random(), retry::random()),
+            label: format!("{:016x}", retry::random()),
             n_requests: AtomicU64::new(0),
             n_retries: AtomicU64::new(0),
         })
@@ -134,12 +135,13 @@ impl Upstream {
     /// Asks, and waits for the result.
     pub fn ask(
         &self,
-        question: Question<'_>,
+        mut question: Question<'_>,
         is_wanted: impl Fn() -> bool,
     ) -> Result<Map<String, Value>, Failure> {
         self.n_requests.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         let method = question.method;
+        question.request_id = format!("{}-{}", self.label, question.request_id);
         let request_id = question.request_id.clone();
         let answer = self.wait(self.answer(question), is_wanted);
         let result = answer.unwrap_or_else(|| Err(Failure::new(Kind::Timeout, "nobody waits any more")));
@@ -216,6 +218,7 @@ impl Upstream {
         };
         match answer {
             Err(failure) if retry::is_passing(status) || failure::is_still_running(&failure) => {
+                let asked = asked.or_else(|| failure::asked_seconds(&failure).map(Duration::from_secs));
                 Attempt::Failed(failure, asked)
             }
             answer => Attempt::Answered(answer),
@@ -249,7 +252,7 @@ impl Upstream {
             return Err(cut());
         }
         serde_json::from_slice(&gathered).map_err(|error| {
-            let is_cut = error.is_eof() && !gathered.is_empty() && response_was_good(gathered.first());
+            let is_cut = error.is_eof() && gathered.starts_with(b"{");
             if is_cut { cut() } else { None }
         })
     }
@@ -291,7 +294,7 @@ impl Upstream {
         }
         insert("x-request-id", &question.request_id);
         if question.method == "tools/call" {
-            insert("idempotency-key", &format!("{}-{}", self.label, question.request_id));
+            insert("idempotency-key", &question.request_id);
         }
         headers
     }
@@ -342,10 +345,6 @@ fn header_text(response: &Response, name: HeaderName) -> Option<String> {
 
 fn is_stream(response: &Response) -> bool {
     header_text(response, header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"))
-}
-
-fn response_was_good(first: Option<&u8>) -> bool {
-    first == Some(&b'{')
 }
 
 fn too_large() -> Attempt {

@@ -2,6 +2,7 @@
 //! same server answers over HTTP and over stdio; what differs is who asks.
 
 mod budget;
+pub mod changes;
 mod complete;
 mod prompts;
 mod resources;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Context, Failure, FieldError, Kind,
-    ListCapability, Page, Profile, Prompt, Resource, ResourceCapability, Server, Tool, ToolErrors,
+    ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolErrors,
     ToolOutput, VersionPolicy,
 };
 use ops::{Call, Credentials, Engine, Error};
@@ -37,6 +38,8 @@ pub fn profile() -> Profile {
     };
     profile.versions = VersionPolicy::Strict { terminate: false };
     profile.tool_errors = ToolErrors::ByRevision;
+    profile.canonical = changes::canonical;
+    profile.refuses_by_status = true;
     profile
 }
 
@@ -56,9 +59,19 @@ impl Requirements {
         Requirements { engine, credentials, tools, idempotency_key: None, address: None }
     }
 
+    /// The same server for a request with this key, from this address.
+    #[must_use]
+    pub fn for_request(mut self, idempotency_key: Option<String>, address: Option<String>) -> Requirements {
+        (self.idempotency_key, self.address) = (idempotency_key, address);
+        self
+    }
+
     /// Runs an operation, and waits for it.
     fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
         let Some(entry) = ops::find(name) else { return Err(Failure::internal()) };
+        let cancel = store::Cancel::default();
+        let given_up = cancel.clone();
+        context.on_cancel(move || given_up.cancel());
         let call = Call {
             entry,
             arguments,
@@ -70,6 +83,7 @@ impl Requirements {
                 address: self.address.clone(),
             },
             idempotency_key: self.idempotency_key.clone(),
+            cancel: Some(cancel),
         };
         let answer = self.engine.wait(call).result.map_err(|error| failure(&error))?;
         serde_json::from_str(&answer.json).map_err(|error| {
@@ -80,7 +94,7 @@ impl Requirements {
 }
 
 /// An operation's error in the words of the protocol.
-fn failure(error: &Error) -> Failure {
+pub fn failure(error: &Error) -> Failure {
     let kind = match error.kind {
         ops::Kind::ValidationError | ops::Kind::TooLarge => Kind::InvalidArguments,
         ops::Kind::Unauthenticated => Kind::Unauthenticated,
@@ -107,6 +121,7 @@ fn failure(error: &Error) -> Failure {
         _ => Vec::new(),
     };
     details.push(("error".into(), json!(error.kind.code())));
+    details.extend(error.retry_after_s.map(|seconds| ("retry_after_s".to_owned(), json!(seconds))));
     Failure { errors: errors.collect(), details, ..Failure::new(kind, error.message.clone()) }
 }
 
@@ -167,4 +182,20 @@ impl Server for Requirements {
     }
 
     fn watch(&self, _: Changed) {}
+
+    /// What SQLite answers by key takes less time than another thread would need to begin.
+    fn is_quick(&self, request: &Request) -> bool {
+        let is_point = |name: &str| ops::find(name).is_some_and(|entry| entry.mode == store::Mode::Point);
+        let is_near = !self.engine.store().is_remote();
+        match request {
+            Request::Ping | Request::Unsubscribe(_) | Request::ListTools(_) | Request::ListTemplates(_) => {
+                true
+            }
+            Request::CallTool { name, .. } => is_near && is_point(name),
+            Request::ReadResource(uri) => {
+                is_near && uri::parse(uri).is_ok_and(|target| !target.is_list && is_point(target.operation))
+            }
+            _ => false,
+        }
+    }
 }

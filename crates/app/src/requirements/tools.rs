@@ -22,6 +22,22 @@ pub struct ToolOptions {
     pub output_schemas: bool,
 }
 
+impl ToolOptions {
+    /// Reads the names of sets, with commas in between.
+    pub fn parse_sets(names: &str) -> Result<Vec<String>, String> {
+        let mut sets = Vec::new();
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let known = SETS.iter().find(|known| known.eq_ignore_ascii_case(name)).ok_or_else(|| {
+                format!("{} is no tool set; expected some of {}", mcp::shown(name), SETS.join(", "))
+            })?;
+            sets.push((*known).to_owned());
+        }
+        sets.sort();
+        sets.dedup();
+        if sets.is_empty() { Err(format!("expected some of {}", SETS.join(", "))) } else { Ok(sets) }
+    }
+}
+
 impl Default for ToolOptions {
     fn default() -> Self {
         ToolOptions { sets: vec![SETS[0].to_owned()], read_only: false, output_schemas: false }

@@ -47,11 +47,16 @@ pub fn command() -> Command {
         .args(everywhere())
         .subcommand(
             Command::new("serve")
-                .about("Start the server: the store, REST, and the page")
+                .about("Start the server: the store, REST, agents, and the page")
                 .arg(text("listen", "ADDRESS").help("Where to listen [default: 127.0.0.1:8080]"))
                 .arg(text("public-url", "URL").help("Where the server is reached from outside"))
                 .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
                 .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))
+                .arg(text("toolsets", "SETS").help(
+                    "The tools that agents are shown: requirements, comments, steering, prompts, bulk [default: requirements]",
+                ))
+                .arg(flag("read-only").help("Show agents only tools that change nothing"))
+                .arg(flag("output-schemas").help("Tell agents the schemas of answers, too"))
                 .arg(flag("demo").help("Fill an empty store with a small project")),
         )
         .subcommand(

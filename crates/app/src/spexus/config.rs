@@ -8,6 +8,7 @@ use clap::ArgMatches;
 use store::{Location, Options};
 
 use super::http::{HttpOptions, LimitSettings};
+use crate::requirements::{self, ToolOptions};
 use crate::settings::{FromSetting, Settings};
 
 /// Settings of the store, which every command has.
@@ -36,8 +37,10 @@ pub struct Config {
 pub fn settings(matches: &ArgMatches) -> Settings {
     let mut settings = Settings::default();
     for (flag, name) in FLAGS {
-        let value = matches.try_get_one::<String>(flag).ok().flatten();
-        settings.flag(&format!("--{flag}"), name, value);
+        let given = matches.try_get_one::<String>(flag).ok().flatten().cloned();
+        let is_set = matches.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or_default();
+        let value = given.or_else(|| is_set.then(|| "true".to_owned()));
+        settings.flag(&format!("--{flag}"), name, value.as_ref());
     }
     if let Some(path) = settings.optional::<PathBuf>("SPEXUS_CONFIG") {
         settings.read_file(&path);
@@ -57,6 +60,9 @@ const FLAGS: &[(&str, &str)] = &[
     ("server", "SPEXUS_SERVER"),
     ("token", "SPEXUS_TOKEN"),
     ("as", "SPEXUS_AS"),
+    ("toolsets", "SPEXUS_TOOLSETS"),
+    ("read-only", "SPEXUS_READ_ONLY"),
+    ("output-schemas", "SPEXUS_OUTPUT_SCHEMAS"),
 ];
 
 /// A file may hold settings of other commands.
@@ -99,6 +105,8 @@ pub fn read(settings: &mut Settings) -> Config {
         }
     };
     let scheme = if tls.is_some() { "https" } else { "http" };
+    let mut profile = requirements::profile();
+    crate::override_profile(&mut profile, settings);
     let http = HttpOptions {
         public_url: settings.value("SPEXUS_PUBLIC_URL", Url(format!("{scheme}://{listen}"))).0,
         allowed_origins: settings.value("SPEXUS_ALLOWED_ORIGINS", Origins::default()).0,
@@ -106,10 +114,36 @@ pub fn read(settings: &mut Settings) -> Config {
         limits: LimitSettings {
             requests: settings.value("SPEXUS_RATE_LIMIT", LimitSettings::default().requests),
             failures: settings.value("SPEXUS_FAILED_LOGIN_LIMIT", LimitSettings::default().failures),
+            sessions: settings.value("SPEXUS_SESSION_LIMIT", LimitSettings::default().sessions),
+        },
+        is_loopback: listen.ip().is_loopback(),
+        profile: profile,
+        tools: ToolOptions {
+            sets: settings.value("SPEXUS_TOOLSETS", ToolSets::default()).0,
+            read_only: settings.value("SPEXUS_READ_ONLY", false),
+            output_schemas: settings.value("SPEXUS_OUTPUT_SCHEMAS", false),
         },
     };
     ignore_others(settings);
     Config { store: store(settings), listen, tls, http }
+}
+
+/// Sets of tools.
+struct ToolSets(Vec<String>);
+
+impl Default for ToolSets {
+    fn default() -> Self {
+        ToolSets(ToolOptions::default().sets)
+    }
+}
+
+impl FromSetting for ToolSets {
+    const EXPECTED: &str =
+        "some of requirements, comments, steering, prompts, bulk, with commas between them";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        ToolOptions::parse_sets(text).ok().map(ToolSets)
+    }
 }
 
 /// Where a user's data belongs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, revision};
+use store::{Mode, Store, mcp_session, revision};
 use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
@@ -160,7 +160,10 @@ async fn forget(store: Store) {
         let before = now().plus_seconds(-KEPT_S);
         store.run(
             Mode::Write,
-            move |tx| revision::forget(tx, before),
+            move |tx| {
+                mcp_session::forget(tx, now())?;
+                revision::forget(tx, before)
+            },
             |done: store::Result<()>| {
                 if let Err(error) = done {
                     tracing::warn!("old changes could not be forgotten: {error}");

@@ -97,7 +97,7 @@ impl Connection {
                 Step::Send(message) => self.outbox.push(message),
                 Step::Stop => state.end(Ending::Shutdown),
                 Step::Refused(id, error) => log_refusal(id.as_ref(), error),
-                Step::Call(_) => {}
+                Step::Call(_) | Step::Cancel(_) => {}
             }
         }
         drop(state);

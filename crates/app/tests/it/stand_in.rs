@@ -173,7 +173,7 @@ impl StandIn {
                 }
                 Step::Send(message) => answer = message,
                 Step::Call(call) => answer = self.run(request, call, &mut session),
-                Step::Stop | Step::Refused(..) => {}
+                Step::Stop | Step::Refused(..) | Step::Cancel(_) => {}
             }
         }
         let value: Value = serde_json::from_slice(&answer).expect("an answer is JSON");

@@ -129,7 +129,7 @@ impl Player {
             match step {
                 Step::Send(message) => self.received(message),
                 Step::Stop => self.transcript += "stop\n",
-                Step::Refused(..) => {}
+                Step::Cancel(_) | Step::Refused(..) => {}
                 Step::Call(call) => match &mut self.held {
                     Some(held) => held.push(call),
                     None => self.run(call),

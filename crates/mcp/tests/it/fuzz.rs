@@ -57,7 +57,7 @@ fn sessions_survive_any_lines() {
                 let answer = match step {
                     Step::Send(bytes) => Some(bytes),
                     Step::Call(call) => session.finish(mcp::run(&*server, call, &|_| {})),
-                    Step::Stop | Step::Refused(..) => None,
+                    Step::Stop | Step::Cancel(_) | Step::Refused(..) => None,
                 };
                 if let Some(bytes) = answer {
                     serde_json::from_slice::<&serde_json::value::RawValue>(&bytes)

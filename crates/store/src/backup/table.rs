@@ -14,6 +14,8 @@ pub(super) const TABLES: &[&str] = &[
     "user_account",
     "token",
     "session",
+    "mcp_session",
+    "mcp_subscription",
     "requirement_type",
     "relationship_type",
     "status_model",

@@ -4,14 +4,16 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use super::{Failure, Mode, Tx};
-use crate::error::{Error, Result};
+use super::{Cancel, Failure, Mode, Tx};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A call of the store without its types.
 pub(super) trait Job: Send {
     fn mode(&self) -> Mode;
     /// Until when it may wait for a database that is away.
     fn deadline(&self) -> Instant;
+    /// By what it is given up, where somebody may want to.
+    fn cancel(&self) -> Option<&Cancel>;
     /// Runs the body once, and remembers what came out.
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt;
     /// Replaces what came out by an error.
@@ -31,14 +33,15 @@ pub(super) enum Attempt {
 pub(super) struct Task<T, E, B, D> {
     mode: Mode,
     deadline: Instant,
+    cancel: Option<Cancel>,
     body: B,
     done: D,
     result: Option<Result<T, E>>,
 }
 
 impl<T, E, B, D> Task<T, E, B, D> {
-    pub(super) fn new(mode: Mode, deadline: Instant, body: B, done: D) -> Self {
-        Task { mode, deadline, body, done, result: None }
+    pub(super) fn new(mode: Mode, deadline: Instant, cancel: Option<Cancel>, body: B, done: D) -> Self {
+        Task { mode, deadline, cancel, body, done, result: None }
     }
 }
 
@@ -57,7 +60,15 @@ where
         self.deadline
     }
 
+    fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
+    }
+
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt {
+        if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            self.fail(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"));
+            return Attempt::Undo;
+        }
         let body = &mut self.body;
         let result = catch_unwind(AssertUnwindSafe(|| body(tx))).unwrap_or_else(|panic| {
             Err(Error::internal(format!("panicked: {}", panic_message(&*panic))).into())

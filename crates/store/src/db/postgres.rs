@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::error::Error as _;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,19 @@ use postgres::{Client, Statement};
 
 use super::job::{Attempt, Job};
 use super::queue::Queue;
+use super::signal::Signal;
 use super::{Connection as TxConnection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Row, Value};
 
 use self::connect::Connector;
 pub(super) use self::lease::Leases;
+use self::notify::{Notifier, listen};
 
 mod connect;
 mod copy;
 mod lease;
+mod notify;
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
@@ -35,21 +38,36 @@ const PAUSE_LONGEST: Duration = Duration::from_millis(250);
 pub(super) struct Engine {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
+    notifier: Arc<Notifier>,
+    connector: Arc<Connector>,
+    signal: Arc<Signal>,
+    /// Set while a thread listens to what other processes say.
+    listening: Once,
 }
 
 impl Engine {
-    pub(super) fn open(url: &str, options: &Options) -> Result<Engine> {
+    pub(super) fn open(url: &str, options: &Options, signal: Arc<Signal>) -> Result<Engine> {
         let connector = Arc::new(Connector::new(url, options)?);
         let leases = Arc::new(Leases::new(connector.clone()));
         // The first connection is made here, so that a wrong URL is told at once.
         let mut first = Some(Connection::new(connector.connect()?, leases.clone()));
-        let mut engine = Engine { queue: Arc::new(Queue::new()), threads: Vec::new() };
+        let queue = Arc::new(Queue::new());
+        let notifier = Arc::new(Notifier::new(queue.clone()));
+        let mut engine = Engine {
+            queue,
+            threads: Vec::new(),
+            notifier: notifier.clone(),
+            connector: connector.clone(),
+            signal,
+            listening: Once::new(),
+        };
         for number in 0..options.connections.max(1) {
             let queue = engine.queue.clone();
             let mut worker = Worker {
                 connector: connector.clone(),
                 leases: leases.clone(),
                 connection: first.take(),
+                notifier: notifier.clone(),
                 number,
             };
             let thread = std::thread::Builder::new()
@@ -67,6 +85,13 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Listens to what other processes say, from the first call on.
+    pub(super) fn listen(&self) -> Result<()> {
+        let mut result = Ok(());
+        self.listening.call_once(|| result = listen(self.connector.clone(), Arc::downgrade(&self.signal)));
+        result
+    }
+
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         self.queue.push(job);
     }
@@ -79,6 +104,7 @@ impl Engine {
 /// What waits is still run; nothing that was accepted is dropped.
 impl Drop for Engine {
     fn drop(&mut self) {
+        self.notifier.close();
         self.queue.close();
         for thread in self.threads.drain(..) {
             // The last clone of a store may go on one of its own threads, which cannot wait for itself.
@@ -93,6 +119,7 @@ struct Worker {
     connector: Arc<Connector>,
     leases: Arc<Leases>,
     connection: Option<Connection>,
+    notifier: Arc<Notifier>,
     /// Spreads the pauses of workers that lost the same race.
     number: usize,
 }
@@ -139,13 +166,34 @@ impl Worker {
             self.connection = None;
             return Err(Error::new(ErrorKind::Unavailable, error.message));
         }
+        // What writes is finished once it has begun; what reads is stopped when nobody waits for it.
+        let cancel = job.cancel().filter(|_| matches!(job.mode(), Mode::Point | Mode::Snapshot)).cloned();
+        if let Some(cancel) = &cancel {
+            let (token, connector) = (connection.client.cancel_token(), self.connector.clone());
+            cancel.arm(move || connector.interrupt(token));
+        }
         let mut tx = Tx::new(TxConnection::Postgres(connection));
         let attempt = job.attempt(&mut tx);
+        let has_changed = tx.has_changed;
+        if let Some(cancel) = &cancel {
+            cancel.disarm();
+            if cancel.is_cancelled() {
+                // The order to stop may still be on its way, and must not meet somebody else's statement.
+                self.connection = None;
+                return Ok(());
+            }
+        }
         if begin.is_none() && !matches!(attempt, Attempt::Again(_)) {
             return Ok(());
         }
         match attempt {
-            Attempt::Keep => self.commit(),
+            Attempt::Keep => {
+                self.commit()?;
+                if has_changed {
+                    self.notifier.notify();
+                }
+                Ok(())
+            }
             Attempt::Undo => {
                 if connection.script("rollback").is_err() {
                     self.connection = None;

@@ -12,6 +12,7 @@ use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter
 
 use super::job::{Attempt, Job};
 use super::queue::Queue;
+use super::signal::Signal;
 use super::{Connection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Row, Value};
@@ -39,7 +40,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn open(path: &Path, options: &Options) -> Result<Engine> {
+    pub(super) fn open(path: &Path, options: &Options, signal: Arc<Signal>) -> Result<Engine> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
                 Error::new(
@@ -58,7 +59,7 @@ impl Engine {
         };
         let writer = connect(path, true, options.statement_timeout)?;
         let queue = engine.writes.clone();
-        engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue))?);
+        engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal))?);
         for _ in 0..READERS {
             let reader = connect(path, false, options.statement_timeout)?;
             let queue = engine.reads.clone();
@@ -191,28 +192,40 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
         return job.finish();
     }
     let mut tx = Tx::new(Connection::Sqlite(connection));
+    let cancel = job.cancel().cloned();
+    if let Some(cancel) = &cancel {
+        let interrupt = connection.get_interrupt_handle();
+        cancel.arm(move || interrupt.interrupt());
+    }
     job.attempt(&mut tx);
+    if let Some(cancel) = &cancel {
+        cancel.disarm();
+    }
     if snapshot && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
     job.finish();
 }
 
-fn write_until_closed(connected: &Connected, queue: &Queue) {
+fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal) {
     while let Some(first) = queue.pop() {
-        write_group(connected, queue, first);
+        if write_group(connected, queue, first) {
+            signal.raise();
+        }
     }
     // Leaves one file behind where it can; failing to is harmless.
     let _ = connected.sqlite.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
-/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
-fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
+/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. Returns whether others will
+/// want to know.
+fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> bool {
     let connection = &connected.sqlite;
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
     let alone = is_long(&*first);
     let mut group = Vec::new();
+    let mut has_changed = false;
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
@@ -225,7 +238,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
             } else {
                 connected.watch.start()
             }
-            failed = write_one(connection, &mut *job);
+            failed = write_one(connection, &mut *job, &mut has_changed);
         }
         group.push(job);
         let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
@@ -244,16 +257,20 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) {
         }
         job.finish();
     }
+    has_changed && failed.is_none()
 }
 
 /// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
-fn write_one(connection: &Sqlite, job: &mut dyn Job) -> Option<Error> {
+fn write_one(connection: &Sqlite, job: &mut dyn Job, has_changed: &mut bool) -> Option<Error> {
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
     }
     let mut tx = Tx::new(Connection::Sqlite(connection));
     let end = match job.attempt(&mut tx) {
-        Attempt::Keep => "release job",
+        Attempt::Keep => {
+            *has_changed |= tx.has_changed;
+            "release job"
+        }
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
     };
     if connection.is_autocommit() {

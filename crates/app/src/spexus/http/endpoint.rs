@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcp::Schema;
-use ops::{Arguments, Call, Credentials, Effect, Entry, Error, FieldError, Kind, Reply, Route};
+use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, FieldError, Kind, Reply, Route};
 use serde_json::{Map, Value};
 use store::model::Via;
 use tokio::sync::oneshot;
@@ -137,12 +137,10 @@ impl Endpoint {
                 .headers
                 .get("idempotency-key")
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            cancel: None,
         };
         let Reply { result, caller, replayed } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
-        if self.entry.writes() && result.is_ok() {
-            app.hub.poke();
-        }
         let response = match result {
             Ok(answer) => self.render(app, answer, replayed, parts, id),
             Err(error) => {
@@ -165,20 +163,12 @@ impl Endpoint {
         if self.entry.effect == Effect::Public {
             return (response, None);
         }
-        let (sender, receiver) = oneshot::channel();
-        app.engine.identify(credentials, now(), move |caller| {
-            let _ = sender.send(caller);
-        });
-        let refusal = match receiver.await {
-            Ok(Ok(Some(caller))) => {
-                match app.limits.admit(&caller).and_then(|()| caller.may(self.entry.effect)) {
-                    Ok(()) => return (response, Some(caller.username)),
-                    Err(error) => error,
-                }
-            }
-            Ok(Ok(None)) => Error::new(Kind::Unauthenticated, "a token is required"),
-            Ok(Err(error)) => error,
-            Err(_) => Error::new(Kind::InternalError, "the call was dropped"),
+        let refusal = match identify(app, credentials).await {
+            Ok(caller) => match app.limits.admit(&caller).and_then(|()| caller.may(self.entry.effect)) {
+                Ok(()) => return (response, Some(caller.username)),
+                Err(error) => error,
+            },
+            Err(error) => error,
         };
         (self.refuse(app, refusal, None, parts, id).await, None)
     }
@@ -368,8 +358,11 @@ impl Endpoint {
 }
 
 /// Calls the door and waits without keeping a thread.
-pub async fn call_engine(app: &App, call: Call) -> Reply {
+pub async fn call_engine(app: &App, mut call: Call) -> Reply {
     let (sender, receiver) = oneshot::channel();
+    // Dropped with this future when the client goes away, or when the request takes too long.
+    let waiting = Waiting::default();
+    call.cancel = Some(waiting.0.clone());
     app.engine.call(call, move |reply| {
         // A client that has gone is not told.
         let _ = sender.send(reply);
@@ -379,6 +372,30 @@ pub async fn call_engine(app: &App, call: Call) -> Reply {
         caller: None,
         replayed: false,
     })
+}
+
+/// Finds out who is asking.
+pub async fn identify(app: &App, credentials: Credentials) -> Result<Caller, Error> {
+    let (sender, receiver) = oneshot::channel();
+    app.engine.identify(credentials, now(), move |caller| {
+        let _ = sender.send(caller);
+    });
+    match receiver.await {
+        Ok(Ok(Some(caller))) => Ok(caller),
+        Ok(Ok(None)) => Err(Error::new(Kind::Unauthenticated, "a token is required")),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(Error::new(Kind::InternalError, "the call was dropped")),
+    }
+}
+
+/// Gives a call up when it is dropped.
+#[derive(Default)]
+pub struct Waiting(pub store::Cancel);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 fn plain(value: &Value) -> String {

@@ -19,15 +19,17 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::App;
 use super::answer::{failure, http_error};
+use super::endpoint::identify;
 use super::request::{credentials, request_id};
-use crate::spexus::now;
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
 const BEHIND_MAX: usize = 4_096;
 /// Changes that are read at once.
 const READ_AT_ONCE: i64 = 500;
-/// Other servers and processes write too; while someone listens, the store is looked at this often.
+/// Other processes write to the same file without a word; while someone listens, the store is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Where others say when they have written, it is only looked at in case that they could not.
+const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
 /// Keeps proxies from closing a quiet stream, and finds out who has gone or may no longer listen.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Streams at once.
@@ -62,6 +64,15 @@ impl Hub {
             closed: AtomicBool::new(false),
             ended: Notify::new(),
         });
+        let poked = Arc::downgrade(&shared);
+        let listened = shared.engine.store().on_change(move || {
+            if let Some(shared) = poked.upgrade() {
+                shared.poked.notify_one();
+            }
+        });
+        if let Err(error) = listened {
+            tracing::warn!("changes of others are only looked for now and then: {error}");
+        }
         tokio::spawn(follow(shared.clone()));
         Hub { shared }
     }
@@ -71,11 +82,40 @@ impl Hub {
         self.shared.poked.notify_one();
     }
 
+    /// Hears of changes from now on; nothing when the server ends.
+    pub async fn join(&self) -> Option<Joined> {
+        self.shared.listeners.fetch_add(1, Ordering::SeqCst);
+        let joined = Joined { hub: self.clone(), changes: self.shared.changes.subscribe() };
+        self.poke();
+        let mut following = self.shared.following.subscribe();
+        let ended = self.shared.ended.notified();
+        if self.shared.closed.load(Ordering::Acquire) {
+            return None;
+        }
+        tokio::select! {
+            followed = following.wait_for(|following| *following) => followed.is_ok().then_some(joined),
+            () = ended => None,
+        }
+    }
+
     /// Ends all streams.
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.ended.notify_waiters();
         self.shared.poked.notify_one();
+    }
+}
+
+/// Somebody who hears of changes.
+pub struct Joined {
+    hub: Hub,
+    /// The changes.
+    pub changes: broadcast::Receiver<Arc<Change>>,
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.hub.shared.listeners.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -118,7 +158,8 @@ async fn follow(shared: Arc<Shared>) {
             }
             Err(error) => tracing::warn!("changes cannot be read: {error}"),
         }
-        let _ = tokio::time::timeout(LOOK_EVERY, shared.poked.notified()).await;
+        let every = if shared.engine.store().is_remote() { LOOK_EVERY_REMOTE } else { LOOK_EVERY };
+        let _ = tokio::time::timeout(every, shared.poked.notified()).await;
     }
 }
 
@@ -147,7 +188,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
         Ok(shown) => shown,
         Err(error) => return failure(&error, &id),
     };
-    if let Err(error) = identify(&app, shown.clone()).await {
+    if let Err(error) = check(&app, shown.clone()).await {
         tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
         return failure(&error, &id);
     }
@@ -195,17 +236,9 @@ fn after(request: &Request) -> Result<Option<i64>, Error> {
     given.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
-async fn identify(app: &App, shown: Credentials) -> Result<(), Error> {
-    let (sender, receiver) = oneshot::channel();
-    app.engine.identify(shown, now(), move |caller| {
-        let _ = sender.send(caller);
-    });
-    match receiver.await {
-        Ok(Ok(Some(caller))) => caller.may(Effect::Reads),
-        Ok(Ok(None)) => Err(Error::new(Kind::Unauthenticated, "a token is required")),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(Error::new(Kind::InternalError, "the call was dropped")),
-    }
+/// Whether who shows these may listen.
+async fn check(app: &App, shown: Credentials) -> Result<(), Error> {
+    identify(app, shown).await?.may(Effect::Reads)
 }
 
 /// One stream.
@@ -244,7 +277,7 @@ impl Listener {
                 },
                 _ = keep_alive.tick() => {
                     // Who was disabled or whose token was revoked stops listening.
-                    if identify(&self.app, self.shown.clone()).await.is_err() {
+                    if check(&self.app, self.shown.clone()).await.is_err() {
                         return;
                     }
                     ": here\n\n".to_owned()

@@ -18,11 +18,13 @@ pub struct LimitSettings {
     pub requests: u32,
     /// Failed authentications from one address.
     pub failures: u32,
+    /// Conversations that agents of one user begin.
+    pub sessions: u32,
 }
 
 impl Default for LimitSettings {
     fn default() -> Self {
-        LimitSettings { requests: 600, failures: 10 }
+        LimitSettings { requests: 600, failures: 10, sessions: 30 }
     }
 }
 
@@ -32,6 +34,7 @@ type Keyed<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 pub struct Limits {
     requests: Option<Keyed<Arc<str>>>,
     failures: Option<Keyed<IpAddr>>,
+    sessions: Option<Keyed<Arc<str>>>,
     /// Until when an address that has failed too often may not try passwords.
     blocked: Mutex<HashMap<IpAddr, Instant>>,
     clock: DefaultClock,
@@ -47,7 +50,9 @@ impl Limits {
             NonZeroU32::new(settings.requests).map(|number| RateLimiter::dashmap(Quota::per_minute(number)));
         let failures =
             NonZeroU32::new(settings.failures).map(|number| RateLimiter::dashmap(Quota::per_minute(number)));
-        Limits { requests, failures, blocked: Mutex::default(), clock: DefaultClock::default() }
+        let sessions =
+            NonZeroU32::new(settings.sessions).map(|number| RateLimiter::dashmap(Quota::per_minute(number)));
+        Limits { requests, failures, sessions, blocked: Mutex::default(), clock: DefaultClock::default() }
     }
 
     /// Counts a request of a known user.
@@ -59,6 +64,18 @@ impl Limits {
         requests.check_key(&Arc::from(caller.user_id.as_str())).map_err(|refusal| {
             let seconds = refusal.wait_time_from(self.clock.now()).as_secs() + 1;
             limited(format!("{} asks too often; try again in {seconds} s", caller.username), seconds)
+        })
+    }
+
+    /// Counts a conversation that an agent of a user begins.
+    pub fn admit_session(&self, user_id: &str) -> Result<()> {
+        let Some(sessions) = &self.sessions else { return Ok(()) };
+        if sessions.len() > KEYS_MAX {
+            sessions.retain_recent();
+        }
+        sessions.check_key(&Arc::from(user_id)).map_err(|refusal| {
+            let seconds = refusal.wait_time_from(self.clock.now()).as_secs() + 1;
+            limited(format!("initialize was sent too often; try again in {seconds} s"), seconds)
         })
     }
 

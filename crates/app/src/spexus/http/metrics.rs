@@ -24,6 +24,9 @@ pub struct Metrics {
     store: Store,
     requests: Family<RequestLabels, Counter>,
     seconds: Family<OperationLabels, Histogram>,
+    messages: Family<MessageLabels, Counter>,
+    message_seconds: Family<MethodLabels, Histogram>,
+    revisions: Family<RevisionLabels, Counter>,
     waiting: Gauge,
     connections: Gauge,
     memory: Gauge,
@@ -42,6 +45,26 @@ struct OperationLabels {
     operation: &'static str,
 }
 
+/// A message of an agent: its method, the tool that it calls, and what came of it.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct MessageLabels {
+    method: &'static str,
+    tool: &'static str,
+    status: u16,
+    /// The code of the error, 0 without one.
+    code: i64,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct MethodLabels {
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RevisionLabels {
+    revision: &'static str,
+}
+
 const BUCKETS_S: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 impl Metrics {
@@ -51,17 +74,55 @@ impl Metrics {
         registry.register("requests", "Requests by surface, operation and status", requests.clone());
         let seconds = Family::new_with_constructor(buckets as fn() -> Histogram);
         registry.register("request_seconds", "How long requests took", seconds.clone());
+        let messages = Family::default();
+        registry.register(
+            "mcp_messages",
+            "Messages of agents by method, tool, status and error",
+            messages.clone(),
+        );
+        let message_seconds = Family::new_with_constructor(buckets as fn() -> Histogram);
+        registry.register("mcp_message_seconds", "How long messages of agents took", message_seconds.clone());
+        let revisions = Family::default();
+        registry.register("mcp_revisions", "Revisions of the protocol that agents speak", revisions.clone());
         let (waiting, connections, memory) = (Gauge::default(), Gauge::default(), Gauge::default());
         registry.register("store_waiting", "Calls that wait for the store", waiting.clone());
         registry.register("store_connections", "Threads with a connection to the store", connections.clone());
         registry.register("resident_memory_bytes", "Memory that the process uses", memory.clone());
-        Metrics { registry, store, requests, seconds, waiting, connections, memory }
+        Metrics {
+            registry,
+            store,
+            requests,
+            seconds,
+            messages,
+            message_seconds,
+            revisions,
+            waiting,
+            connections,
+            memory,
+        }
     }
 
     /// Counts a request.
     pub fn observe(&self, operation: &'static str, surface: &'static str, status: u16, elapsed: Duration) {
         self.requests.get_or_create(&RequestLabels { surface, operation, status }).inc();
         self.seconds.get_or_create(&OperationLabels { surface, operation }).observe(elapsed.as_secs_f64());
+    }
+
+    /// Counts a message of an agent.
+    pub fn observe_message(
+        &self,
+        method: &'static str,
+        tool: Option<&'static str>,
+        status: u16,
+        code: Option<i64>,
+        revision: &str,
+        elapsed: Duration,
+    ) {
+        let (tool, code) = (tool.unwrap_or_default(), code.unwrap_or_default());
+        self.messages.get_or_create(&MessageLabels { method, tool, status, code }).inc();
+        self.message_seconds.get_or_create(&MethodLabels { method }).observe(elapsed.as_secs_f64());
+        let revision = mcp::Revision::parse(revision).map_or("unknown", mcp::Revision::as_str);
+        self.revisions.get_or_create(&RevisionLabels { revision }).inc();
     }
 
     fn text(&self) -> String {

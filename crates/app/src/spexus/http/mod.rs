@@ -1,5 +1,6 @@
 //! HTTP: every route of every operation through one function, and what surrounds them.
 
+mod agents;
 mod answer;
 mod endpoint;
 mod events;
@@ -29,17 +30,21 @@ use store::Mode;
 use store::revision::{self, NewEvent};
 use tower_http::cors::CorsLayer;
 
+pub use self::answer::insert;
 pub use self::limits::LimitSettings;
 pub use self::listener::{Listener, Tls};
-pub use self::request::decode;
+pub use self::request::{decode, request_id};
 pub use self::telemetry::Telemetry;
 
+use self::agents::Agents;
 use self::answer::not_found;
 use self::endpoint::Endpoint;
 use self::events::Hub;
 use self::limits::Limits;
 use self::metrics::Metrics;
+use crate::requirements::ToolOptions;
 use crate::spexus::now;
+use crate::streamable::Feed;
 
 /// Everything that requests share.
 pub struct App {
@@ -48,6 +53,8 @@ pub struct App {
     metrics: Metrics,
     telemetry: Telemetry,
     hub: Hub,
+    /// What agents hear of changes.
+    feed: Feed,
     options: HttpOptions,
 }
 
@@ -62,6 +69,12 @@ pub struct HttpOptions {
     pub request_timeout: Duration,
     /// How often one may ask.
     pub limits: LimitSettings,
+    /// Whether only this machine can reach the server.
+    pub is_loopback: bool,
+    /// How the server introduces itself to agents.
+    pub profile: mcp::Profile,
+    /// Which tools agents are shown.
+    pub tools: ToolOptions,
 }
 
 /// The client's network address, put there by the listener.
@@ -81,6 +94,7 @@ impl App {
             engine,
             limits,
             hub,
+            feed: Feed::default(),
             options,
         })
     }
@@ -93,10 +107,21 @@ impl App {
         address: Option<IpAddr>,
         request_id: &str,
     ) {
+        let event = if entry.effect == Effect::Public { "login_failed" } else { "token_refused" };
+        self.note_event(event, username, address, request_id);
+    }
+
+    fn note_event(
+        &self,
+        event: &'static str,
+        username: Option<String>,
+        address: Option<IpAddr>,
+        request_id: &str,
+    ) {
         let event = NewEvent {
             user_id: None,
             username,
-            event: if entry.effect == Effect::Public { "login_failed" } else { "token_refused" },
+            event,
             address: address.map(|address| address.to_string()),
             request_id: Some(request_id.to_owned()),
         };
@@ -110,6 +135,11 @@ impl App {
         });
     }
 
+    /// Writes a refused token into the audit trail.
+    fn note_refused_token(&self, address: Option<IpAddr>, request_id: &str) {
+        self.note_event("token_refused", None, address, request_id);
+    }
+
     /// Sends what telemetry is left.
     pub fn finish_telemetry(&self) {
         self.telemetry.finish();
@@ -117,6 +147,7 @@ impl App {
 
     /// Ends streams that would otherwise never end.
     pub fn close_streams(&self) {
+        self.feed.close();
         self.hub.close();
     }
 }
@@ -137,6 +168,7 @@ pub fn router(app: Arc<App>) -> Router {
         }
     }
     router
+        .merge(Agents::start(&app).router(agents::PATH))
         .route("/api/v1/events", get(events::stream))
         .route("/api/v1/openapi.json", get(openapi::serve))
         .route("/health/live", get(health::live))
@@ -157,9 +189,28 @@ fn other_origins(options: &HttpOptions) -> CorsLayer {
     if origins.is_empty() {
         return CorsLayer::new();
     }
-    let headers =
-        ["authorization", "content-type", "if-match", "idempotency-key", "x-request-id", "last-event-id"];
-    let exposed = ["etag", "location", "retry-after", "x-request-id", "idempotency-replayed"];
+    let headers = [
+        "authorization",
+        "content-type",
+        "if-match",
+        "idempotency-key",
+        "x-request-id",
+        "last-event-id",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+        "mcp-name",
+        "x-mcp-toolsets",
+    ];
+    let exposed = [
+        "etag",
+        "location",
+        "retry-after",
+        "x-request-id",
+        "idempotency-replayed",
+        "mcp-session-id",
+        "www-authenticate",
+    ];
     CorsLayer::new()
         .allow_origin(origins)
         .allow_credentials(true)

@@ -32,15 +32,8 @@ pub fn credentials(
     headers: &HeaderMap,
     options: &HttpOptions,
 ) -> Result<Credentials, Error> {
-    let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let text = value.to_str().map_err(|_| refused("the Authorization header is malformed"))?;
-        return match text.split_once(' ') {
-            Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.trim().is_empty() => {
-                Ok(Credentials::Bearer(secret.trim().to_owned()))
-            }
-            _ => Err(refused("expected Authorization: Bearer and a token")),
-        };
+    if let Some(secret) = bearer(headers)? {
+        return Ok(Credentials::Bearer(secret));
     }
     let Some(secret) = cookie(headers) else { return Ok(Credentials::None) };
     if !secret.starts_with(SESSION_PREFIX) {
@@ -48,6 +41,19 @@ pub fn credentials(
     }
     check_origin(method, headers, options)?;
     Ok(Credentials::Bearer(secret))
+}
+
+/// The bearer token that the client shows, if it shows anything.
+pub fn bearer(headers: &HeaderMap) -> Result<Option<String>, Error> {
+    let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
+    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let text = value.to_str().map_err(|_| refused("the Authorization header is malformed"))?;
+    match text.split_once(' ') {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.trim().is_empty() => {
+            Ok(Some(secret.trim().to_owned()))
+        }
+        _ => Err(refused("expected Authorization: Bearer and a token")),
+    }
 }
 
 fn cookie(headers: &HeaderMap) -> Option<String> {

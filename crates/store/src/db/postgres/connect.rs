@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::config::SslMode;
-use postgres::{Client, Config, NoTls};
+use postgres::{CancelToken, Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -42,6 +42,18 @@ impl Connector {
             _ => Some(tls(options.certificate_authority.as_deref())?),
         };
         Ok(Connector { config, tls })
+    }
+
+    /// Asks the database to stop what a connection does, on a thread of its own: whoever gave up does not wait for it.
+    pub(super) fn interrupt(self: Arc<Self>, token: CancelToken) {
+        let cancel = move || {
+            let _ = match &self.tls {
+                Some(tls) => token.cancel_query(tls.clone()),
+                None => token.cancel_query(NoTls),
+            };
+        };
+        // Without a thread the statement runs until its time-out.
+        let _ = std::thread::Builder::new().name("store interrupt".to_owned()).spawn(cancel);
     }
 
     pub(super) fn connect(&self) -> Result<Client> {

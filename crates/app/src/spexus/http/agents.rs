@@ -1,0 +1,281 @@
+//! The endpoint for agents: who may ask, which tools they are shown, and what they hear of changes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use mcp::Change;
+use ops::{Caller, Credentials, Effect, Error, Kind};
+use serde_json::json;
+use store::Mode;
+use store::revision;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::answer::status;
+use super::endpoint::identify;
+use super::request::{bearer, is_ours};
+use super::{App, Peer, telemetry};
+use crate::requirements::{self, Requirements, ToolOptions, Tools};
+use crate::streamable::{
+    Endpoint, Feed, Following, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
+};
+
+/// Where agents ask.
+pub const PATH: &str = "/api/v1/mcp";
+/// The tool sets that a request wants.
+const TOOLSETS: &str = "x-mcp-toolsets";
+
+/// Serves agents.
+pub struct Agents {
+    app: Arc<App>,
+    /// The tools of each choice of sets that somebody has made.
+    tools: Mutex<HashMap<Vec<String>, Arc<Tools>>>,
+}
+
+impl Agents {
+    /// The endpoint. From now on, agents that listen hear of changes.
+    pub fn start(app: &Arc<App>) -> Arc<Endpoint> {
+        tokio::spawn(follow(app.clone()));
+        let host = Arc::new(Agents { app: app.clone(), tools: Mutex::default() });
+        let options = Options { request_timeout: app.options.request_timeout };
+        Endpoint::new(app.options.profile.clone(), host, app.engine.store().clone(), options)
+    }
+
+    /// The tools that a request is shown.
+    fn tools(&self, head: &Parts) -> Result<Arc<Tools>, Refusal> {
+        let chosen = head.headers.get(TOOLSETS).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let options = match &chosen {
+            None => self.app.options.tools.clone(),
+            Some(names) => {
+                let sets = ToolOptions::parse_sets(names).map_err(|message| {
+                    Refusal::new(
+                        StatusCode::BAD_REQUEST,
+                        -32602,
+                        "INVALID_PARAMS",
+                        format!("{TOOLSETS}: {message}"),
+                    )
+                })?;
+                ToolOptions { sets, ..self.app.options.tools.clone() }
+            }
+        };
+        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.entry(options.sets.clone()).or_insert_with(|| Arc::new(Tools::new(&options))).clone())
+    }
+
+    async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
+        let shown = bearer(&head.headers)?;
+        let Some(shown) = shown else {
+            return Err(Error::new(Kind::Unauthenticated, "a token is required")
+                .with_more(json!({ "token_sent": false })));
+        };
+        let caller = identify(&self.app, Credentials::Bearer(shown)).await?;
+        caller.may(Effect::Reads)?;
+        Ok(caller)
+    }
+
+    async fn refused(&self, error: Error, head: &Parts, request_id: &str) -> Refusal {
+        let address = head.extensions.get::<Peer>().map(|peer| peer.0);
+        let mut error = error;
+        if error.kind == Kind::Unauthenticated {
+            let from = address.map(|address| address.to_string()).unwrap_or_default();
+            tracing::warn!(
+                req_id = request_id,
+                address = from,
+                operation = "mcp",
+                "refused: {}",
+                error.message
+            );
+            self.app.note_refused_token(address, request_id);
+            if let Err(limited) = self.app.limits.note_failure(address) {
+                error = limited;
+            }
+        }
+        let failure = requirements::failure(&error);
+        Refusal {
+            status: status(error.kind),
+            error: failure.to_error(mcp::Revision::LATEST_HANDSHAKE, request_id),
+        }
+    }
+}
+
+impl Host for Agents {
+    fn admit<'a>(&'a self, head: &'a Parts, request_id: &'a str) -> Wait<'a, Result<Visitor, Refusal>> {
+        Box::pin(async move {
+            let admitted = match self.caller(head).await {
+                Ok(caller) => self.app.limits.admit(&caller).map(|()| caller),
+                Err(error) => Err(error),
+            };
+            let caller = match admitted {
+                Ok(caller) => caller,
+                Err(error) => return Err(self.refused(error, head, request_id).await),
+            };
+            let tools = self.tools(head)?;
+            let text = |name: &str| {
+                head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            };
+            let address = head.extensions.get::<Peer>().map(|peer| peer.0.to_string());
+            let (user_id, username) = (caller.user_id.clone(), caller.username.clone());
+            let server =
+                Requirements::new(self.app.engine.clone(), Credentials::Known(Box::new(caller)), tools)
+                    .for_request(text("idempotency-key"), address);
+            Ok(Visitor { user_id, username, server: Arc::new(server) })
+        })
+    }
+
+    fn is_still_welcome<'a>(&'a self, head: &'a Parts) -> Wait<'a, bool> {
+        Box::pin(async move { self.caller(head).await.is_ok() })
+    }
+
+    fn admit_session(&self, visitor: &Visitor) -> Result<(), Refusal> {
+        self.app.limits.admit_session(&visitor.user_id).map_err(|error| Refusal {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
+        })
+    }
+
+    fn follow(&self) -> Wait<'_, Option<Following>> {
+        Box::pin(self.app.feed.follow())
+    }
+
+    fn is_origin_allowed(&self, origin: &str, host: Option<&str>) -> bool {
+        is_ours(origin, host, &self.app.options)
+    }
+
+    /// A server that only this machine can reach is only called by this machine's names; a page that found another name
+    /// for it asks for somebody else.
+    fn is_host_allowed(&self, host: &str) -> bool {
+        if !self.app.options.is_loopback {
+            return true;
+        }
+        let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((name, _)) => name,
+            None => host.split(':').next().unwrap_or(host),
+        };
+        let of_public_url = self.app.options.public_url.split("://").nth(1).unwrap_or_default();
+        let is_public =
+            of_public_url.split(['/', ':']).next().is_some_and(|public| public.eq_ignore_ascii_case(name));
+        is_public
+            || name.eq_ignore_ascii_case("localhost")
+            || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+
+    fn observe(&self, seen: &Seen<'_>) {
+        let status = seen.status.as_u16();
+        let tool = seen.tool.and_then(ops::find).map(|entry| entry.name);
+        self.app.metrics.observe_message(
+            seen.method,
+            tool,
+            status,
+            seen.error.map(|error| error.code),
+            seen.revision,
+            seen.elapsed,
+        );
+        let operation = tool.unwrap_or(seen.method);
+        self.app.telemetry.record(
+            &seen.head.headers,
+            &telemetry::Request {
+                operation,
+                method: seen.http_method.as_str(),
+                route: PATH,
+                status,
+                id: seen.request_id,
+                user: seen.user,
+                elapsed: seen.elapsed,
+            },
+        );
+        let duration_ms = seen.elapsed.as_secs_f64() * 1000.0;
+        let code = seen.error.map(|error| error.code).unwrap_or_default();
+        if let Some(error) =
+            seen.error.filter(|error| error.message.starts_with("Unsupported protocol version"))
+        {
+            tracing::warn!(req_id = seen.request_id, user = seen.user, "{}", error.message);
+        }
+        if let Some(client) = seen.client {
+            tracing::info!(
+                req_id = seen.request_id,
+                user = seen.user,
+                client = mcp::shown(client),
+                "a client begins"
+            );
+        }
+        tracing::info!(
+            req_id = seen.request_id,
+            user = seen.user,
+            method = seen.method,
+            tool = tool.unwrap_or("-"),
+            revision = seen.revision,
+            status,
+            code,
+            duration_ms,
+            "mcp"
+        );
+    }
+}
+
+/// Changes of the store that are told together are at most so many.
+const TOGETHER: usize = 500;
+
+/// Turns changes of the store into news, as long as somebody listens.
+async fn follow(app: Arc<App>) {
+    let feed = app.feed.clone();
+    let mut audience = feed.audience();
+    loop {
+        if feed.n_listeners() == 0 {
+            if audience.changed().await.is_err() {
+                return;
+            }
+            continue;
+        }
+        let Some(mut joined) = app.hub.join().await else { return };
+        feed.set_live(true);
+        loop {
+            let change = tokio::select! {
+                change = joined.changes.recv() => change,
+                _ = audience.changed() => {
+                    if feed.n_listeners() > 0 {
+                        continue;
+                    }
+                    feed.set_live(false);
+                    // Who came in between may have seen that news are passed on.
+                    if feed.n_listeners() == 0 {
+                        break;
+                    }
+                    feed.set_live(true);
+                    continue;
+                }
+            };
+            match change {
+                Ok(change) => {
+                    let mut changes = vec![change];
+                    while changes.len() < TOGETHER
+                        && let Ok(change) = joined.changes.try_recv()
+                    {
+                        changes.push(change);
+                    }
+                    tell(&app, &feed, changes.iter().map(|change| (**change).clone()).collect()).await;
+                }
+                Err(RecvError::Lagged(_)) => {
+                    feed.tell(News { changes: vec![Change::Prompts, Change::Resources], ..News::default() });
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+}
+
+async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
+    let body = move |tx: &mut store::Tx<'_>| -> store::Result<News> {
+        let changes = requirements::changes::of(tx, &changes)?;
+        let topics = changes.iter().filter_map(|change| match change {
+            Change::Resource(uri) => Some(uri.as_str()),
+            _ => None,
+        });
+        let by_session = by_session(tx, topics)?;
+        Ok(News { changes, by_session })
+    };
+    match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
+        Ok(news) => feed.tell(news),
+        Err(error) => tracing::warn!("a change could not be told: {error}"),
+    }
+}

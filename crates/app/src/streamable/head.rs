@@ -1,0 +1,115 @@
+//! What the headers of a request say, and whether it is the same as what the message says.
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp::{Error, Glance, Revision};
+use serde_json::json;
+
+use super::Host;
+use super::reply::Refusal;
+
+/// The headers of the protocol.
+pub const SESSION: &str = "mcp-session-id";
+pub const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+const HEADER_MISMATCH: i64 = -32020;
+
+/// The text of a header, if it has any.
+pub fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// A page of another site must not ask in the name of whoever looks at it, nor one that calls our address its own.
+pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
+    let called = text(&head.headers, "host").or_else(|| head.uri.authority().map(|name| name.as_str()));
+    if let Some(origin) = text(&head.headers, "origin")
+        && !host.is_origin_allowed(origin, called)
+    {
+        return Err(Refusal::forbidden(format!("pages of {} may not ask here", mcp::shown(origin))));
+    }
+    match called {
+        Some(name) if !host.is_host_allowed(name) => {
+            Err(Refusal::forbidden(format!("{} is no name of this server", mcp::shown(name))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the client can read a stream. One that does not say what it can read is taken at its best.
+pub fn takes_stream(headers: &HeaderMap) -> bool {
+    text(headers, "accept")
+        .is_none_or(|accept| accept.contains("text/event-stream") || accept.contains("*/*"))
+}
+
+/// The revision that a header names.
+pub fn revision(headers: &HeaderMap) -> Result<Option<Revision>, Error> {
+    let Some(value) = headers.get(VERSION) else { return Ok(None) };
+    let value = value.to_str().unwrap_or_default().trim();
+    Revision::parse(value).map(Some).ok_or_else(|| Error::unsupported_version(value))
+}
+
+/// Checks that headers and message of 2026-07-28 say the same.
+pub fn check(headers: &HeaderMap, revision: Option<Revision>, seen: &Glance) -> Result<(), Error> {
+    let Some(version) = seen.version.as_deref() else { return Ok(()) };
+    if Revision::parse(version).is_some_and(|version| !version.is_stateless()) {
+        return Ok(());
+    }
+    match revision {
+        None => return Err(missing("MCP-Protocol-Version", version)),
+        Some(revision) if revision.as_str() != version => {
+            return Err(mismatch("MCP-Protocol-Version", revision.as_str(), version));
+        }
+        Some(_) => {}
+    }
+    let Some(method) = seen.method.as_deref() else { return Ok(()) };
+    match text(headers, METHOD) {
+        None => return Err(missing("Mcp-Method", method)),
+        Some(found) if found != method => return Err(mismatch("Mcp-Method", found, method)),
+        Some(_) => {}
+    }
+    let is_named = matches!(method, "tools/call" | "resources/read" | "prompts/get");
+    let Some(name) = seen.name.as_deref().filter(|_| is_named) else { return Ok(()) };
+    let Some(found) = headers.get(NAME) else { return Err(missing("Mcp-Name", name)) };
+    let found = String::from_utf8_lossy(found.as_bytes());
+    let decoded = decode(found.trim()).ok_or_else(|| mismatch("Mcp-Name", &found, name))?;
+    if decoded == name { Ok(()) } else { Err(mismatch("Mcp-Name", &decoded, name)) }
+}
+
+/// Undoes the form in which a header carries what it otherwise could not.
+fn decode(value: &str) -> Option<String> {
+    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Some(value.to_owned());
+    };
+    String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
+}
+
+fn missing(header: &str, value: &str) -> Error {
+    header_error(header, format!("the header {header} is missing; the message says {}", mcp::shown(value)))
+}
+
+fn mismatch(header: &str, found: &str, value: &str) -> Error {
+    let (found, value) = (mcp::shown(found), mcp::shown(value));
+    header_error(header, format!("the header {header} says {found}, and the message {value}"))
+}
+
+fn header_error(header: &str, problem: String) -> Error {
+    Error::new(HEADER_MISMATCH, format!("Header mismatch: {problem}"))
+        .with_data(json!({ "code": "HEADER_MISMATCH", "header": header }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn names_that_no_header_can_carry_are_encoded() {
+        assert_eq!(decode("create_epic").as_deref(), Some("create_epic"));
+        assert_eq!(decode("=?base64?0YbQtdC70Yw=?=").as_deref(), Some("цель"));
+        assert_eq!(decode("=?base64?///?="), None);
+        assert_eq!(decode("=?base64?").as_deref(), Some("=?base64?"));
+    }
+}

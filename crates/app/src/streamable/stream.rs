@@ -1,0 +1,238 @@
+//! Streams: what a session hears between its requests, and what a subscription of 2026-07-28 hears.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use mcp::{Change, Revision, Session};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::feed::{Following, Heard, News};
+use super::head::{self, SESSION};
+use super::reply::{self, Refusal};
+use super::{Endpoint, Seen};
+
+/// Keeps proxies from closing a quiet stream, and finds out who may no longer listen.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Messages that a slow client may be behind.
+const WAITING_MAX: usize = 64;
+
+/// The sending end of a stream.
+pub(super) struct Events(mpsc::Sender<Result<Frame<Bytes>, Infallible>>);
+
+impl Events {
+    pub(super) fn new() -> (Events, Body) {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        (Events(sender), Body::new(StreamBody::new(ReceiverStream::new(receiver))))
+    }
+
+    /// False when nobody is at the other end any more.
+    pub(super) async fn send(&self, text: Vec<u8>) -> bool {
+        self.0.send(Ok(Frame::data(Bytes::from(text)))).await.is_ok()
+    }
+
+    pub(super) async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
+/// A message as an event.
+pub(super) fn event(message: &[u8]) -> Vec<u8> {
+    [b"event: message\ndata: ".as_slice(), message, b"\n\n"].concat()
+}
+
+impl Endpoint {
+    /// Tells one subscription what it asked for, as long as somebody listens.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        mut session: Session,
+        first: Vec<u8>,
+        following: Following,
+        head: Parts,
+    ) -> Response<Body> {
+        let (events, body) = Events::new();
+        let endpoint = self.clone();
+        tokio::spawn(async move {
+            if !events.send(event(&first)).await {
+                return;
+            }
+            let told = |news: &News| -> Vec<Vec<u8>> {
+                news.changes.iter().flat_map(|change| session.notify(change)).collect()
+            };
+            if endpoint.tell(&events, following, &head, told).await {
+                for message in session.close() {
+                    events.send(event(&message)).await;
+                }
+            }
+        });
+        reply::stream(body)
+    }
+
+    /// `GET`: what a session hears between its requests.
+    pub(super) async fn open_stream(self: &Arc<Self>, head: Parts, id: &str) -> Response<Body> {
+        let started = Instant::now();
+        let (response, user) = match self.session_of(&head, id).await {
+            Ok((session, user)) => (self.stream_of(session, head.clone()).await, user),
+            Err(refusal) => (refusal.response(None), String::new()),
+        };
+        self.observe(&head, &response, &user, id, started);
+        response
+    }
+
+    /// `DELETE`: ends a session.
+    pub(super) async fn end_session(self: &Arc<Self>, head: Parts, id: &str) -> Response<Body> {
+        let started = Instant::now();
+        let (response, user) = match self.session_of(&head, id).await {
+            Ok((session, user)) => match self.sessions.end(&session).await {
+                Ok(()) => {
+                    self.listening.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+                    (reply::empty(StatusCode::NO_CONTENT), user)
+                }
+                Err(error) => (Refusal::store(&error).response(None), user),
+            },
+            Err(refusal) => (refusal.response(None), String::new()),
+        };
+        self.observe(&head, &response, &user, id, started);
+        response
+    }
+
+    fn observe(&self, head: &Parts, response: &Response<Body>, user: &str, id: &str, started: Instant) {
+        self.host.observe(&Seen {
+            http_method: &head.method,
+            method: if head.method == Method::GET { "stream" } else { "end session" },
+            tool: None,
+            status: response.status(),
+            error: None,
+            revision: "-",
+            user,
+            client: None,
+            request_id: id,
+            elapsed: started.elapsed(),
+            head,
+        });
+    }
+
+    /// The session that a request without a message is about, and whose it is.
+    async fn session_of(&self, head: &Parts, id: &str) -> Result<(String, String), Refusal> {
+        let visitor = self.visitor(head, id).await?;
+        let bad = |error| Refusal { status: StatusCode::BAD_REQUEST, error };
+        if head::revision(&head.headers).map_err(bad)?.is_some_and(Revision::is_stateless) {
+            let message = "protocol version 2026-07-28 has no sessions; listen with subscriptions/listen";
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, -32600, "METHOD_NOT_ALLOWED", message));
+        }
+        let Some(session) = head::text(&head.headers, SESSION) else {
+            let message = "the header Mcp-Session-Id is required, as initialize was answered with it";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, -32600, "MALFORMED_REQUEST", message));
+        };
+        if head.method == Method::GET && !head::takes_stream(&head.headers) {
+            let message = "expected Accept: text/event-stream";
+            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, -32600, "NOT_ACCEPTABLE", message));
+        }
+        Ok((self.session(session, &visitor).await?.id, visitor.username))
+    }
+
+    async fn stream_of(self: &Arc<Self>, session: String, head: Parts) -> Response<Body> {
+        let Some(following) = self.host.follow().await else {
+            let message = "the server is stopping";
+            return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, -32007, "BACKEND_UNAVAILABLE", message)
+                .response(None);
+        };
+        let (events, body) = Events::new();
+        let endpoint = self.clone();
+        let place = Place::take(self.clone(), session.clone());
+        tokio::spawn(async move {
+            if !events.send(b": connected\n\n".to_vec()).await {
+                return;
+            }
+            let told = |news: &News| -> Vec<Vec<u8>> {
+                if !place.is_held() {
+                    return Vec::new();
+                }
+                let lists = news.changes.iter().filter(|change| !matches!(change, Change::Resource(_)));
+                let uris = news.by_session.get(&session).into_iter().flatten();
+                let resources = uris.map(|uri| Change::Resource(uri.clone()).to_bytes());
+                lists.map(Change::to_bytes).chain(resources).collect()
+            };
+            endpoint.tell(&events, following, &head, told).await;
+        });
+        reply::stream(body)
+    }
+
+    /// Passes news on. Returns true when the server ends the stream, and false when the client has.
+    async fn tell(
+        &self,
+        events: &Events,
+        mut following: Following,
+        head: &Parts,
+        told: impl Fn(&News) -> Vec<Vec<u8>>,
+    ) -> bool {
+        let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+        loop {
+            let messages = tokio::select! {
+                heard = following.next() => match heard {
+                    Heard::News(news) => told(&news),
+                    Heard::Gap => told(&everything()),
+                    Heard::End => return true,
+                },
+                _ = keep_alive.tick() => {
+                    if !self.host.is_still_welcome(head).await {
+                        return true;
+                    }
+                    if !events.send(b": here\n\n".to_vec()).await {
+                        return false;
+                    }
+                    continue;
+                }
+                () = events.closed() => return false,
+            };
+            for message in messages {
+                if !events.send(event(&message)).await {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+/// What is said to who has missed something: that every list may have changed.
+fn everything() -> News {
+    News { changes: vec![Change::Tools, Change::Prompts, Change::Resources], ..News::default() }
+}
+
+/// The place of the stream that a session listens on. Whoever takes it later has it.
+struct Place {
+    endpoint: Arc<Endpoint>,
+    session: String,
+    number: u64,
+}
+
+impl Place {
+    fn take(endpoint: Arc<Endpoint>, session: String) -> Place {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), number);
+        Place { endpoint, session, number }
+    }
+
+    fn is_held(&self) -> bool {
+        let listening = self.endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner);
+        listening.get(&self.session) == Some(&self.number)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut listening = self.endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner);
+        if listening.get(&self.session) == Some(&self.number) {
+            listening.remove(&self.session);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A quick look at a message, for what HTTP has in its headers and must be the same: its revision, method and name.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::id::Id;
+
+/// What a message says of itself. Nothing is said of what cannot be read.
+#[derive(Debug, Default)]
+pub struct Glance {
+    /// Its id; none in a notification.
+    pub id: Option<Id>,
+    /// Its method.
+    pub method: Option<String>,
+    /// The revision in its `_meta`.
+    pub version: Option<String>,
+    /// The tool, prompt or resource that it is about.
+    pub name: Option<String>,
+}
+
+/// Looks at a message. Whether it is in order is not looked at.
+pub fn glance(bytes: &[u8]) -> Glance {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        method: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        params: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, default)]
+        name: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        uri: Option<&'a RawValue>,
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+        version: Option<&'a RawValue>,
+    }
+    let Ok(message) = serde_json::from_slice::<Message<'_>>(bytes) else { return Glance::default() };
+    let params: Params<'_> =
+        message.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+    let meta: Option<Meta<'_>> = params.meta.and_then(|meta| serde_json::from_str(meta.get()).ok());
+    Glance {
+        id: message.id.and_then(Id::parse),
+        method: text(message.method),
+        version: text(meta.and_then(|meta| meta.version)),
+        name: text(params.name.or(params.uri)),
+    }
+}
+
+fn text(raw: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str::<Cow<'_, str>>(raw?.get()).ok().map(Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glance;
+
+    #[test]
+    fn what_can_be_read_is_told() {
+        let seen = glance(
+            br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a\u0062","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+        );
+        assert_eq!(seen.id.map(|id| id.as_json().to_owned()).as_deref(), Some("7"));
+        assert_eq!(seen.method.as_deref(), Some("tools/call"));
+        assert_eq!(seen.version.as_deref(), Some("2026-07-28"));
+        assert_eq!(seen.name.as_deref(), Some("ab"));
+        for bytes in ["", "[]", "{\"id\":{}}", "{\"params\":[]}", "{\"params\":{\"_meta\":1,\"name\":2}}"] {
+            let seen = glance(bytes.as_bytes());
+            assert!(seen.id.is_none() && seen.method.is_none() && seen.version.is_none(), "{bytes}");
+            assert!(seen.name.is_none(), "{bytes}");
+        }
+    }
+}

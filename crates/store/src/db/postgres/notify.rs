@@ -1,0 +1,122 @@
+//! Tells other processes on the same database that something has changed, and hears it from them.
+//!
+//! A `notify` inside a transaction would let no two of them commit at the same time. So it is sent after the commit, and
+//! once for all commits of a short while; what is lost with a process that ends in between, others find when they look by
+//! themselves.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use fallible_iterator::FallibleIterator;
+
+use super::super::Mode;
+use super::super::job::Task;
+use super::super::queue::Queue;
+use super::super::signal::Signal;
+use super::connect::Connector;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Commits that are so close to each other are told together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// How long one statement may wait for the database before it is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often a listener looks whether its store is gone, and the pause before a lost connection is made anew.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Sends notifications.
+pub(super) struct Notifier {
+    queue: Arc<Queue>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_due: bool,
+    has_thread: bool,
+    is_closed: bool,
+}
+
+impl Notifier {
+    pub(super) fn new(queue: Arc<Queue>) -> Notifier {
+        Notifier { queue, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Lets others know, now or in a moment.
+    pub(super) fn notify(self: &Arc<Self>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_due = true;
+        if state.has_thread {
+            drop(state);
+            self.changed.notify_one();
+            return;
+        }
+        let notifier = self.clone();
+        let thread = std::thread::Builder::new().name("store notifier".to_owned());
+        state.has_thread = thread.spawn(move || notifier.run()).is_ok();
+    }
+
+    pub(super) fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.changed.notify_one();
+    }
+
+    fn run(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while !state.is_closed {
+            if !state.is_due {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.is_due = false;
+            drop(state);
+            self.send();
+            std::thread::sleep(TOGETHER);
+            state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn send(&self) {
+        let body = |tx: &mut super::super::Tx<'_>| tx.script("notify spexus_change");
+        // Failing is harmless: others look by themselves now and then.
+        let task = Task::new(Mode::Point, Instant::now() + PATIENCE, None, body, |_: Result<()>| {});
+        self.queue.push(Box::new(task));
+    }
+}
+
+/// Raises the signal whenever another process, or this one, has changed something, until the store is gone.
+pub(super) fn listen(connector: Arc<Connector>, signal: Weak<Signal>) -> Result<()> {
+    let thread = std::thread::Builder::new().name("store listener".to_owned());
+    let run = move || {
+        while signal.strong_count() > 0 {
+            // The connection is lost, or could not be made: what was said meanwhile was not heard.
+            if hear(&connector, &signal).is_none() {
+                std::thread::sleep(LOOK);
+            }
+        }
+    };
+    thread
+        .spawn(run)
+        .map(drop)
+        .map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread for the store: {error}")))
+}
+
+/// None when there is no connection any more.
+fn hear(connector: &Connector, signal: &Weak<Signal>) -> Option<()> {
+    let mut client = connector.connect().ok()?;
+    client.batch_execute("listen spexus_change").ok()?;
+    loop {
+        signal.upgrade()?.raise();
+        while !has_heard(&mut client)? {
+            signal.upgrade()?;
+        }
+    }
+}
+
+/// Waits a moment for somebody to say something.
+fn has_heard(client: &mut postgres::Client) -> Option<bool> {
+    let has_heard = client.notifications().timeout_iter(LOOK).next().ok()?.is_some();
+    // What was said at the same time means the same.
+    while client.notifications().iter().next().ok()?.is_some() {}
+    if client.is_closed() { None } else { Some(has_heard) }
+}

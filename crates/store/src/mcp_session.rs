@@ -1,0 +1,100 @@
+//! Sessions of agents over HTTP: whose they are, which revision they speak, and which resources they are told about.
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::Time;
+use crate::values;
+
+/// A session that nobody uses is forgotten after this long.
+pub const KEPT_S: i64 = 24 * 3600;
+/// How often the last use is written down.
+const TOUCH_EVERY_S: i64 = 60;
+/// The resources that one session may be told about.
+pub const SUBSCRIPTIONS_MAX: i64 = 10_000;
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub user_id: String,
+    /// The revision of the protocol.
+    pub revision: String,
+    /// The program at the other end, in its own words.
+    pub client: String,
+    /// When it was last used.
+    pub used_at: Time,
+}
+
+impl Session {
+    /// Whether its last use should be written down again.
+    pub fn is_touch_due(&self, now: Time) -> bool {
+        self.used_at.plus_seconds(TOUCH_EVERY_S) <= now
+    }
+}
+
+/// Begins a session.
+pub fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
+    let sql = "insert into mcp_session (id, user_id, revision, client, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
+    let Session { id, user_id, revision, client, used_at } = session;
+    tx.execute(sql, values![id, user_id, revision, client, *used_at])?;
+    Ok(())
+}
+
+/// The session with an id, if it is still kept.
+pub fn find(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<Option<Session>> {
+    let sql = "select id, user_id, revision, client, used_at from mcp_session where id = ?1 and used_at > ?2";
+    tx.row(sql, values![id, now.plus_seconds(-KEPT_S)], |row| {
+        Ok(Session {
+            id: row.get(0)?,
+            user_id: row.get(1)?,
+            revision: row.get(2)?,
+            client: row.get(3)?,
+            used_at: row.get(4)?,
+        })
+    })
+}
+
+/// Writes down that a session was used.
+pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
+    tx.execute("update mcp_session set used_at = ?2 where id = ?1", values![id, now])?;
+    Ok(())
+}
+
+/// Ends a session.
+pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
+    tx.execute("delete from mcp_session where id = ?1", values![id])?;
+    Ok(())
+}
+
+/// Forgets sessions that nobody uses any more.
+pub fn forget(tx: &mut Tx<'_>, now: Time) -> Result<()> {
+    tx.execute("delete from mcp_session where used_at <= ?1", values![now.plus_seconds(-KEPT_S)])?;
+    Ok(())
+}
+
+/// Lets a session be told about a resource. False when it is told about too many already.
+pub fn subscribe(tx: &mut Tx<'_>, id: &str, topic: &str, uri: &str) -> Result<bool> {
+    let count = "select count(*) from mcp_subscription where session_id = ?1";
+    let n_subscriptions: Option<i64> = tx.row(count, values![id], |row| row.get(0))?;
+    if n_subscriptions.unwrap_or_default() >= SUBSCRIPTIONS_MAX {
+        return Ok(false);
+    }
+    let sql = "insert into mcp_subscription (session_id, topic, uri) values (?1, ?2, ?3)
+               on conflict (session_id, topic) do update set uri = ?3";
+    tx.execute(sql, values![id, topic, uri])?;
+    Ok(true)
+}
+
+/// Tells a session about a resource no longer.
+pub fn unsubscribe(tx: &mut Tx<'_>, id: &str, topic: &str) -> Result<()> {
+    tx.execute("delete from mcp_subscription where session_id = ?1 and topic = ?2", values![id, topic])?;
+    Ok(())
+}
+
+/// Who is to be told about a resource: each session with the resource as its client wrote it.
+pub fn subscribers(tx: &mut Tx<'_>, topic: &str) -> Result<Vec<(String, String)>> {
+    let sql = "select session_id, uri from mcp_subscription where topic = ?1";
+    tx.rows(sql, values![topic], |row| Ok((row.get(0)?, row.get(1)?)))
+}
