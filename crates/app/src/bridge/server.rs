@@ -201,9 +201,8 @@ impl Server for Bridge {
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
         self.read(context, uri)?;
         // Answered only when the server listens: whatever changes after the answer is heard of.
-        let listening = tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri));
-        let is_wanted = || !context.is_cancelled();
-        match self.upstream.wait(async { listening.await }, is_wanted) {
+        let listening = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri)).await };
+        match self.upstream.wait(listening, || !context.is_cancelled()) {
             Some(Ok(())) => Ok(()),
             _ => Err(Failure::new(Kind::Unavailable, "the server does not tell of changes now: try again")),
         }

@@ -4,7 +4,10 @@ use std::{
     collections::VecDeque,
     io::{self, BufReader, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
-    sync::{Arc, Mutex, atomic::{AtomicUsize, Ordering}},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -99,7 +102,10 @@ impl FaultProxy {
                 let wait = seconds.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
                 let body = "<html>somebody else</html>";
                 let n_bytes = body.len();
-                write!(out, "HTTP/1.1 {status} No\r\n{wait}content-length: {n_bytes}\r\nconnection: close\r\n\r\n{body}")?;
+                write!(
+                    out,
+                    "HTTP/1.1 {status} No\r\n{wait}content-length: {n_bytes}\r\nconnection: close\r\n\r\n{body}"
+                )?;
             }
             Fault::Dawdle(pause) => {
                 let mut answer = Vec::new();

@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
@@ -83,7 +83,11 @@ impl Request {
 
 impl StandIn {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::start_at("127.0.0.1:0")
+    }
+
+    pub fn start_at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stand_in = Self { url, shared: Arc::default() };
         let serving = stand_in.clone();
@@ -110,7 +114,11 @@ impl StandIn {
 
     /// Tells everybody who listens of a change.
     pub fn change(&self, change: &Change) {
-        self.shared.streams.lock().expect("not poisoned").retain(|stream| stream.send(change.clone()).is_ok());
+        self.shared
+            .streams
+            .lock()
+            .expect("not poisoned")
+            .retain(|stream| stream.send(change.clone()).is_ok());
     }
 
     /// Ends every stream of changes.
@@ -198,7 +206,8 @@ impl StandIn {
     fn stream(&self, mut stream: &TcpStream, session: &Session, acknowledged: &[u8]) -> io::Result<()> {
         let (sender, changes) = mpsc::channel();
         self.shared.streams.lock().expect("not poisoned").push(sender);
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
         let mut send = |message: &[u8]| {
             stream.write_all(b"event: message\ndata: ")?;
             stream.write_all(message)?;
@@ -227,8 +236,10 @@ fn profile() -> Profile {
 }
 
 fn respond(mut stream: &TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
-    let head =
-        format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     stream.write_all(&[head.as_bytes(), body].concat())
 }
 
@@ -281,7 +292,9 @@ impl Server for StandIn {
         match tool.name.as_str() {
             "create_epic" => {
                 let number = self.shared.n_written.fetch_add(1, Ordering::Relaxed) + 1;
-                Ok(ToolOutput::json(json!({"reference_id": format!("EP-{number:03}"), "title": arguments["title"]})))
+                Ok(ToolOutput::json(
+                    json!({"reference_id": format!("EP-{number:03}"), "title": arguments["title"]}),
+                ))
             }
             "wait" => {
                 thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
@@ -315,7 +328,9 @@ impl Server for StandIn {
         let text = match uri.split_once("://") {
             Some(("epic", "EP-001")) => json!({"reference_id": "EP-001"}).to_string(),
             // Letters that JSON has to write differently are among them.
-            Some(("large", n_mib)) => "a line\n\"ä\"\t".repeat(n_mib.parse::<usize>().expect("a number") * 1024 * 1024 / 12),
+            Some(("large", n_mib)) => {
+                "a line\n\"ä\"\t".repeat(n_mib.parse::<usize>().expect("a number") * 1024 * 1024 / 12)
+            }
             _ => return Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}"))),
         };
         Ok(vec![json!({"uri": uri, "mimeType": "application/json", "text": text})])
@@ -326,7 +341,8 @@ impl Server for StandIn {
     }
 
     fn prompts(&self, _: &Context<'_>, _: Option<&str>) -> Result<Page<Prompt>, Failure> {
-        let argument = PromptArgument { name: "epic_id".into(), description: "The epic".into(), required: true };
+        let argument =
+            PromptArgument { name: "epic_id".into(), description: "The epic".into(), required: true };
         Ok(Page::whole(vec![Prompt {
             name: "decompose_epic".into(),
             title: None,
@@ -335,12 +351,22 @@ impl Server for StandIn {
         }]))
     }
 
-    fn fill_prompt(&self, _: &Context<'_>, _: &Prompt, arguments: &Map<String, Value>) -> Result<Vec<Value>, Failure> {
+    fn fill_prompt(
+        &self,
+        _: &Context<'_>,
+        _: &Prompt,
+        arguments: &Map<String, Value>,
+    ) -> Result<Vec<Value>, Failure> {
         let text = format!("Break {} down", arguments["epic_id"].as_str().unwrap_or_default());
         Ok(vec![json!({"role": "user", "content": {"type": "text", "text": text}})])
     }
 
-    fn complete(&self, _: &Context<'_>, _: &CompletionReference, completion: &Completion) -> Result<Vec<String>, Failure> {
+    fn complete(
+        &self,
+        _: &Context<'_>,
+        _: &CompletionReference,
+        completion: &Completion,
+    ) -> Result<Vec<String>, Failure> {
         Ok(vec![format!("{}1", completion.value)])
     }
 }
