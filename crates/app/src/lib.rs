@@ -2,6 +2,7 @@
 
 pub mod bridge;
 pub mod duvet;
+mod large;
 pub mod logging;
 mod outbox;
 pub mod requirements;

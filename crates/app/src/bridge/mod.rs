@@ -4,6 +4,7 @@
 //! checked here, asked there (`upstream.rs`), and answered in the words of the host's revision.
 
 mod arguments;
+mod body;
 mod cached;
 mod config;
 mod events;

@@ -14,6 +14,7 @@ use super::{
     listen::Listener,
     upstream::{Question, Upstream},
 };
+use crate::large;
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
@@ -200,6 +201,7 @@ impl Server for Bridge {
 
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
         self.read(context, uri)?;
+        drop(large::take());
         // Answered only when the server listens: whatever changes after the answer is heard of.
         let listening = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri)).await };
         match self.upstream.wait(listening, || !context.is_cancelled()) {

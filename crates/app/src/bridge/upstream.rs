@@ -19,10 +19,12 @@ use serde_json::{Map, Value, json};
 use tokio::{runtime::Runtime, time};
 
 use super::{
+    body::{Body, Problem},
     config::{BackendUrl, Config},
     events::Events,
     failure, retry,
 };
+use crate::large;
 
 /// The revision that the server is spoken to in, whatever the host speaks.
 const REVISION: &str = "2026-07-28";
@@ -35,9 +37,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// After how long without a byte a connection is probed for being alive.
 const KEEPALIVE: Duration = Duration::from_secs(20);
-
-/// An answer larger than this is refused.
-const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// The server, and the connections to it.
 pub struct Upstream {
@@ -200,7 +199,7 @@ impl Upstream {
         let status = response.status().as_u16();
         let asked = header_text(&response, header::RETRY_AFTER);
         let asked = retry::asked_pause(asked.as_deref());
-        let message = match self.message(response, &question.request_id).await {
+        let message = match self.message(response, question).await {
             Ok(message) => message,
             Err(Some(attempt)) => return attempt,
             Err(None) if retry::is_passing(status) => {
@@ -226,48 +225,58 @@ impl Upstream {
     }
 
     /// Reads the answer, which is an object or a stream of events. None where it is neither.
-    async fn message(&self, mut response: Response, request_id: &str) -> Result<Message, Option<Attempt>> {
+    async fn message(
+        &self,
+        mut response: Response,
+        question: &Question<'_>,
+    ) -> Result<Message, Option<Attempt>> {
         let is_stream = is_stream(&response);
         let mut events = Events::default();
-        let mut gathered = Vec::new();
-        loop {
-            let chunk = response.chunk().await.map_err(|error| Some(self.away(&error)))?;
-            let Some(chunk) = chunk else { break };
+        let mut body = Body::new(matches!(question.method, "resources/read" | "tools/call" | "prompts/get"));
+        while let Some(chunk) = response.chunk().await.map_err(|error| Some(self.away(&error)))? {
             if is_stream {
                 for message in events.add(&chunk).map_err(|_| Some(too_large()))? {
                     let message: Message = serde_json::from_slice(&message).map_err(|_| None)?;
-                    if message.id == request_id {
+                    if message.id == question.request_id.as_str() {
                         return Ok(message);
                     }
                 }
             } else {
-                gathered.extend_from_slice(&chunk);
-                if gathered.len() > ANSWER_BYTES_MAX {
-                    return Err(Some(too_large()));
-                }
+                body.add(&chunk).map_err(|problem| match problem {
+                    Problem::TooLarge => Some(too_large()),
+                    Problem::NotJson => None,
+                    Problem::File(error) => {
+                        tracing::error!("a large answer cannot be kept in a file: {error}");
+                        Some(Attempt::Answered(Err(Failure::internal())))
+                    }
+                })?;
             }
         }
+        let (gathered, texts) = body.end();
         let cut = || Some(Attempt::Failed(failure::away(self.url(), "the answer was cut off"), None));
         if is_stream {
             return Err(cut());
         }
-        serde_json::from_slice(&gathered).map_err(|error| {
+        let message = serde_json::from_slice(&gathered).map_err(|error| {
             let is_cut = error.is_eof() && gathered.starts_with(b"{");
             if is_cut { cut() } else { None }
-        })
+        })?;
+        large::keep(texts);
+        Ok(message)
     }
 
     /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
-    pub async fn open(&self, question: Question<'_>) -> Result<Response, Failure> {
+    pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
         let headers = self.headers(&question);
-        let body = body(&question.request_id, question.method, question.params);
+        let params = std::mem::take(&mut question.params);
+        let body = body(&question.request_id, question.method, params);
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
         if status == StatusCode::OK && is_stream(&response) {
             return Ok(response);
         }
-        match self.message(response, &question.request_id).await {
+        match self.message(response, &question).await {
             Ok(Message { error: Some(error), .. }) => Err(failure::from_error(status.as_u16(), &error)),
             _ => Err(failure::from_status(status.as_u16(), self.url())),
         }
@@ -348,8 +357,7 @@ fn is_stream(response: &Response) -> bool {
 }
 
 fn too_large() -> Attempt {
-    let message = format!("the answer is larger than {} MiB; ask for less", ANSWER_BYTES_MAX >> 20);
-    Attempt::Answered(Err(Failure::new(Kind::Other, message)))
+    Attempt::Answered(Err(Failure::new(Kind::Other, "the answer is too large to be passed on; ask for less")))
 }
 
 /// The innermost reason, which says more than the outer ones.

@@ -430,3 +430,38 @@ pub fn stateless(mut params: Value) -> Value {
     });
     params
 }
+
+#[test]
+fn a_large_answer_passes_through_in_bounded_memory() {
+    const N_MIB: usize = 24;
+    let server = StandIn::start();
+    let mut bridge = ready(&server.url, "2025-03-26");
+    bridge.request("warm", "tools/list", json!({}));
+    let uri = format!("large://{N_MIB}");
+    let before = peak_memory_kib(bridge.child.id());
+    let answer = bridge.request(1, "resources/read", json!({ "uri": uri }));
+    let text = answer["result"]["contents"][0]["text"].as_str().expect("text");
+    assert!(
+        text.starts_with("a line\n\"ä\"\t") && text.len() > (N_MIB - 1) << 20,
+        "[002 R15.7] {}",
+        text.len()
+    );
+    assert_eq!(text.len() % "a line\n\"ä\"\t".len(), 0, "[002 R15.7] something is missing");
+    let peak = peak_memory_kib(bridge.child.id());
+    assert!(peak - before < 12 * 1024, "[002 R15.7] {before} KiB became {peak} KiB");
+
+    // Several at once, and in one batch, each find their place.
+    bridge.send(&format!(
+        r#"[{{"jsonrpc":"2.0","id":"a","method":"resources/read","params":{{"uri":"large://2"}}}},{{"jsonrpc":"2.0","id":"b","method":"resources/read","params":{{"uri":"large://3"}}}},{{"jsonrpc":"2.0","id":"c","method":"ping"}}]"#
+    ));
+    let answers = bridge.receive();
+    let length = |id: &str| {
+        let answer =
+            answers.as_array().expect("a batch").iter().find(|answer| answer["id"] == id).expect("an answer");
+        answer["result"]["contents"][0]["text"].as_str().map_or(0, str::len) >> 20
+    };
+    assert_eq!((length("a"), length("b"), length("c")), (1, 3, 0));
+    let answer = bridge.request(2, "resources/subscribe", json!({"uri": "large://2"}));
+    assert_eq!(answer["result"], json!({}));
+    assert!(create_epic(&mut bridge, 3)["result"].is_object());
+}

@@ -27,7 +27,7 @@ fn call(bridge: &mut Serving, name: &str, arguments: Value) -> Value {
 
 /// Sends a request and returns its answer. What is told of changes meanwhile is passed over.
 #[track_caller]
-fn ask(bridge: &mut Serving, method: &str, params: Value) -> Value {
+pub fn ask(bridge: &mut Serving, method: &str, params: Value) -> Value {
     bridge.send(&json!({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}).to_string());
     loop {
         let message = bridge.receive();

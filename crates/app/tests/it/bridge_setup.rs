@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     backend::{Backend, on_sqlite},
+    bridge_backend::ask,
     process::{Serving, clean},
     stand_in::{StandIn, TOKEN},
 };
@@ -196,7 +197,7 @@ fn init_makes_a_token_and_a_file_that_work() {
         let mut bridge = Serving::spawn(program(&[("HOME", home)]));
         bridge.handshake("2025-11-25");
         let arguments = json!({"title": "Made through the bridge", "priority": 1});
-        let answer = bridge.request(1, "tools/call", json!({"name": "create_epic", "arguments": arguments}));
+        let answer = ask(&mut bridge, "tools/call", json!({"name": "create_epic", "arguments": arguments}));
         assert_eq!(answer["result"]["isError"], false, "{answer}");
 
         let mut command = program(&[("HOME", home)]);
