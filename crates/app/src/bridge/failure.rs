@@ -86,10 +86,10 @@ fn field_error(error: &Value) -> Option<FieldError> {
 /// The kind that `data.code` names.
 fn named(data: &Value) -> Option<Kind> {
     let name = data["code"].as_str()?;
-    Kind::from_name(name).or_else(|| match name {
+    match name {
         "INVALID_PARAMS" | "UNKNOWN_TOOL" | "TOO_LARGE" => Some(Kind::InvalidArguments),
-        _ => None,
-    })
+        name => Kind::from_name(name),
+    }
 }
 
 fn of_status(status: u16) -> Option<Kind> {

@@ -356,7 +356,7 @@ fn requests_run_side_by_side_on_few_connections() {
     let mut ids: Vec<u64> = (0..20).map(|_| bridge.receive()["id"].as_u64().expect("our id")).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..20).collect::<Vec<_>>(), "[002 R11.4] [002 R15.4]");
-    assert!(started.elapsed() < Duration::from_secs(3), "[002 R15.4] took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(5), "[002 R15.4] took {:?}", started.elapsed());
     let n_before = server.n_connections();
     for id in 0..100 {
         create_epic(&mut bridge, id);
@@ -451,9 +451,8 @@ fn a_large_answer_passes_through_in_bounded_memory() {
     assert!(peak - before < 12 * 1024, "[002 R15.7] {before} KiB became {peak} KiB");
 
     // Several at once, and in one batch, each find their place.
-    bridge.send(&format!(
-        r#"[{{"jsonrpc":"2.0","id":"a","method":"resources/read","params":{{"uri":"large://2"}}}},{{"jsonrpc":"2.0","id":"b","method":"resources/read","params":{{"uri":"large://3"}}}},{{"jsonrpc":"2.0","id":"c","method":"ping"}}]"#
-    ));
+    let batch = r#"[{"jsonrpc":"2.0","id":"a","method":"resources/read","params":{"uri":"large://2"}},{"jsonrpc":"2.0","id":"b","method":"resources/read","params":{"uri":"large://3"}},{"jsonrpc":"2.0","id":"c","method":"ping"}]"#;
+    bridge.send(batch);
     let answers = bridge.receive();
     let length = |id: &str| {
         let answer =
