@@ -1,6 +1,8 @@
 //! Requirements to fill a store with: the same for everybody, in words of which few are common and many are rare, as in
 //! language.
 
+use std::sync::LazyLock;
+
 /// Stories, with as many requirements each as a page holds.
 pub const PER_STORY: u64 = 50;
 const N_WORDS: u64 = 20_000;
@@ -22,6 +24,25 @@ pub fn description(number: u64) -> String {
     let phrase = if number.is_multiple_of(500) { " within the cooling interval" } else { "" };
     let word = if number.is_multiple_of(100) { " thermostat" } else { "" };
     format!("When {}, it shall {}{phrase}{word}.", words[..20].join(" "), words[20..].join(" "))
+}
+
+/// What search keeps of a requirement. It was computed before: that is no work of the engine.
+pub fn terms(number: u64) -> (words::Terms, String) {
+    const KNOWN: u64 = 2_000;
+    static TERMS: LazyLock<Vec<(words::Terms, String)>> = LazyLock::new(|| {
+        let one = |number| {
+            let title = format!("REQ-{number} {}", title(number));
+            let terms = words::terms(&title, &description(number));
+            // What filters ask for are terms, too: one of its own, and those that it shares with many.
+            let shared = "fkreq fj0197f0c40000700080000000000000aa fd20261115 fm202611 fy2026 fp2 ft0197f0c4000070008000000000000001";
+            let people = "fc0197f0c4000070008000000000000002 fa0197f0c4000070008000000000000002";
+            let marks = format!("fi{number:032x} fu{:032x} {shared} {people}", number % 100);
+            let postings = format!("{} {}", terms.postings(), marks);
+            (terms, postings)
+        };
+        (0..KNOWN).map(one).collect()
+    });
+    TERMS[(number % KNOWN) as usize].clone()
 }
 
 /// The word with a rank: low ranks are common.
