@@ -464,3 +464,52 @@ fn a_large_answer_passes_through_in_bounded_memory() {
     assert_eq!(answer["result"], json!({}));
     assert!(create_epic(&mut bridge, 3)["result"].is_object());
 }
+
+#[test]
+fn messages_are_json_rpc_in_both_directions() {
+    let server = StandIn::start();
+    let mut bridge = ready(&server.url, "2025-06-18");
+    for (line, code) in [
+        ("no JSON", -32700),
+        (r#"{"jsonrpc":"2.0","id":1,"#, -32700),
+        (r#"{"id":1,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"nonsense"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":[]}"#, -32602),
+    ] {
+        bridge.send(line);
+        let answer = bridge.receive();
+        assert_eq!(
+            answer["error"]["code"], code,
+            "[002 R11.1] [002 R11.2] [002 R11.6] [002 R11.7] [002 R11.9] {line}: {answer}"
+        );
+        assert!(answer["error"]["message"].is_string(), "[002 R11.6]");
+    }
+    bridge.send(r#"{"jsonrpc":"2.0","method":"nonsense"}"#);
+    let answer = bridge.request("after", "ping", json!({}));
+    assert_eq!(
+        answer,
+        json!({"jsonrpc": "2.0", "id": "after", "result": {}}),
+        "[002 R11.3] [002 R11.4] [002 R11.5]"
+    );
+    assert_eq!(server.requests("resources/read").len(), 0, "what is malformed is not passed on");
+}
+
+#[test]
+fn a_host_that_takes_no_answers_ends_the_bridge() {
+    use std::io::{Read, Write};
+
+    let server = StandIn::start();
+    let mut child = command(&server.url, &[]).spawn().expect("it starts");
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().expect("piped");
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).expect("it reads");
+    let status = child.wait().expect("it ends although its input is open");
+    let mut log = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut log).expect("a log");
+    assert_eq!(status.code(), Some(1), "[002 R13.9]: {log}");
+    assert!(log.contains("writing stdout failed"), "[002 R13.9]: {log}");
+}

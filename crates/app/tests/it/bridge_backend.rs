@@ -173,3 +173,123 @@ fn what_is_tried_again_is_stored_once() {
         assert_eq!(server.get("/epics").json["total_count"], plans.len(), "something was stored twice");
     });
 }
+
+#[test]
+fn every_kind_of_resource_search_and_prompt_works_through_the_bridge() {
+    on_sqlite(&[], &[], |server, _| {
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        call(&mut bridge, "create_epic", json!({"title": "Checkout", "priority": 1}));
+        call(
+            &mut bridge,
+            "create_user_story",
+            json!({"epic_id": "EP-001", "title": "Pay by card", "priority": 2}),
+        );
+        let criterion = json!({"user_story_id": "US-001", "description": "Given a card, when it is declined, then say so"});
+        call(&mut bridge, "create_acceptance_criteria", criterion);
+        for title in ["Card numbers are masked", "Card numbers are checked"] {
+            let requirement =
+                json!({"user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 1});
+            call(&mut bridge, "create_requirement", requirement);
+        }
+        let mut read = |uri: &str| {
+            let answer = ask(&mut bridge, "resources/read", json!({ "uri": uri }));
+            let text =
+                answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{uri}: {answer}"));
+            serde_json::from_str::<Value>(text).expect("JSON")
+        };
+        for (uri, reference) in [
+            ("epic://EP-001", "EP-001"),
+            ("user-story://US-001", "US-001"),
+            ("requirement://REQ-001", "REQ-001"),
+            ("acceptance-criteria://AC-001", "AC-001"),
+        ] {
+            assert_eq!(read(uri)["reference_id"], reference, "[002 R4.3] {uri}");
+        }
+        for (uri, n_found) in [
+            ("epics://list?status=Backlog&priority=1", 1),
+            ("user-stories://list?epic_id=EP-001&status=", 1),
+            ("requirements://search?query=masked&type=Functional", 1),
+        ] {
+            assert_eq!(read(uri)["total_count"], n_found, "[002 R5.6] {uri}");
+        }
+        let nothing = read("epics://list?status=Done&priority=4");
+        assert_eq!(nothing["data"], json!([]), "[002 R5.8]");
+        assert!(nothing["message"].is_string(), "[002 R5.8]: {nothing}");
+
+        let references = |found: &Value| -> Vec<Value> {
+            found["data"].as_array().expect("a list").iter().map(|hit| hit["reference_id"].clone()).collect()
+        };
+        let found = call(&mut bridge, "search_global", json!({"query": "card"}));
+        assert_eq!(references(&found), references(&server.get("/search?query=card").json), "[002 R7.3]");
+        let filters =
+            json!({"query": "card numbers", "type": "Functional", "priority": [1], "epic_id": "EP-001"});
+        let found = call(&mut bridge, "search_requirements", filters);
+        assert_eq!(references(&found).len(), 2, "[002 R7.4]: {found}");
+        let found = call(&mut bridge, "search_global", json!({"query": "xylophone"}));
+        assert_eq!(found["data"], json!([]), "[002 R7.9]");
+        assert!(found["message"].is_string(), "[002 R7.9]: {found}");
+        let report = call(&mut bridge, "status_report", json!({"epic_id": "EP-001"}));
+        assert!(report.to_string().contains("Draft"), "[002 R7.7]: {report}");
+
+        let listed = ask(&mut bridge, "prompts/list", json!({}));
+        for (name, arguments) in [
+            ("analyze_requirement_quality", json!({"requirement_id": "REQ-001"})),
+            ("suggest_acceptance_criteria", json!({"user_story_id": "US-001"})),
+            ("identify_dependencies", json!({"requirement_id": "REQ-001"})),
+            ("generate_user_story", json!({"epic_id": "EP-001"})),
+            ("decompose_epic", json!({"epic_id": "EP-001"})),
+            ("suggest_test_scenarios", json!({"requirement_id": "REQ-001"})),
+        ] {
+            assert!(
+                listed.to_string().contains(&format!("\"{name}\"")),
+                "[002 R8.5] [002 R8.6] {name}: {listed}"
+            );
+            let filled = ask(&mut bridge, "prompts/get", json!({"name": name, "arguments": arguments}));
+            assert!(
+                filled["result"]["messages"][0]["content"]["text"].is_string(),
+                "[002 R8.5] [002 R8.6] {name}: {filled}"
+            );
+        }
+        let params = json!({"name": "decompose_epic", "arguments": {"epic_id": "EP-999"}});
+        let answer = ask(&mut bridge, "prompts/get", params);
+        let message = answer["error"]["message"].as_str().expect("[002 R8.10] an error");
+        assert!(message.contains("EP-999"), "[002 R8.10]: {message}");
+    });
+}
+
+#[test]
+fn the_guide_names_what_there_is() {
+    let guide = include_str!("../../../../docs/guide/bridge.md");
+    for name in ["claude_desktop_config.json", "\"mcpServers\"", "\"env\""] {
+        assert!(guide.contains(name), "[002 R17.1] {name}");
+    }
+    for name in ["requirements-mcp-server init", "spexus token create", "MCP_PAT_TOKEN"] {
+        assert!(guide.contains(name), "[002 R17.2] {name}");
+    }
+    for name in ["create_epic", "search_requirements", "decompose_epic"] {
+        assert!(guide.contains(name), "[002 R17.5] [002 R17.6] {name}");
+    }
+    for code in -32007..=-32000 {
+        assert!(guide.contains(&code.to_string()), "[002 R17.7] {code}");
+    }
+    on_sqlite(&[], &[], |server, _| {
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        let templates = ask(&mut bridge, "resources/templates/list", json!({}));
+        for template in templates["result"]["resourceTemplates"].as_array().expect("templates") {
+            let template = template["uriTemplate"].as_str().expect("text");
+            assert!(guide.contains(template), "[002 R17.3] [002 R17.8] {template}");
+        }
+        for scheme in
+            ["epic", "user-story", "requirement", "acceptance-criteria", "steering-document", "prompt"]
+        {
+            assert!(guide.contains(&format!("`{scheme}://{{id}}`")), "[002 R17.3] {scheme}");
+        }
+        let prompts = ask(&mut bridge, "prompts/list", json!({}));
+        let prompts = prompts["result"]["prompts"].as_array().expect("prompts").clone();
+        let names: Vec<&str> = prompts.iter().filter_map(|prompt| prompt["name"].as_str()).collect();
+        let built_in = names.iter().filter(|name| name.contains('_'));
+        for name in built_in {
+            assert!(guide.contains(name), "[002 R17.5] [002 R17.8] {name}");
+        }
+    });
+}
