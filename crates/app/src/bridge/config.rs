@@ -10,6 +10,7 @@ use mcp::{Profile, VersionPolicy};
 
 use crate::{
     logging,
+    requirements::ToolOptions,
     settings::{FromSetting, Problems, Settings},
     stdio,
 };
@@ -31,6 +32,8 @@ pub struct Config {
     pub timeout: Duration,
     /// How often a request is tried again.
     pub retries_max: u32,
+    /// The sets of tools that the host is shown, if not those that the server chose.
+    pub toolsets: Option<String>,
     /// How the bridge introduces itself.
     pub profile: Profile,
 }
@@ -50,6 +53,7 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
         settings.required("MCP_PAT_TOKEN", &format!("a personal access token; {advice}"));
     let timeout = settings.value("MCP_REQUEST_TIMEOUT", stdio::Options::default().request_timeout);
     let Retries(retries_max) = settings.value("MCP_MAX_RETRIES", Retries(3));
+    let toolsets = settings.optional("MCP_TOOLSETS").map(|Toolsets(names)| names);
     crate::override_profile(&mut profile, &mut settings);
     if matches!(profile.versions, VersionPolicy::Strict { .. }) {
         profile.versions = VersionPolicy::Strict { terminate: true };
@@ -65,7 +69,7 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
     if backend.is_unprotected() {
         tracing::warn!("{backend} is not https: whoever is on the way can read the token");
     }
-    Ok(Config { backend, token, timeout, retries_max, profile })
+    Ok(Config { backend, token, timeout, retries_max, toolsets, profile })
 }
 
 /// Where the file is if nobody says otherwise.
@@ -158,6 +162,16 @@ impl FromSetting for BackendUrl {
         // Before the @ there may be a password.
         let text = text.rsplit('@').next().unwrap_or_default();
         format!("\"{}\"", mcp::shown(text))
+    }
+}
+
+struct Toolsets(String);
+
+impl FromSetting for Toolsets {
+    const EXPECTED: &str = "some of requirements, comments, steering, prompts, bulk, with commas in between";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        ToolOptions::parse_sets(text).ok().map(|names| Self(names.join(",")))
     }
 }
 

@@ -206,7 +206,7 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 /// Asks the server for its tools, as the bridge will.
 fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
     let profile = server::profile();
-    let config = Config { backend, token, timeout: TIMEOUT, retries_max: 1, profile };
+    let config = Config { backend, token, timeout: TIMEOUT, retries_max: 1, toolsets: None, profile };
     let upstream = Upstream::new(&config).map_err(Ending::failed)?;
     let question = Question {
         method: "tools/list",

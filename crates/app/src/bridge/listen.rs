@@ -108,7 +108,7 @@ impl Listening {
         let (lost, mut losses) = mpsc::unbounded_channel();
         let mut current: Option<Stream> = None;
         let mut n_failures = 0;
-        // Nothing was missed before the first stream: nobody had been told anything.
+        // Nothing is missed before a first stream that opens at once.
         let mut has_missed = false;
         loop {
             let interest = wanted.borrow_and_update().clone();
@@ -127,7 +127,7 @@ impl Listening {
                         }
                     }
                     Err(failure) => {
-                        has_missed |= current.is_some();
+                        has_missed = true;
                         current = self.replace(current, None);
                         let is_unable = failure.kind == Kind::Other;
                         let pause = if is_unable { UNABLE_PAUSE } else { retry::pause(n_failures) };

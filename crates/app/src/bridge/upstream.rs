@@ -81,6 +81,9 @@ impl Upstream {
         let accepted = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(header::ACCEPT, accepted);
         headers.insert("mcp-protocol-version", HeaderValue::from_static(REVISION));
+        if let Some(toolsets) = &config.toolsets {
+            headers.insert("x-mcp-toolsets", HeaderValue::from_str(toolsets).map_err(io::Error::other)?);
+        }
         let client = Client::builder()
             .default_headers(headers)
             // A redirected POST is a GET, and a token must not follow to wherever somebody points.

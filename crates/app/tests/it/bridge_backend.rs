@@ -293,3 +293,14 @@ fn the_guide_names_what_there_is() {
         }
     });
 }
+
+#[test]
+fn the_host_is_shown_the_tools_that_were_chosen() {
+    on_sqlite(&[], &[], |server, _| {
+        let settings = [("MCP_PAT_TOKEN", server.token.as_str()), ("MCP_TOOLSETS", "comments, bulk")];
+        let mut bridge = Serving::spawn(command(&server.url, &settings));
+        bridge.handshake("2025-11-25");
+        let listed = ask(&mut bridge, "tools/list", json!({})).to_string();
+        assert!(listed.contains("\"bulk_update\"") && !listed.contains("\"create_epic\""), "{listed}");
+    });
+}

@@ -97,6 +97,7 @@ fn what_is_missing_or_wrong_is_told_before_anything_is_read() {
         ("MCP_REQUEST_TIMEOUT", "soon"),
         ("MCP_MAX_RETRIES", "-1"),
         ("MCP_VERSION_POLICY", "lax"),
+        ("MCP_TOOLSETS", "requirments"),
         ("LOG_LEVEL", "loud"),
     ];
     let (code, _, stderr) = run(program(&wrong), "");
