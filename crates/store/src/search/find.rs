@@ -14,9 +14,9 @@ use crate::model::Reference;
 use crate::values;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
-const RANKED_MAX: usize = 500;
+const RANKED_MAX: usize = 250;
 /// Up to here documents are counted and ranked, and from here on it is only known that there are more.
-const COUNTED_MAX: i64 = 1_000;
+const COUNTED_MAX: i64 = 500;
 /// Nobody turns pages further than this.
 const REACHED_MAX: i64 = 10_000;
 /// How many reference ids of a query are looked up.
