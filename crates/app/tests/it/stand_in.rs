@@ -165,7 +165,7 @@ impl StandIn {
     fn answer(&self, request: &Request, stream: &TcpStream) -> io::Result<()> {
         if request.header("authorization") != format!("Bearer {TOKEN}") {
             let error = json!({"code": -32001, "message": "the token has expired", "data": {"code": "UNAUTHENTICATED"}});
-            return respond(stream, "401 Unauthorized", &error_body(&request.json(), error));
+            return respond(request, stream, "401 Unauthorized", &error_body(&request.json(), error));
         }
         let mut session = Session::http(Arc::new(profile()), "stand-in", Revision::V2026_07_28);
         let mut answer = Vec::new();
@@ -175,7 +175,7 @@ impl StandIn {
                     let is_plain = *self.shared.is_plain.lock().expect("not poisoned");
                     if is_plain {
                         let error = json!({"code": -32601, "message": "Method not found"});
-                        return respond(stream, "200 OK", &error_body(&request.json(), error));
+                        return respond(request, stream, "200 OK", &error_body(&request.json(), error));
                     }
                     return self.stream(stream, &session, &message);
                 }
@@ -186,9 +186,9 @@ impl StandIn {
         }
         let value: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
         if *self.shared.is_plain.lock().expect("not poisoned") {
-            return respond(stream, "200 OK", without_revision(value).to_string().as_bytes());
+            return respond(request, stream, "200 OK", without_revision(value).to_string().as_bytes());
         }
-        respond(stream, "200 OK", &answer)
+        respond(request, stream, "200 OK", &answer)
     }
 
     fn run(&self, request: &Request, call: mcp::Call, session: &mut Session) -> Vec<u8> {
@@ -235,10 +235,12 @@ fn profile() -> Profile {
     profile
 }
 
-fn respond(mut stream: &TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
+fn respond(request: &Request, mut stream: &TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
+    // Who is not told would send the next request to a connection that is being closed.
+    let last = if request.header("connection") == "close" { "connection: close\r\n" } else { "" };
+    let n_bytes = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
+        "HTTP/1.1 {status}\r\n{last}content-type: application/json\r\ncontent-length: {n_bytes}\r\n\r\n"
     );
     stream.write_all(&[head.as_bytes(), body].concat())
 }
