@@ -24,6 +24,7 @@ mod process;
 mod requirements_tools;
 mod rest;
 mod rest_fuzz;
+mod seed_000;
 mod seed_003;
 mod seed_004;
 mod server;

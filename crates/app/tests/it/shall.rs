@@ -66,7 +66,9 @@ fn proofs() -> BTreeMap<String, Vec<String>> {
 fn named(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     for part in line.split('[').skip(1) {
-        let Some((seed, names)) = part.split(']').next().and_then(|inside| inside.split_once(' ')) else { continue };
+        let Some((seed, names)) = part.split(']').next().and_then(|inside| inside.split_once(' ')) else {
+            continue;
+        };
         if seed.len() != 3 || !seed.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
@@ -86,7 +88,9 @@ fn range(seed: &str, first: &str, last: &str) -> Vec<String> {
         let (requirement, criterion) = text.trim_start_matches('R').split_once('.')?;
         Some((requirement.parse().ok()?, criterion.parse().ok()?))
     };
-    let (Some((requirement, first)), Some((_, last))) = (number(first), number(last)) else { return Vec::new() };
+    let (Some((requirement, first)), Some((_, last))) = (number(first), number(last)) else {
+        return Vec::new();
+    };
     (first..=last).map(|criterion| format!("{seed} R{requirement}.{criterion}")).collect()
 }
 
