@@ -255,7 +255,7 @@ fn tools_are_fetched_once_and_again_when_they_changed() {
     }
     assert_eq!(server.requests("tools/list").len(), 2, "[002 R15.3] two pages, each once");
     server.add_tool();
-    assert_eq!(bridge.receive()["method"], "notifications/tools/list_changed");
+    assert_eq!(bridge.receive()["method"], "notifications/tools/list_changed", "[002 R3.6]");
     let listed = bridge.request(1, "tools/list", json!({}));
     assert_eq!(listed["result"]["tools"].as_array().expect("tools").len(), 4, "[002 R15.3]");
 }

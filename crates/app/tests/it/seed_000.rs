@@ -220,3 +220,25 @@ fn failing_tests_stop_a_release() {
     assert!(all.contains("set -e"), "{all}");
     assert!(all.contains("cargo test"), "{all}");
 }
+
+/// Run by the test below, as a program of its own: it changes what panics do in the whole process.
+#[test]
+#[ignore = "it is part of another test"]
+fn a_program_with_a_forgotten_case() {
+    spexus::logging::start(&mut spexus::settings::Settings::default());
+    let panicking = std::thread::spawn(|| panic!("a forgotten case"));
+    assert!(panicking.join().is_err());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+
+/// [002 R13.8]
+#[test]
+fn an_internal_error_is_logged_in_full() {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = std::process::Command::new(program);
+    command.args(["--ignored", "--exact", "seed_000::a_program_with_a_forgotten_case", "--nocapture"]);
+    let output = command.output().expect("a program");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains("[ERROR]") && log.contains("a forgotten case"), "{log}");
+    assert!(log.contains("seed_000.rs"), "a backtrace names where it was: {log}");
+}
