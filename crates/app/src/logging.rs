@@ -38,6 +38,9 @@ use crate::{
 /// How long a host that does not read our stderr is waited for at the end.
 const LAST_LINES_TIME: Duration = Duration::from_millis(500);
 
+/// How long lines may wait for others, so that not each of them wakes a thread.
+const BETWEEN_WRITES: Duration = Duration::from_millis(5);
+
 /// How many lines were lost since the last one that was not.
 static N_LOST: AtomicU64 = AtomicU64::new(0);
 
@@ -79,7 +82,7 @@ fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
         .event_format(Lines { format, has_time })
         .finish();
     // Without a thread nothing is written until the end; that is no reason not to serve.
-    let _ = thread::Builder::new().spawn(|| LINES.write_when_asked());
+    let _ = thread::Builder::new().spawn(|| LINES.write_with_pauses(BETWEEN_WRITES));
     // A second start in one process, as in tests, keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(|panic| {

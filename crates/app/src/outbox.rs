@@ -143,6 +143,11 @@ impl Outbox {
 
     /// The life of the writer thread: writes when asked, until [`Outbox::finish`] or an error.
     pub fn write_when_asked(&self) -> io::Result<()> {
+        self.write_with_pauses(Duration::ZERO)
+    }
+
+    /// The same for what is not urgent: after each time it rests, and who asks meanwhile need not wake it.
+    pub fn write_with_pauses(&self, pause: Duration) -> io::Result<()> {
         loop {
             let mut waiting = self.lock();
             while !waiting.is_asked && !waiting.is_finished {
@@ -154,6 +159,9 @@ impl Outbox {
             self.write()?;
             if is_last {
                 return Ok(());
+            }
+            if pause > Duration::ZERO {
+                thread::sleep(pause);
             }
         }
     }
