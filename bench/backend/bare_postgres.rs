@@ -11,9 +11,9 @@ use postgres::{Client, NoTls, Statement};
 use store::Value;
 
 use crate::Side;
-use crate::measure::{Measured, drive};
-use crate::statements::{self, Bare, Known, New};
-use crate::text::{self, PER_STORY, Random};
+use crate::statements::{self, Bare, Known, New, Search};
+use bench_shared::measure::{Measured, drive};
+use bench_shared::text::{self, PER_STORY, Random};
 
 pub struct Postgres {
     url: String,
@@ -23,6 +23,16 @@ pub struct Postgres {
     next_number: AtomicI64,
 }
 
+const SEARCH: Search = Search {
+    document: None,
+    index: "insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, title, body, terms)
+            select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint), ?6, ?7,
+                cast(cast(?8 as text)
+                || coalesce(' fe' || replace((select parent_id from entity where id = ?9), '-', ''), '')
+                || coalesce(cast(?10 as text) || (select mark from status where entity_kind = ?11 and name = ?12), '')
+                || ' fb' || number / 4096 as tsvector)
+            from (select nextval('search_number') as number) next",
+};
 const CHANGE: &str =
     "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
         operation, actor_id, created_at)
@@ -34,8 +44,9 @@ impl Postgres {
         Ok(Postgres { url: url.to_owned(), known, next_number: AtomicI64::new(1_000_000_000) })
     }
 
-    fn new(&self, number: u64) -> New {
+    fn another(&self, number: u64) -> New {
         let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
+        let (terms, postings) = text::terms(number);
         New {
             id: ops::new_id(now),
             revision_id: ops::new_id(now),
@@ -43,6 +54,9 @@ impl Postgres {
             story: 1 + (number % 100) as i64,
             title: text::title(number),
             description: text::description(number),
+            title_terms: terms.title,
+            body_terms: terms.body,
+            postings,
             now: now.microseconds(),
         }
     }
@@ -100,10 +114,10 @@ impl Side for Postgres {
             time,
             || Connection::open(&self.url),
             |connection, number| {
-                let new = self.new(number);
+                let new = self.another(number);
                 connection.script("begin")?;
                 statements::authenticate(connection, &self.known)?;
-                statements::create(connection, &self.known, &new, CHANGE)?;
+                statements::create(connection, &self.known, &new, CHANGE, &SEARCH)?;
                 connection.script("commit")
             },
         )

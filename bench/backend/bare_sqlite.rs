@@ -10,15 +10,24 @@ use rusqlite::{Connection, params_from_iter, types};
 use store::Value;
 
 use crate::Side;
-use crate::measure::{Measured, drive};
-use crate::statements::{self, Bare, Known, New};
-use crate::text::{self, PER_STORY, Random};
+use crate::statements::{self, Bare, Known, New, Search};
+use bench_shared::measure::{Measured, drive};
+use bench_shared::text::{self, PER_STORY, Random};
 
 pub struct Sqlite {
     path: std::path::PathBuf,
     known: Known,
 }
 
+const SEARCH: Search = Search {
+    document: Some(
+        "insert into search_document (id, entity_id, created_at, updated_at, is_deleted, title, body)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) returning cast(number as text)",
+    ),
+    index: "insert or replace into search_index (rowid, terms) values (?1, cast(?2 as text)
+                || coalesce(' fe' || replace((select parent_id from entity where id = ?3), '-', ''), '')
+                || coalesce(cast(?4 as text) || (select mark from status where entity_kind = ?5 and name = ?6), ''))",
+};
 const CHANGE: &str =
     "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
         operation, actor_id, created_at) values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -45,6 +54,7 @@ impl Sqlite {
                         &self.known,
                         &new(number * n_clients as u64 + client),
                         CHANGE,
+                        &SEARCH,
                     )?;
                     connection.script("release job")?;
                 }
@@ -113,7 +123,7 @@ impl Side for Sqlite {
                 let new = new(number);
                 let mut writer = writer.lock().expect("no client panics");
                 writer.script("begin immediate")?;
-                statements::create(&mut *writer, &self.known, &new, CHANGE)?;
+                statements::create(&mut *writer, &self.known, &new, CHANGE, &SEARCH)?;
                 writer.script("commit")
             },
         )
@@ -122,6 +132,7 @@ impl Side for Sqlite {
 
 fn new(number: u64) -> New {
     let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
+    let (terms, postings) = text::terms(number);
     New {
         id: ops::new_id(now),
         revision_id: ops::new_id(now),
@@ -129,6 +140,9 @@ fn new(number: u64) -> New {
         story: 1 + (number % 100) as i64,
         title: text::title(number),
         description: text::description(number),
+        title_terms: terms.title,
+        body_terms: terms.body,
+        postings,
         now: now.microseconds(),
     }
 }

@@ -2,23 +2,20 @@
 
 mod bare_postgres;
 mod bare_sqlite;
-mod fill;
-mod http;
-mod measure;
 mod ours;
 mod report;
 mod statements;
-mod text;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use bench_shared::{fill, text};
 use private_postgres::Server;
 
-use crate::measure::Measured;
 use crate::ours::Ours;
 use crate::report::{Comparison, Report};
+use bench_shared::measure::Measured;
 
 /// Something that can be asked to do the work.
 trait Side {

@@ -9,9 +9,9 @@ use anyhow::Context;
 use serde_json::json;
 
 use crate::Side;
-use crate::http::{Request, drive, wait_until_ready};
-use crate::measure::Measured;
-use crate::text::{self, PER_STORY, Random};
+use bench_shared::http::{Request, drive, wait_until_ready};
+use bench_shared::measure::Measured;
+use bench_shared::text::{self, PER_STORY, Random};
 
 /// A running server.
 pub struct Ours {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::measure::Measured;
+use bench_shared::measure::Measured;
 
 #[derive(Serialize)]
 pub struct Report {

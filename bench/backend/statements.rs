@@ -115,11 +115,28 @@ pub struct New {
     pub story: i64,
     pub title: String,
     pub description: String,
+    /// What search keeps of it: the terms in their order, and those to be found by.
+    pub title_terms: String,
+    pub body_terms: String,
+    pub postings: String,
     pub now: i64,
 }
 
+/// How an engine writes a document for search: the statements, with the same parameters on both.
+pub struct Search {
+    /// What returns the number of the document, where that is a statement of its own.
+    pub document: Option<&'static str>,
+    pub index: &'static str,
+}
+
 /// The statements of `POST /api/v1/requirements` between `begin` and `commit`.
-pub fn create(bare: &mut impl Bare, known: &Known, new: &New, change: &'static str) -> anyhow::Result<()> {
+pub fn create(
+    bare: &mut impl Bare,
+    known: &Known,
+    new: &New,
+    change: &'static str,
+    search: &Search,
+) -> anyhow::Result<()> {
     let story = bare.text(BY_REFERENCE, values!["DEFAULT", "user_story", new.story], ID)?;
     let types = "select id, name, description, version, created_at, updated_at from requirement_type order by created_at, id";
     bare.run(types, &[])?;
@@ -197,6 +214,31 @@ pub fn create(bare: &mut impl Bare, known: &Known, new: &New, change: &'static s
             new.now
         ],
     )?;
+    match search.document {
+        Some(document) => {
+            let document_values =
+                values![&new.id, &new.id, new.now, new.now, 0_i64, &new.title_terms, &new.body_terms];
+            let number: i64 = bare.text(document, document_values, 0)?.parse()?;
+            bare.run(search.index, values![number, &new.postings, &story, " fsreq", "requirement", &status])?;
+        }
+        None => {
+            let all = values![
+                &new.id,
+                &new.id,
+                new.now,
+                new.now,
+                0_i64,
+                &new.title_terms,
+                &new.body_terms,
+                &new.postings,
+                &story,
+                " fsreq",
+                "requirement",
+                &status
+            ];
+            bare.run(search.index, all)?;
+        }
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
 
+pub mod combined;
 pub mod duvet;
 pub mod logging;
 mod outbox;

@@ -109,8 +109,9 @@ impl Engine {
         match entry.parse(arguments) {
             // Who may not ask is told that first, and not what is wrong with the question.
             Err(error) => self.admit(run, move |run, admitted| done(run.reply(admitted.and(Err(error))))),
-            Ok(operation) if self.store.is_remote() && !entry.prepares => {
-                // Every journey to another machine counts: everything happens in one.
+            Ok(operation) if (self.store.is_remote() || entry.mode == Mode::Point) && !entry.prepares => {
+                // Every journey to another machine counts, and here a short read is done where it is asked for:
+                // everything happens in one.
                 run.start(operation, done);
             }
             Ok(operation) => self.admit(run, move |run, admitted| match admitted {

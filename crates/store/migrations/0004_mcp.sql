@@ -20,6 +20,9 @@ create table mcp_subscription (
 );
 create index mcp_subscription_topic on mcp_subscription (topic);
 
+-- sqlite
+-- What a search asks of every document that it finds.
+create index search_document_state on search_document (number, is_deleted, created_at, updated_at);
 -- postgres
 -- No statement is planned by these statistics, and they take long to gather.
 alter table search_document alter column terms set statistics 0;

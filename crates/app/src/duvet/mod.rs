@@ -117,6 +117,13 @@ fn nearest_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
     Ok(options)
 }
 
+/// The project that the current folder is in, if it is in one.
+pub fn nearest_project() -> Option<Options> {
+    let folder = std::env::current_dir().ok()?;
+    let root = folder.ancestors().find(|folder| folder.join(CONFIG_PATH).is_file())?;
+    Some(Options { root: root.to_path_buf(), is_confined: true, ..Options::default() })
+}
+
 /// Prints to stdout. Who closes the pipe early has seen enough.
 fn print(text: &str) -> Result<(), Failure> {
     match anstream::stdout().write_all(text.as_bytes()) {

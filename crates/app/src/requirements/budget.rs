@@ -4,142 +4,228 @@ use mcp::{Failure, FieldError, Kind};
 use serde_json::{Map, Value, json};
 
 /// What an answer may have if nobody says otherwise.
-const TOKENS: usize = 2_000;
+pub const TOKENS: usize = 2_000;
 /// What is left for the note on the rest.
-const NOTE: usize = 60;
-/// A text is not shortened below this many characters.
-const SHORTEST: usize = 80;
+const NOTE: usize = 40;
+/// Where not all texts of a page fit, each has so many characters; the first number with which they do.
+const TEXTS: [usize; 3] = [5_000, 1_500, 300];
+/// A text that is cut keeps at least so many characters.
+const SHORTEST: usize = 12;
+/// The highest place in a list.
+const OFFSET_MAX: i64 = 1_000_000_000;
 
-/// The arguments for the operation, and what is wanted of its answer.
+/// How much is wanted of an answer, and from where on.
 pub struct Window {
-    /// The arguments, without those that are for the window.
-    pub arguments: Value,
+    /// How many items come before.
+    pub offset: i64,
     max_tokens: usize,
 }
 
 impl Window {
-    /// Takes `max_tokens` and `cursor` out of the arguments.
-    pub fn take(arguments: Value) -> Result<Window, Failure> {
-        let Value::Object(mut arguments) = arguments else {
-            return Ok(Window { arguments, max_tokens: TOKENS });
-        };
-        let max_tokens = arguments.shift_remove("max_tokens").and_then(|value| value.as_u64());
+    /// The beginning of a list, in so many tokens.
+    pub fn of(max_tokens: usize) -> Window {
+        Window { offset: 0, max_tokens }
+    }
+
+    /// Takes `max_tokens`, `cursor` and `offset` out of the arguments.
+    pub fn take(arguments: &mut Map<String, Value>) -> Result<Window, Failure> {
+        let tokens = arguments.shift_remove("max_tokens").and_then(|value| value.as_u64());
+        let mut window = Window::of(tokens.map_or(TOKENS, |tokens| tokens as usize));
+        let given = arguments.get("offset").and_then(Value::as_i64);
+        window.offset = given.unwrap_or_default();
         if let Some(cursor) = arguments.shift_remove("cursor") {
-            let offset = cursor
-                .as_str()
-                .and_then(|text| text.strip_prefix('o'))
-                .and_then(|text| text.parse::<i64>().ok());
-            let Some(offset) = offset.filter(|offset| *offset >= 0) else {
-                let problem = "not a cursor of this list; leave it out to start from the beginning";
-                let errors = vec![FieldError::new("cursor", problem)];
-                return Err(Failure {
-                    errors,
-                    ..Failure::new(Kind::InvalidArguments, format!("cursor: {problem}"))
-                });
-            };
-            arguments.insert("offset".into(), json!(offset));
+            arguments.shift_remove("offset");
+            window.offset = cursor.as_str().and_then(place).ok_or_else(bad_cursor)?;
         }
-        let max_tokens = max_tokens.map_or(TOKENS, |tokens| tokens as usize);
-        Ok(Window { arguments: Value::Object(arguments), max_tokens })
+        Ok(window)
     }
 
-    /// Cuts an answer so that it fits.
-    pub fn fit(&self, answer: Value) -> Value {
-        match answer {
-            Value::Object(page) if page.get("data").is_some_and(Value::is_array) => self.fit_page(page),
-            other => self.fit_value(other),
-        }
-    }
-
-    fn fit_page(&self, mut page: Map<String, Value>) -> Value {
-        let items = match page.get_mut("data").map(Value::take) {
+    /// Cuts the list under `key` into a page. How many items it has in all stands at `total`; where that is empty, the
+    /// answer has all of them.
+    pub fn page(&self, key: &str, total: &str, mut answer: Value) -> Value {
+        let all = answer.pointer(total).filter(|_| !total.is_empty()).and_then(Value::as_i64);
+        let Some(object) = answer.as_object_mut() else { return answer };
+        let mut items = match object.shift_remove(key) {
             Some(Value::Array(items)) => items,
             _ => Vec::new(),
         };
-        let offset = page.get("offset").and_then(Value::as_i64).unwrap_or_default();
-        let total = page.get("total_count").and_then(Value::as_i64).unwrap_or_default();
-        page.shift_remove("limit");
-        page.shift_remove("offset");
-        let budget = self.max_tokens.saturating_sub(NOTE);
-        let mut used = 0;
-        let mut kept = Vec::new();
-        for item in items {
-            let item = without_ids(item);
-            let cost = count(&item) + 1;
-            if used + cost > budget {
-                if kept.is_empty() {
-                    kept.push(Window { arguments: Value::Null, max_tokens: budget }.fit_value(item));
-                }
-                break;
+        let all = all.unwrap_or_else(|| {
+            let all = items.len();
+            items.drain(..all.min(self.offset as usize));
+            all as i64
+        });
+        object.shift_remove("limit");
+        object.shift_remove("offset");
+        if self.offset > 0 {
+            // What stands beside the list was told with its first page.
+            object.retain(|_, value| value.get("data").is_none());
+        }
+        let mut answer = Window::of(self.max_tokens / 2).short(answer);
+        let room = self.max_tokens.saturating_sub(NOTE + count(&answer));
+        let mut kept = fitting(items, room);
+        loop {
+            let next = self.offset + kept.len() as i64;
+            let remaining = all - next;
+            answer[key] = json!(kept);
+            if remaining > 0 && !kept.is_empty() {
+                answer["nextCursor"] = json!(cursor(next));
+                answer["remaining"] = json!(remaining);
             }
-            used += cost;
-            kept.push(item);
+            // Tokens do not end where items do, so that the sum may be a little off.
+            if kept.len() < 2 || count(&answer) <= self.max_tokens {
+                return answer;
+            }
+            kept.pop();
         }
-        let next = offset + kept.len() as i64;
-        let remaining = total - next;
-        page.insert("data".into(), Value::Array(kept));
-        if remaining > 0 {
-            page.insert("nextCursor".into(), json!(format!("o{next}")));
-            page.insert("remaining".into(), json!(remaining));
-        }
-        Value::Object(page)
     }
 
     /// Shortens the longest texts and lists of a value until it fits.
-    fn fit_value(&self, mut value: Value) -> Value {
-        let mut shortened = false;
-        while count(&value) > self.max_tokens.saturating_sub(NOTE) {
-            if !shorten_longest(&mut value) {
-                break;
-            }
-            shortened = true;
+    pub fn short(&self, mut value: Value) -> Value {
+        let room = self.max_tokens.saturating_sub(NOTE);
+        let mut is_cut = false;
+        while count(&value) > room && shorten(&mut value) {
+            is_cut = true;
         }
-        if shortened && let Some(object) = value.as_object_mut() {
+        if is_cut && let Some(object) = value.as_object_mut() {
             object.insert("truncated".into(), json!(true));
         }
         value
     }
 }
 
-/// In lists, reference ids name things; UUIDs of what has one would only cost.
-fn without_ids(item: Value) -> Value {
-    let Value::Object(mut item) = item else { return item };
-    if item.contains_key("reference_id") {
-        item.retain(|name, _| !name.ends_with("_id") || name == "reference_id");
-        item.shift_remove("id");
-        item.shift_remove("created_at");
+/// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise, and then no more
+/// than is needed.
+fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
+    let mut items: Vec<Value> = items.into_iter().map(slim).collect();
+    for limit in [None].into_iter().chain(TEXTS.map(Some)) {
+        if let Some(limit) = limit {
+            items.iter_mut().for_each(|item| brief(item, limit));
+        }
+        // Counting is slow for texts that will not fit anyway.
+        let n_bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
+        let is_hopeless = n_bytes > room.saturating_mul(16);
+        if !is_hopeless && items.iter().map(|item| count(item) + 1).sum::<usize>() <= room {
+            return items;
+        }
     }
+    let mut kept = Vec::new();
+    let mut used = 0;
+    for item in items {
+        used += count(&item) + 1;
+        match used <= room {
+            true => kept.push(item),
+            false if kept.is_empty() => return vec![Window::of(room + NOTE).short(item)],
+            false => break,
+        }
+    }
+    kept
+}
+
+/// Cuts the texts of an item that have more characters.
+fn brief(item: &mut Value, limit: usize) {
+    let Some(fields) = item.as_object_mut() else { return };
+    let mut is_cut = false;
+    for (_, value) in fields.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
+        is_cut |= brief_text(value, limit);
+    }
+    if is_cut {
+        fields.insert("truncated".into(), json!(true));
+    }
+}
+
+fn brief_text(value: &mut Value, limit: usize) -> bool {
+    match value {
+        Value::String(text) if text.chars().nth(limit).is_some() => {
+            *text = words::cut(text, limit).trim_end_matches('…').to_owned() + "…";
+            true
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |is_cut, item| brief_text(item, limit) | is_cut),
+        Value::Object(fields) => {
+            fields.values_mut().fold(false, |is_cut, field| brief_text(field, limit) | is_cut)
+        }
+        _ => false,
+    }
+}
+
+/// What an agent needs of an item of a list. The UUID of what is also named would only cost.
+fn slim(item: Value) -> Value {
+    let Value::Object(mut item) = item else { return item };
+    let is_revision = item.contains_key("changes") && item.contains_key("operation");
+    let is_named = item.contains_key("reference_id") && item.get("kind").is_none_or(|kind| kind != "comment");
+    let has_update = item.contains_key("updated_at");
+    let named: Vec<String> =
+        item.keys().filter(|name| item.contains_key(&format!("{name}_id"))).cloned().collect();
+    item.retain(|name, value| match name.as_str() {
+        "id" => !is_named && !is_revision,
+        "entity_id" | "entity_kind" => !is_revision,
+        "created_at" => !has_update,
+        "score" | "project" | "request_id" | "token_id" => false,
+        "entity" => !value.is_object(),
+        name => name.strip_suffix("_id").is_none_or(|name| !named.iter().any(|known| known == name)),
+    });
     Value::Object(item)
+}
+
+/// Keeps of types and statuses what tells them apart.
+pub fn names(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| {
+                !matches!(name.as_str(), "id" | "version" | "created_at" | "updated_at" | "colour")
+            });
+            fields.values_mut().for_each(names);
+        }
+        Value::Array(items) => items.iter_mut().for_each(names),
+        _ => {}
+    }
+}
+
+/// Keeps of each answer in a list of operations what names it.
+pub fn steps(value: &mut Value) {
+    for step in value["results"].as_array_mut().into_iter().flatten() {
+        if let Some(answer) = step.get_mut("answer").and_then(Value::as_object_mut) {
+            answer.retain(|name, _| matches!(name.as_str(), "id" | "reference_id" | "version" | "deleted"));
+        }
+    }
 }
 
 fn count(value: &Value) -> usize {
     threats::tokens::count(&value.to_string())
 }
 
-/// Halves the longest text, or the longest list where no text is long.
-fn shorten_longest(value: &mut Value) -> bool {
+/// What names something, and is of no use when it is cut.
+const NAMES: [&str; 9] =
+    ["id", "reference_id", "identifier", "full_path", "kind", "status", "created_at", "updated_at", "origin"];
+
+/// Halves the longest text, or the longest list where no text is long; at last leaves something out.
+fn shorten(value: &mut Value) -> bool {
     let mut longest = (0, None);
     find(value, "", &mut longest);
-    let Some(pointer) = longest.1 else { return false };
-    match value.pointer_mut(&pointer) {
-        Some(Value::String(text)) => {
-            let half = text.chars().count() / 2;
-            *text = words::cut(text, half.max(SHORTEST)).to_owned() + "…";
-            true
+    if let Some(pointer) = longest.1 {
+        match value.pointer_mut(&pointer) {
+            Some(Value::String(text)) => {
+                let half = text.chars().count() / 2;
+                *text = words::cut(text, half.max(SHORTEST)).trim_end_matches('…').to_owned() + "…";
+                return true;
+            }
+            Some(Value::Array(items)) => {
+                items.truncate(items.len() / 2);
+                return true;
+            }
+            _ => {}
         }
-        Some(Value::Array(items)) => {
-            items.truncate(items.len() / 2);
-            true
-        }
-        _ => false,
     }
+    let Some(fields) = value.as_object_mut() else { return false };
+    let can_go = fields.iter().filter(|(name, _)| !NAMES.contains(&name.as_str()));
+    let largest = can_go.max_by_key(|(_, value)| value.to_string().len()).map(|(name, _)| name.clone());
+    largest.is_some_and(|name| fields.shift_remove(&name).is_some())
 }
 
 /// Finds the largest text or list that can be shortened.
 fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
     let size = match value {
-        Value::String(text) if text.chars().count() > SHORTEST * 2 => text.len(),
-        Value::Array(items) if items.len() > 1 => {
+        Value::String(text) if text.chars().nth(SHORTEST * 2).is_some() => text.len(),
+        Value::Array(items) if !items.is_empty() => {
             items.iter().map(|item| item.to_string().len()).sum::<usize>() / 2
         }
         _ => 0,
@@ -149,7 +235,7 @@ fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
     }
     match value {
         Value::Object(fields) => {
-            for (name, field) in fields {
+            for (name, field) in fields.iter().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
                 find(field, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), longest);
             }
         }
@@ -160,4 +246,21 @@ fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
         }
         _ => {}
     }
+}
+
+/// The letter keeps clients from taking a cursor for a number to calculate with.
+fn cursor(offset: i64) -> String {
+    format!("o{offset}")
+}
+
+fn place(text: &str) -> Option<i64> {
+    let offset = text.strip_prefix('o')?.parse().ok()?;
+    (cursor(offset) == text && (0..=OFFSET_MAX).contains(&offset)).then_some(offset)
+}
+
+/// Says that a cursor was never given to anybody.
+pub fn bad_cursor() -> Failure {
+    let problem = "not a cursor of this list; leave it out to start from the beginning";
+    let errors = vec![FieldError::new("cursor", problem)];
+    Failure { errors, ..Failure::new(Kind::InvalidArguments, format!("cursor: {problem}")) }
 }

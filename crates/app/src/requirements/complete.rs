@@ -1,12 +1,14 @@
 //! Completes what is being typed: ids, statuses, priorities and types.
 
-use mcp::{Completion, CompletionReference, Context, Failure};
+use mcp::{Completion, CompletionReference, Context, Failure, Kind};
 use serde_json::{Value, json};
 
-use super::Requirements;
+use super::{Requirements, prompts, resources};
 
 /// How many suggestions are given.
 const SUGGESTIONS: i64 = 100;
+/// How many ids are asked for at once.
+const AT_ONCE: usize = 50;
 
 /// Values that begin with what was typed.
 pub fn complete(
@@ -15,40 +17,132 @@ pub fn complete(
     reference: &CompletionReference,
     completion: &Completion,
 ) -> Result<Vec<String>, Failure> {
-    let kind = match (completion.name.as_str(), reference) {
-        ("epic_id", _) => "epic",
-        ("user_story_id", _) => "user_story",
-        ("requirement_id", _) => "requirement",
-        ("priority", _) => return Ok(starting(["1", "2", "3", "4"].map(str::to_owned), &completion.value)),
+    check(server, context, reference)?;
+    let typed = completion.value.trim();
+    match (completion.name.as_str(), reference) {
+        ("epic_id", _) => ids(server, context, "epic", "EP-", typed),
+        ("user_story_id", _) => ids(server, context, "user_story", "US-", typed),
+        ("requirement_id", _) => ids(server, context, "requirement", "REQ-", typed),
+        ("priority", _) => Ok(starting(["1", "2", "3", "4"].map(str::to_owned), typed)),
         ("type", _) => {
             let types = server.call("list_types", json!({}), context)?;
-            return Ok(starting(names(&types["requirement_types"]), &completion.value));
+            Ok(starting(names(&types["requirement_types"]), typed))
         }
         ("status", CompletionReference::Resource(uri)) => {
             let kind = if uri.starts_with("epics:") { "epic" } else { "user_story" };
             let model = server.call("get_status_model", json!({ "kind": kind }), context)?;
-            return Ok(starting(names(&model["statuses"]), &completion.value));
+            Ok(starting(names(&model["statuses"]), typed))
         }
-        _ => return Ok(Vec::new()),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What is completed must belong to something.
+fn check(
+    server: &Requirements,
+    context: &Context<'_>,
+    reference: &CompletionReference,
+) -> Result<(), Failure> {
+    let (what, name, is_known) = match reference {
+        CompletionReference::Prompt(name) => {
+            let known = prompts::list(server, context)?;
+            ("prompt", name, known.iter().any(|prompt| prompt.name == *name))
+        }
+        CompletionReference::Resource(uri) => {
+            let start = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
+            let is_known = resources::templates().iter().any(|known| start(&known.uri) == start(uri));
+            ("resource template", uri, is_known)
+        }
     };
-    let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "number_descending" });
-    let page = server.call("list_entities", arguments, context)?;
-    let ids = page["data"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|item| item["reference_id"].as_str())
-        .map(str::to_owned);
-    Ok(starting(ids.collect::<Vec<_>>(), &completion.value))
+    if is_known {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::InvalidArguments, format!("Unknown {what}: {}", mcp::shown(name))))
+}
+
+/// Reference ids of a kind: the newest where nothing tells them apart yet, else those that begin so.
+fn ids(
+    server: &Requirements,
+    context: &Context<'_>,
+    kind: &str,
+    prefix: &str,
+    typed: &str,
+) -> Result<Vec<String>, Failure> {
+    let typed = typed.to_uppercase();
+    let mut found = Vec::new();
+    if prefix.starts_with(&typed) {
+        let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "number_descending" });
+        let page = server.call("list_entities", arguments, context)?;
+        found = references(&page);
+        // One more than is shown says that there are more.
+        if page["total_count"].as_i64().unwrap_or_default() > SUGGESTIONS {
+            let arguments =
+                json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });
+            found.extend(references(&server.call("list_entities", arguments, context)?));
+        }
+        return Ok(found);
+    }
+    let has_prefix = |text: &str| text.starts_with(prefix) || text.contains(&format!("-{prefix}"));
+    if has_prefix(&typed) {
+        numbers(server, context, &typed, &mut found)?;
+        return Ok(found);
+    }
+    // The key of a project, or its beginning.
+    let projects = server.call("list_projects", json!({ "limit": SUGGESTIONS }), context)?;
+    for key in projects["data"].as_array().into_iter().flatten().filter_map(|project| project["key"].as_str())
+    {
+        let whole = format!("{key}-{prefix}");
+        if whole.starts_with(&typed) {
+            numbers(server, context, &whole, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Ids that begin with a prefix and perhaps some digits.
+fn numbers(
+    server: &Requirements,
+    context: &Context<'_>,
+    typed: &str,
+    found: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let suggested = suggested(server, context, typed)?;
+    let is_all = suggested.len() < AT_ONCE;
+    add(found, suggested);
+    for digit in '0'..='9' {
+        if is_all || found.len() as i64 > SUGGESTIONS {
+            break;
+        }
+        let mut more = self::suggested(server, context, &format!("{typed}{digit}"))?;
+        more.retain(|id| id.starts_with(typed));
+        add(found, more);
+    }
+    Ok(())
+}
+
+fn suggested(server: &Requirements, context: &Context<'_>, typed: &str) -> Result<Vec<String>, Failure> {
+    let answer = server.call("search_suggestions", json!({ "query": typed, "limit": AT_ONCE }), context)?;
+    let suggestions = answer["data"].as_array().into_iter().flatten();
+    let ids = suggestions.filter(|one| one["of"] == "reference").filter_map(|one| one["text"].as_str());
+    Ok(ids.map(str::to_owned).collect())
+}
+
+fn add(found: &mut Vec<String>, more: Vec<String>) {
+    for id in more {
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+}
+
+fn references(page: &Value) -> Vec<String> {
+    let items = page["data"].as_array().into_iter().flatten();
+    items.filter_map(|item| item["reference_id"].as_str()).map(str::to_owned).collect()
 }
 
 fn names(list: &Value) -> Vec<String> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|item| item["name"].as_str())
-        .map(str::to_owned)
-        .collect()
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(|item| item["name"].as_str()).map(str::to_owned).collect()
 }
 
 fn starting(values: impl IntoIterator<Item = String>, typed: &str) -> Vec<String> {

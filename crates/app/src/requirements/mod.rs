@@ -1,11 +1,13 @@
 //! Requirements for agents: the operations as tools, the entities as resources, and prompts that bring their context. The
 //! same server answers over HTTP and over stdio; what differs is who asks.
 
-mod budget;
+pub mod budget;
 pub mod changes;
 mod complete;
+mod include;
 mod prompts;
 mod resources;
+mod schema;
 mod tools;
 mod uri;
 
@@ -20,9 +22,12 @@ use ops::{Call, Credentials, Engine, Error};
 use serde_json::{Map, Value, json};
 use store::model::Via;
 
-pub use self::tools::{ToolOptions, Tools};
-
+use self::budget::Window;
+use self::tools::Shape;
 use crate::spexus::now;
+
+pub use self::resources::templates;
+pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, instructions};
 
 /// How the HTTP endpoint introduces itself.
 pub fn profile() -> Profile {
@@ -66,8 +71,24 @@ impl Requirements {
         self
     }
 
+    /// Runs what is behind a tool, from a place of its list on. The answer is not cut.
+    pub fn run(
+        &self,
+        offer: &Offer,
+        arguments: Map<String, Value>,
+        offset: i64,
+        context: &Context<'_>,
+    ) -> Result<Value, Failure> {
+        self.call(offer.entry.name, offer.arguments(arguments, offset), context)
+    }
+
+    /// What is behind a tool.
+    pub fn offer(&self, tool: &str) -> Result<&Offer, Failure> {
+        self.tools.offer(tool).ok_or_else(Failure::internal)
+    }
+
     /// Runs an operation, and waits for it.
-    fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
+    pub fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
         let Some(entry) = ops::find(name) else { return Err(Failure::internal()) };
         let cancel = store::Cancel::default();
         let given_up = cancel.clone();
@@ -112,17 +133,30 @@ pub fn failure(error: &Error) -> Failure {
             return Failure::internal();
         }
     };
-    let errors = error.fields.iter().map(|field| {
-        let allowed = field.allowed.iter().map(|value| json!(value)).collect();
-        FieldError { allowed, ..FieldError::new(&field.field, &field.message) }
-    });
+    let errors: Vec<FieldError> = error
+        .fields
+        .iter()
+        .map(|field| {
+            let allowed = field.allowed.iter().map(|value| json!(value)).collect();
+            FieldError { allowed, ..FieldError::new(&field.field, &field.message) }
+        })
+        .collect();
+    // Some hosts show an agent the message alone, so it says everything that is wrong.
+    let message = match errors.as_slice() {
+        [_, _, ..] => errors
+            .iter()
+            .map(|error| format!("{}: {}", error.field, error.message))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => error.message.clone(),
+    };
     let mut details: Vec<(String, Value)> = match error.more.as_deref() {
         Some(Value::Object(more)) => more.clone().into_iter().collect(),
         _ => Vec::new(),
     };
     details.push(("error".into(), json!(error.kind.code())));
     details.extend(error.retry_after_s.map(|seconds| ("retry_after_s".to_owned(), json!(seconds))));
-    Failure { errors: errors.collect(), details, ..Failure::new(kind, error.message.clone()) }
+    Failure { errors, details, ..Failure::new(kind, message) }
 }
 
 impl Server for Requirements {
@@ -132,8 +166,8 @@ impl Server for Requirements {
         Some(prompt.map(|prompt| self.tools.instructions(&prompt)).unwrap_or_default())
     }
 
-    fn tools(&self, _: &Context<'_>, _: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        Ok(Page::whole(self.tools.list().to_vec()))
+    fn tools(&self, _: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        whole(self.tools.list().to_vec(), cursor)
     }
 
     fn tool(&self, _: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
@@ -141,17 +175,33 @@ impl Server for Requirements {
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
-        let window = budget::Window::take(arguments)?;
-        let answer = self.call(&tool.name, window.arguments.clone(), context)?;
-        Ok(ToolOutput::json(window.fit(answer)))
+        let offer = self.offer(&tool.name)?;
+        let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
+        let window = Window::take(&mut arguments)?;
+        let parts = include::take(&mut arguments);
+        let mut answer = self.run(offer, arguments, window.offset, context)?;
+        include::add(self, context, &mut answer, &parts)?;
+        Ok(ToolOutput::json(match offer.shape {
+            Shape::Whole => answer,
+            Shape::Page(key, total) => window.page(key, total, answer),
+            Shape::Names => {
+                budget::names(&mut answer);
+                window.short(answer)
+            }
+            Shape::Steps => {
+                budget::steps(&mut answer);
+                answer
+            }
+            Shape::Short => window.short(answer),
+        }))
     }
 
     fn resources(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
         resources::list(self, context, cursor)
     }
 
-    fn templates(&self, _: &Context<'_>, _: Option<&str>) -> Result<Page<Resource>, Failure> {
-        Ok(Page::whole(resources::templates()))
+    fn templates(&self, _: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        whole(templates(), cursor)
     }
 
     fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
@@ -159,8 +209,8 @@ impl Server for Requirements {
         Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": value.to_string() })])
     }
 
-    fn prompts(&self, context: &Context<'_>, _: Option<&str>) -> Result<Page<Prompt>, Failure> {
-        prompts::list(self, context).map(Page::whole)
+    fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {
+        whole(prompts::list(self, context)?, cursor)
     }
 
     fn fill_prompt(
@@ -191,11 +241,21 @@ impl Server for Requirements {
             Request::Ping | Request::Unsubscribe(_) | Request::ListTools(_) | Request::ListTemplates(_) => {
                 true
             }
-            Request::CallTool { name, .. } => is_near && is_point(name),
+            Request::CallTool { name, arguments } => {
+                is_near && is_point(name) && !arguments.contains_key("include")
+            }
             Request::ReadResource(uri) => {
                 is_near && uri::parse(uri).is_ok_and(|target| !target.is_list && is_point(target.operation))
             }
             _ => false,
         }
+    }
+}
+
+/// A list on one page, which has no cursors.
+fn whole<T>(items: Vec<T>, cursor: Option<&str>) -> Result<Page<T>, Failure> {
+    match cursor {
+        None => Ok(Page::whole(items)),
+        Some(_) => Err(budget::bad_cursor()),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use threats::{Library, Query};
 
 use super::Requirements;
+use super::tools::with_guide_if_wanted;
 
 /// A prompt that is built in.
 struct BuiltIn {
@@ -140,10 +141,9 @@ pub fn fill(
             stored(server, context)?.into_iter().find(|stored| stored["name"] == prompt.name.as_str());
         let stored =
             stored.ok_or_else(|| Failure::new(Kind::NotFound, format!("Unknown prompt: {}", prompt.name)))?;
-        return Ok(vec![message(
-            stored["role"].as_str().unwrap_or("user"),
-            stored["content"].as_str().unwrap_or_default(),
-        )]);
+        let content = stored["content"].as_str().unwrap_or_default();
+        let content = with_guide_if_wanted(content, || server.tools.guide());
+        return Ok(vec![message(stored["role"].as_str().unwrap_or("user"), &content)]);
     };
     let given =
         |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
@@ -153,9 +153,10 @@ pub fn fill(
         (None, Some(id), _) => writer.story(id)?,
         (None, None, Some(id)) => writer.epic(id)?,
         (None, None, None) => {
-            let names: Vec<&str> = built_in.arguments.iter().map(|(name, ..)| *name).collect();
+            let names = built_in.arguments.iter().map(|(name, ..)| *name);
+            let names: Vec<&str> = names.filter(|name| name.ends_with("_id")).collect();
             let message = format!("{} needs {}", built_in.name, names.join(" or "));
-            let errors = vec![FieldError::new(names[0], "is required")];
+            let errors = names.iter().map(|name| FieldError::new(*name, "is required")).collect();
             return Err(Failure { errors, ..Failure::new(Kind::InvalidArguments, message) });
         }
     }
@@ -316,8 +317,22 @@ impl Writer<'_> {
         if text.trim().is_empty() {
             return;
         }
-        // Text that would close the fence is taken apart.
-        let tame = text.replace("</data>", "<\u{200b}/data>");
-        let _ = write!(self.text, "\n{heading}:\n<data>\n{tame}\n</data>\n");
+        let _ = write!(self.text, "\n{heading}:\n<data>\n{}\n</data>\n", tame(text));
     }
+}
+
+/// Text in which nothing closes the fence, however it is written.
+fn tame(text: &str) -> String {
+    let mut tame = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        tame.push_str(before);
+        tame.push('<');
+        let name = after.trim_start().strip_prefix('/').unwrap_or_default().trim_start();
+        if name.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("data")) {
+            tame.push('\u{200b}');
+        }
+        rest = after;
+    }
+    tame + rest
 }

@@ -1,10 +1,12 @@
 //! Entities as resources: listed one by one, read whole, and found by template.
 
+use std::fmt;
+
 use mcp::{Context, Failure, FieldError, Kind, Page, Resource};
 use serde_json::{Map, Value, json};
 
-use super::Requirements;
 use super::uri::{self, Problem, SCHEMES};
+use super::{Requirements, budget};
 
 const JSON: &str = "application/json";
 /// Entries of one page.
@@ -12,50 +14,97 @@ const PAGE: i64 = 100;
 /// Pages that are gathered for one resource.
 const PAGES_MAX: i64 = 200;
 
-/// A page of all entities: kind after kind, each by number, so that new ones do not move the others.
+/// A page of all entities: kind after kind, project after project, each by number, so that new ones do not move the
+/// others.
 pub fn list(
     server: &Requirements,
     context: &Context<'_>,
     cursor: Option<&str>,
 ) -> Result<Page<Resource>, Failure> {
-    let (mut place, mut offset) = match cursor {
-        None => (0, 0),
-        Some(cursor) => position(cursor).ok_or_else(|| {
-            let problem = "not a cursor of this list; leave it out to start from the beginning";
-            let errors = vec![FieldError::new("cursor", problem)];
-            Failure { errors, ..Failure::new(Kind::InvalidArguments, format!("cursor: {problem}")) }
-        })?,
+    let start = match cursor {
+        None => Position { kind: 0, project: String::new(), offset: 0 },
+        Some(cursor) => Position::parse(cursor).ok_or_else(budget::bad_cursor)?,
     };
+    let projects = projects(server, context)?;
     let mut items = Vec::new();
-    while let Some((scheme, kind)) = SCHEMES.get(place) {
-        let wanted = PAGE - items.len() as i64;
-        if wanted == 0 {
-            return Ok(Page { items, next_cursor: Some(format!("{place}.{offset}")) });
-        }
-        let page = match kind {
-            store::model::Kind::Prompt => {
-                server.call("list_prompts", json!({ "limit": wanted, "offset": offset }), context)?
+    for (kind, (scheme, entity_kind)) in SCHEMES.iter().enumerate().skip(start.kind) {
+        // Prompts belong to no project.
+        let places =
+            if *entity_kind == store::model::Kind::Prompt { &[String::new()][..] } else { &projects };
+        for project in places {
+            if kind == start.kind && *project < start.project {
+                continue;
             }
-            kind => {
-                let arguments = json!({ "kind": kind.name(), "limit": wanted, "offset": offset });
-                server.call("list_entities", arguments, context)?
+            let is_start = kind == start.kind && *project == start.project;
+            let mut offset = if is_start { start.offset } else { 0 };
+            loop {
+                let wanted = PAGE - items.len() as i64;
+                if wanted == 0 {
+                    let position = Position { kind, project: project.clone(), offset };
+                    return Ok(Page { items, next_cursor: Some(position.to_string()) });
+                }
+                let page = part(server, context, *entity_kind, project, wanted, offset)?;
+                let found = page["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+                items.extend(found.iter().map(|item| resource(scheme, item)));
+                offset += found.len() as i64;
+                if found.is_empty() || offset >= page["total_count"].as_i64().unwrap_or_default() {
+                    break;
+                }
             }
-        };
-        let found: Vec<Resource> =
-            page["data"].as_array().into_iter().flatten().map(|item| resource(scheme, item)).collect();
-        offset += found.len() as i64;
-        items.extend(found);
-        if offset >= page["total_count"].as_i64().unwrap_or_default() {
-            (place, offset) = (place + 1, 0);
         }
     }
     Ok(Page { items, next_cursor: None })
 }
 
-fn position(cursor: &str) -> Option<(usize, i64)> {
-    let (place, offset) = cursor.split_once('.')?;
-    let (place, offset) = (place.parse().ok()?, offset.parse().ok()?);
-    (place < SCHEMES.len() && offset >= 0).then_some((place, offset))
+/// Some entities of one kind in one project.
+fn part(
+    server: &Requirements,
+    context: &Context<'_>,
+    kind: store::model::Kind,
+    project: &str,
+    limit: i64,
+    offset: i64,
+) -> Result<Value, Failure> {
+    if kind == store::model::Kind::Prompt {
+        return server.call("list_prompts", json!({ "limit": limit, "offset": offset }), context);
+    }
+    let arguments = json!({ "kind": kind.name(), "project": project, "limit": limit, "offset": offset });
+    server.call("list_entities", arguments, context)
+}
+
+/// The ids of all projects, which are in the order of time.
+fn projects(server: &Requirements, context: &Context<'_>) -> Result<Vec<String>, Failure> {
+    let target = uri::Target::list("list_projects", Map::new());
+    let found = gather(server, context, target)?;
+    let projects = found["data"].as_array().into_iter().flatten();
+    let mut ids: Vec<String> =
+        projects.filter_map(|project| project["id"].as_str()).map(str::to_owned).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Where a page begins.
+struct Position {
+    kind: usize,
+    project: String,
+    offset: i64,
+}
+
+impl Position {
+    fn parse(cursor: &str) -> Option<Position> {
+        let mut parts = cursor.splitn(3, '.');
+        let kind = parts.next()?.parse().ok()?;
+        let project = parts.next()?.to_owned();
+        let offset = parts.next()?.parse().ok()?;
+        let position = Position { kind, project, offset };
+        (kind < SCHEMES.len() && offset >= 0 && position.to_string() == cursor).then_some(position)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}.{}", self.kind, self.project, self.offset)
+    }
 }
 
 fn resource(scheme: &str, item: &Value) -> Resource {
@@ -122,12 +171,23 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<V
             }
         }
     })?;
-    if !target.is_list {
-        let value = server.call(target.operation, Value::Object(target.arguments), context)?;
-        // The tree of one epic is that epic with what is below it.
-        return Ok(if target.operation == "get_hierarchy" { value["data"][0].clone() } else { value });
+    let uri::Target { operation, is_template, kind, .. } = target;
+    let found = match target.is_list {
+        true => gather(server, context, target),
+        false => server.call(target.operation, Value::Object(target.arguments), context),
+    };
+    let mut found = found.map_err(|failure| match failure.kind {
+        // What a template is filled with is an argument; what any other URI names is the resource.
+        Kind::NotFound if is_template => Failure { kind: Kind::InvalidArguments, ..failure },
+        Kind::InvalidArguments if !is_template => not_found(uri),
+        _ => failure,
+    })?;
+    if operation != "get_hierarchy" {
+        return Ok(found);
     }
-    gather(server, context, target)
+    // The tree of one epic is that epic with what is below it.
+    let tree = found["data"][0].take();
+    if tree["kind"] == kind { Ok(tree) } else { Err(not_found(uri)) }
 }
 
 fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> Result<Value, Failure> {
@@ -158,9 +218,5 @@ fn data_is_empty(whole: &Value) -> bool {
 }
 
 fn not_found(uri: &str) -> Failure {
-    let details = vec![("uri".to_owned(), json!(uri))];
-    Failure {
-        details,
-        ..Failure::new(Kind::NotFound, format!("Resource not found: {}", ops::shortened(uri)))
-    }
+    Failure::new(Kind::NotFound, format!("Resource not found: {}", ops::shortened(uri)))
 }

@@ -12,6 +12,21 @@ pub struct Target {
     pub arguments: Map<String, Value>,
     /// Whether all pages belong to the answer.
     pub is_list: bool,
+    /// Whether a template was filled in.
+    pub is_template: bool,
+    /// The kind of entity that the URI names, if it names one.
+    pub kind: &'static str,
+}
+
+impl Target {
+    /// All pages of a list.
+    pub fn list(operation: &'static str, arguments: Map<String, Value>) -> Target {
+        Target { operation, arguments, is_list: true, is_template: false, kind: "" }
+    }
+
+    fn template(operation: &'static str, arguments: Map<String, Value>) -> Target {
+        Target { is_template: true, ..Target::list(operation, arguments) }
+    }
 }
 
 /// Why a URI makes no sense.
@@ -50,7 +65,7 @@ fn entity(scheme: &str, rest: &str) -> Result<Target, Problem> {
     let id = decode(id);
     let target = |operation, arguments: Value, is_list| {
         let Value::Object(arguments) = arguments else { return Err(Problem::Unknown) };
-        Ok(Target { operation, arguments, is_list })
+        Ok(Target { is_list, kind: kind.name(), ..Target::list(operation, arguments) })
     };
     match (kind, part) {
         (Kind::Prompt, "") => target("get_prompt", json!({ "prompt_id": id }), false),
@@ -79,17 +94,17 @@ fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Targe
         };
         arguments.insert(name, value);
     }
-    Ok(Target { operation: "list_entities", arguments, is_list: true })
+    Ok(Target::template("list_entities", arguments))
 }
 
 fn search(query: &str) -> Result<Target, Problem> {
     let mut arguments: Map<String, Value> =
         pairs(query, &["query", "type"])?.into_iter().map(|(name, value)| (name, json!(value))).collect();
     if arguments.contains_key("query") {
-        return Ok(Target { operation: "search_requirements", arguments, is_list: true });
+        return Ok(Target::template("search_requirements", arguments));
     }
     arguments.insert("kind".into(), json!("requirement"));
-    Ok(Target { operation: "list_entities", arguments, is_list: true })
+    Ok(Target::template("list_entities", arguments))
 }
 
 /// The parameters that are given and not empty.

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
 use super::{Exit, backup, commands, doctor, serve};
+use crate::combined;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -26,6 +27,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     match matches.subcommand() {
         Some(("serve", matches)) => serve::run(matches),
+        Some(("mcp", matches)) => combined::run(matches),
         Some(("migrate", matches)) => doctor::migrate(matches),
         Some(("doctor", matches)) => doctor::run(matches),
         Some(("backup", matches)) => backup::backup(matches),
@@ -58,6 +60,21 @@ pub fn command() -> Command {
                 .arg(flag("read-only").help("Show agents only tools that change nothing"))
                 .arg(flag("output-schemas").help("Tell agents the schemas of answers, too"))
                 .arg(flag("demo").help("Fill an empty store with a small project")),
+        )
+        .subcommand(
+            Command::new("mcp")
+                .about("Serve an agent over stdin and stdout: the local store, the project in this folder, and threats")
+                .arg(
+                    Arg::new("parts")
+                        .long("toolsets")
+                        .value_name("SETS")
+                        .help("What to offer, with commas between")
+                        .value_delimiter(',')
+                        .default_values(combined::DEFAULT_SETS)
+                        .value_parser(combined::sets().collect::<Vec<_>>()),
+                )
+                .arg(flag("read-only").help("Offer only what changes nothing"))
+                .arg(flag("output-schemas").help("Describe answers too, which makes the list of tools several times longer")),
         )
         .subcommand(
             Command::new("migrate")

@@ -117,7 +117,7 @@ pub fn read(settings: &mut Settings) -> Config {
             sessions: settings.value("SPEXUS_SESSION_LIMIT", LimitSettings::default().sessions),
         },
         is_loopback: listen.ip().is_loopback(),
-        profile: profile,
+        profile,
         tools: ToolOptions {
             sets: settings.value("SPEXUS_TOOLSETS", ToolSets::default()).0,
             read_only: settings.value("SPEXUS_READ_ONLY", false),

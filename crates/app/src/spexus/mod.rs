@@ -3,7 +3,7 @@
 mod arguments;
 mod backup;
 mod commands;
-mod config;
+pub mod config;
 mod demo;
 mod doctor;
 pub mod http;

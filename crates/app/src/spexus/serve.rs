@@ -98,11 +98,13 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
 
 /// Says where the page is, and what the first start has made, which nobody will ever see again.
 fn greet(url: &str, location: &str, first: Option<&First>) {
-    let mut text = format!("Spexus is at {url}\n  store  {location}\n");
+    let mut text = format!("Spexus is at {url}\n  store   {location}\n  agents  {url}/api/v1/mcp\n");
     if let Some(First { username, password, token }) = first {
         text.push_str(&format!(
             "\nThis is the first start. Keep these, they are not shown again:\n  user      {username}\n  password  {password}\n  token     \
-             {token}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n"
+             {token}\n\nTry it:\n  curl {url}/api/v1/epics -H \"Authorization: Bearer {token}\"\n\nFor an MCP client:\n  \
+             {{\"mcpServers\": {{\"spexus\": {{\"url\": \"{url}/api/v1/mcp\", \"headers\": {{\"Authorization\": \"Bearer \
+             {token}\"}}}}}}}}\n"
         ));
     }
     text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");

@@ -20,7 +20,9 @@ use threats::{
 
 use crate::{logging, settings::Settings, stdio};
 use arguments::{Arguments, Command, Format, QueryArguments};
-use source::Source;
+
+pub use server::{TOOL, ThreatServer, described};
+pub use source::Source;
 
 pub use server::profile;
 
@@ -108,7 +110,7 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
             "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `tmkb query` asks by hand"
         );
     }
-    Ok(stdio::serve(profile, server::ThreatServer::start(source), options))
+    Ok(stdio::serve(profile, ThreatServer::start(source), options))
 }
 
 /// Loads the patterns. Files that cannot be used are named on stderr; the rest is used.

@@ -20,6 +20,9 @@ use super::source::Source;
 /// A list of problems longer than this helps nobody.
 const PROBLEMS_MAX: usize = 50;
 
+/// The tool.
+pub const TOOL: &str = "tmkb_query";
+
 const PARAMETERS: [&str; 4] = ["context", "language", "framework", "verbosity"];
 const VERBOSITIES: [&str; 2] = ["agent", "human"];
 
@@ -32,6 +35,12 @@ pub fn profile() -> Profile {
     // The tool and its patterns are the same for everyone and as long as the process lives.
     profile.cache = Cache { ttl_ms: 3_600_000, scope: CacheScope::Public };
     profile
+}
+
+/// The tool as it is with the built-in patterns.
+pub fn described() -> Arc<Tool> {
+    let library = Library::builtin(threats::library::PACKS_DEFAULT).map(Loaded::new);
+    library.map_or_else(|_| Arc::new(tool(&[], &[])), |loaded| loaded.tool)
 }
 
 /// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
@@ -59,11 +68,21 @@ struct Loaded {
 impl ThreatServer {
     /// Makes the server and begins to load its patterns.
     pub fn start(source: Source) -> Arc<Self> {
-        let server = Arc::new(Self { source, loaded: Mutex::default() });
-        let loading = server.clone();
-        // Without a thread of its own it is loaded by the first who needs it.
-        let _ = std::thread::Builder::new().spawn(move || drop(loading.loaded()));
+        let server = Self::new(source);
+        server.load_soon();
         server
+    }
+
+    /// A server that has loaded nothing yet.
+    pub fn new(source: Source) -> Arc<Self> {
+        Arc::new(Self { source, loaded: Mutex::default() })
+    }
+
+    /// Begins to load the patterns.
+    pub fn load_soon(self: &Arc<Self>) {
+        let loading = self.clone();
+        // Without a thread of its own they are loaded by the first who needs them.
+        let _ = std::thread::Builder::new().spawn(move || drop(loading.loaded()));
     }
 
     /// Returns the patterns. A folder that could not be used is tried again now and then, so that the server
@@ -274,7 +293,7 @@ fn tool(languages: &[String], frameworks: &[String]) -> Tool {
         false => ("Programming language", "Framework context"),
     };
     Tool::new(
-        "tmkb_query",
+        TOOL,
         "Query the Threat Model Knowledge Base for authorization security threats relevant to your implementation. Returns concise, actionable security context optimized for code generation.",
         json!({
             "type": "object",

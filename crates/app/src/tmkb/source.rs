@@ -23,7 +23,9 @@ const TOTAL_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Where patterns come from.
 #[derive(Clone, Debug)]
 pub enum Source {
+    /// Packs in the program, by name.
     Packs(Vec<String>),
+    /// A folder of pattern files.
     Folder(PathBuf),
 }
 
@@ -34,12 +36,7 @@ impl Source {
             return Ok(Self::Folder(folder.clone()));
         }
         let packs = match arguments.packs.as_slice() {
-            [] => {
-                if let Some(folder) = std::env::var_os("TMKB_PATTERNS").filter(|folder| !folder.is_empty()) {
-                    return Ok(Self::Folder(folder.into()));
-                }
-                PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect()
-            }
+            [] => return Ok(Self::from_environment()),
             packs => packs.to_vec(),
         };
         let known = threats::library::packs();
@@ -48,6 +45,14 @@ impl Source {
                 Err(format!("--packs: expected all or some of {}, found \"{unknown}\"", known.join(", ")))
             }
             None => Ok(Self::Packs(packs)),
+        }
+    }
+
+    /// Takes what the environment says, or else the usual packs.
+    pub fn from_environment() -> Self {
+        match std::env::var_os("TMKB_PATTERNS").filter(|folder| !folder.is_empty()) {
+            Some(folder) => Self::Folder(folder.into()),
+            None => Self::Packs(PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and an agent that asks `duvet mcp` about it.
+//! A project in a temporary folder, and an agent that asks `duvet mcp` or `spexus mcp` about it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,10 +90,20 @@ impl Agent {
         Agent::start_in(folder, "", revision, arguments)
     }
 
+    /// Asks `spexus mcp` in a folder.
+    pub fn spexus(folder: TempDir, revision: &'static str, arguments: &[&str]) -> Agent {
+        let serving = Serving::spexus(folder.path(), arguments);
+        Agent::connect(serving, folder.path().to_path_buf(), folder, revision)
+    }
+
     /// The project may be in a folder of the folder.
     pub fn start_in(folder: TempDir, name: &str, revision: &'static str, arguments: &[&str]) -> Agent {
         let root = folder.path().join(name);
         let serving = Serving::duvet(&root, arguments);
+        Agent::connect(serving, root, folder, revision)
+    }
+
+    fn connect(serving: Serving, root: PathBuf, folder: TempDir, revision: &'static str) -> Agent {
         let mut agent = Agent { serving, notes: Vec::new(), root, _folder: folder, revision, n_asked: 0 };
         if revision != "2026-07-28" {
             agent.serving.handshake(revision);
@@ -142,6 +152,14 @@ impl Agent {
         let result = self.call(tool, arguments);
         assert_ne!(result["isError"], true, "{result}");
         serde_json::from_str(text(&result)).expect("the text is JSON")
+    }
+
+    /// Calls a tool that must refuse; returns why.
+    #[track_caller]
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        text(&result).to_owned()
     }
 
     /// Reads a resource that must be there.

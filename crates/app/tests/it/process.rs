@@ -1,4 +1,4 @@
-//! Starts `tmkb serve` or `duvet mcp` and talks to it as an AI host does.
+//! Starts `tmkb serve`, `duvet mcp` or `spexus mcp` and talks to it as an AI host does.
 //!
 //! Each message that it sends is held against the official schema of its revision.
 
@@ -41,6 +41,16 @@ impl Serving {
     /// Starts `duvet mcp` in a folder.
     pub fn duvet(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = clean(Command::new(env!("CARGO_BIN_EXE_duvet")), &[]);
+        command.arg("mcp").args(arguments).current_dir(folder);
+        Self::spawn(command)
+    }
+
+    /// Starts `spexus mcp` in a folder, with a store of its own.
+    pub fn spexus(folder: &Path, arguments: &[&str]) -> Self {
+        let folder_name = folder.display().to_string();
+        let data = format!("{folder_name}/data");
+        let environment = [("HOME", folder_name.as_str()), ("XDG_DATA_HOME", data.as_str())];
+        let mut command = clean(Command::new(env!("CARGO_BIN_EXE_spexus")), &environment);
         command.arg("mcp").args(arguments).current_dir(folder);
         Self::spawn(command)
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 fn the_manual_and_the_openapi_file_are_current() {
     let folder = root().join("docs/reference");
     expect_file![folder.join("operations.md")].assert_eq(&spexus::spexus::manual::operations());
+    expect_file![folder.join("tools.md")].assert_eq(&spexus::combined::manual::tools());
     let description = serde_json::to_string_pretty(&spexus::spexus::http::openapi::document()).expect("JSON");
     expect_file![folder.join("openapi.json")].assert_eq(&(description + "\n"));
 }

@@ -19,4 +19,5 @@ mod projects;
 mod reports;
 mod search;
 mod search_speed;
+mod signals;
 mod stores;

@@ -233,7 +233,7 @@ fn fill(world: &World) {
     }
     store
         .wait(Mode::Write, |tx| -> Result<()> {
-            entity::reserve_number(tx, DEFAULT_PROJECT_ID, Kind::Requirement, 1_000_000)?;
+            tx.execute("update counter set next = 1000001 where kind = 'requirement'", &[])?;
             Ok(())
         })
         .unwrap();

@@ -26,6 +26,8 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Threads for long reads. More than cores is of no use, fewer than two lets one slow search stop the lists.
 const READERS: usize = 4;
+/// The pages of the file that a connection keeps; those for searches keep more.
+const CACHE_KIB: i64 = 8_000;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
 
@@ -57,11 +59,11 @@ impl Engine {
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
         };
-        let writer = connect(path, true, options.statement_timeout)?;
+        let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let queue = engine.writes.clone();
         engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal))?);
         for _ in 0..READERS {
-            let reader = connect(path, false, options.statement_timeout)?;
+            let reader = connect(path, false, options.statement_timeout, 2 * CACHE_KIB)?;
             let queue = engine.reads.clone();
             engine.threads.push(spawn("store reader", move || {
                 while let Some(job) = queue.pop() {
@@ -90,13 +92,14 @@ impl Engine {
 
     fn read_here(&self, mut job: Box<dyn Job>) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle.map_or_else(|| connect(&self.path, false, self.statement_timeout), Ok) {
-            Ok(connection) => connection,
-            Err(error) => {
-                job.fail(error);
-                return job.finish();
-            }
-        };
+        let connection =
+            match idle.map_or_else(|| connect(&self.path, false, self.statement_timeout, CACHE_KIB), Ok) {
+                Ok(connection) => connection,
+                Err(error) => {
+                    job.fail(error);
+                    return job.finish();
+                }
+            };
         read(&connection, job);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
@@ -116,7 +119,7 @@ impl Drop for Engine {
     }
 }
 
-fn connect(path: &Path, writes: bool, statement_timeout: Duration) -> Result<Connected> {
+fn connect(path: &Path, writes: bool, statement_timeout: Duration, cache_kib: i64) -> Result<Connected> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || -> rusqlite::Result<Sqlite> {
@@ -125,7 +128,7 @@ fn connect(path: &Path, writes: bool, statement_timeout: Duration) -> Result<Con
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", "on")?;
         connection.pragma_update(None, "temp_store", "memory")?;
-        connection.pragma_update(None, "cache_size", -8_000)?;
+        connection.pragma_update(None, "cache_size", -cache_kib)?;
         // Otherwise a statement is compiled anew whenever its parameters change, in case that another plan is better for
         // them: several times the work of most statements.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -369,7 +372,7 @@ mod tests {
         let location = crate::Location::Sqlite(path.clone());
         let now = crate::model::Time::from_microseconds(0);
         drop(crate::Store::open(&location, Options::default(), now).expect("a store"));
-        let connected = connect(&path, false, Duration::from_secs(30)).expect("a connection");
+        let connected = connect(&path, false, Duration::from_secs(30), CACHE_KIB).expect("a connection");
         let sql = "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
                from token t join user_account u on u.id = t.user_id where t.hash = ?1";
         for hash in ["a", "b", "c"] {

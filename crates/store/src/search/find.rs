@@ -14,9 +14,9 @@ use crate::model::Reference;
 use crate::values;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
-const RANKED_MAX: usize = 500;
+const RANKED_MAX: usize = 250;
 /// Up to here documents are counted and ranked, and from here on it is only known that there are more.
-const COUNTED_MAX: i64 = 1_000;
+const COUNTED_MAX: i64 = 500;
 /// Nobody turns pages further than this.
 const REACHED_MAX: i64 = 10_000;
 /// How many reference ids of a query are looked up.
@@ -190,7 +190,7 @@ impl Search<'_> {
              order by updated_at desc, number desc limit ?5"
         } else {
             "select d.number, d.created_at, d.updated_at
-             from search_index cross join search_document d on d.number = search_index.rowid
+             from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
              where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
                and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
              order by d.updated_at desc, d.number desc limit ?5"
@@ -327,9 +327,10 @@ pub(super) fn newest(
     documents(tx, sql, expression, filter, limit)
 }
 
-/// FTS5 goes from the newest to the oldest by itself, and stops when there are enough.
+/// FTS5 goes from the newest to the oldest by itself, and stops when there are enough. Of each document only what is in a
+/// small index is looked at: documents themselves are large, and each would be on a page of its own.
 const NEWEST_SQLITE: &str = "select d.number, d.created_at, d.updated_at
-     from search_index cross join search_document d on d.number = search_index.rowid
+     from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
      where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
        and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
      order by search_index.rowid desc limit ?5";

@@ -16,9 +16,13 @@ const PROBLEMS_MAX: usize = 3;
 
 /// Writes the instructions.
 pub fn write(model: &Model) -> String {
-    let mut text = SYSTEM_PROMPT.to_owned();
+    format!("{SYSTEM_PROMPT}\n### This project\n{}", about(model))
+}
+
+/// What is really there.
+pub fn about(model: &Model) -> String {
+    let mut text = String::new();
     let catalogue = &model.catalogue;
-    text += "\n### This project\n";
     let [not_started, in_progress, needs_tests, done] = model.counts();
     let _ = writeln!(
         text,

@@ -11,6 +11,7 @@ mod tools;
 mod watch;
 
 pub use instructions::line;
+pub use list::invalid;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -98,6 +99,38 @@ impl TraceServer {
             server.publish(problem("the project could not be read; the system gives us no threads"));
         }
         server
+    }
+
+    /// The tools, which are the same for every project.
+    pub fn described() -> Vec<Arc<Tool>> {
+        tools::list()
+    }
+
+    /// Tells whether there is a tool of that name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Finds requirements by words: some of them, from a place on, and how many there are.
+    pub fn search(
+        &self,
+        query: &str,
+        specification: Option<&str>,
+        start: usize,
+        limit: usize,
+    ) -> Result<(Vec<Value>, usize), Failure> {
+        self.ask(|model| tools::search(model, query, specification, start, limit))
+    }
+
+    /// What is wrong with the project as a whole, in a line each.
+    pub fn problems(&self) -> Vec<String> {
+        self.model().map(|model| instructions::problems(&model)).unwrap_or_default()
+    }
+
+    /// What agents are told about this project.
+    pub fn about(&self) -> String {
+        let model = self.model_within(CONNECTING_TIME_MAX);
+        instructions::about(&model.unwrap_or_else(|_| problem(LOADING)))
     }
 
     /// What is known now. Who asks before the project is read waits for it.

@@ -11,7 +11,7 @@ use super::paths::{Code, LINE_CHARACTERS_MAX};
 use super::tools::level;
 
 /// How many resources a page has.
-pub const PAGE_SIZE: usize = 200;
+pub const PAGE_SIZE: usize = 100;
 /// How much code a citation shows around it.
 const CONTEXT_LINES: usize = 3;
 

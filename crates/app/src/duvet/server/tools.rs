@@ -162,15 +162,32 @@ fn requirements(
     if let Some(specification) = wanted(model, arguments)? {
         numbers.to_mut().retain(|number| is_of(model, *number, specification));
     }
-    let item = |index: usize| {
-        let requirement = model.requirement(numbers[index]);
-        json!({
-            "identifier": requirement.identifier,
-            "full_path": model.catalogue.requirement_path(numbers[index]),
-            "text": requirement.text,
-        })
-    };
-    Ok(Window::read(arguments)?.cut(numbers.len(), item))
+    Ok(Window::read(arguments)?.cut(numbers.len(), |index| requirement(model, numbers[index])))
+}
+
+fn requirement(model: &Model, number: u32) -> Value {
+    let requirement = model.requirement(number);
+    json!({
+        "identifier": requirement.identifier,
+        "full_path": model.catalogue.requirement_path(number),
+        "text": requirement.text,
+    })
+}
+
+/// Finds requirements by words: some of them, from a place on, and how many there are.
+pub fn search(
+    model: &Model,
+    query: &str,
+    specification: Option<&str>,
+    start: usize,
+    limit: usize,
+) -> Result<(Vec<Value>, usize), Failure> {
+    let mut numbers = model.search(query);
+    if let Some(specification) = specification.map(|id| find(model, id)).transpose()? {
+        numbers.retain(|number| is_of(model, *number, specification));
+    }
+    let found = numbers.iter().skip(start).take(limit).map(|number| requirement(model, *number));
+    Ok((found.collect(), numbers.len()))
 }
 
 fn prioritized(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
@@ -335,11 +352,13 @@ fn resolve(model: &Model, url: &str) -> Value {
 
 /// The specification that a list is asked for.
 fn wanted<'a>(model: &'a Model, arguments: &Value) -> Result<Option<&'a SpecificationEntry>, Failure> {
-    let Some(id) = arguments.get("spec_id").and_then(Value::as_str) else {
-        return Ok(None);
-    };
+    arguments.get("spec_id").and_then(Value::as_str).map(|id| find(model, id)).transpose()
+}
+
+/// The specification of that id.
+fn find<'a>(model: &'a Model, id: &str) -> Result<&'a SpecificationEntry, Failure> {
     match model.resolve(id) {
-        Some(specification) => Ok(Some(specification)),
+        Some(specification) => Ok(specification),
         None => {
             let ids = model.catalogue.specifications.iter().map(|specification| specification.id.as_str());
             let hint = nearest(id, ids).map(|id| format!("; did you mean \"{id}\"?")).unwrap_or_default();

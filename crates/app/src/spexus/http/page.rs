@@ -30,6 +30,13 @@ and AI agents.</p></header>
 <p>Everything is under <code>/api/v1</code>: {count} operations, one shape for lists and errors.</p>
 <p><a href="/reference">Reference</a> · <a href="/api/v1/openapi.json">OpenAPI 3.1</a></p></div>
 </section>
+<section><h2>Connect an agent</h2>
+<p>The tools, resources and prompts are at <code>{url}/api/v1/mcp</code> (MCP over HTTP, with a token). In Claude Code:</p>
+<pre>claude mcp add --transport http spexus {url}/api/v1/mcp --header "Authorization: Bearer $TOKEN"</pre>
+<p>In a client with a configuration file, such as Cursor or VS Code:</p>
+<pre>{{"mcpServers": {{"spexus": {{"url": "{url}/api/v1/mcp", "headers": {{"Authorization": "Bearer mcp_pat_…"}}}}}}}}</pre>
+<p>A client that only starts programs takes <code>requirements-mcp-server</code>, which <code>requirements-mcp-server init</code>
+sets up.</p></section>
 <section><h2>Try it</h2>
 <p>With the token that the first start has printed:</p>
 <pre>export TOKEN=mcp_pat_…

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::agent::{Agent, HANDSHAKES, STATELESS, initialize};
 use crate::backend::{Backend, on_every_store, on_sqlite};
 
+/// [002 R4.1, R4.2, R4.4, R4.7] [002 R5.1, R5.2, R5.6] [002 R6.1, R6.2, R6.7] [002 R7.5, R7.9] [002 R8.1, R8.2, R8.3, R8.7]
+/// [002 R9.1, R9.5, R9.6, R9.7, R9.8, R9.9] [002 R10.1, R10.2, R10.3, R10.4, R10.6, R10.7, R10.8] [002 R11.4, R11.5]
 #[test]
 fn every_method_answers_in_every_revision() {
     on_every_store(|backend| {
@@ -14,8 +16,6 @@ fn every_method_answers_in_every_revision() {
     });
 }
 
-/// `[002 R4.1, R4.2, R4.4, R4.7, R5.1, R5.2, R5.6, R5.8, R6.1, R6.2, R6.7, R7.5, R7.9, R8.1, R8.2, R8.3, R8.7]`
-/// `[002 R9.1, R9.5, R9.6, R9.7, R9.8, R9.9, R10.1, R10.2, R10.3, R10.4, R10.6, R10.7, R10.8, R11.4, R11.5]`
 fn converse(backend: &Backend, revision: &'static str) {
     let agent = Agent::ready(backend, revision);
     if agent.is_stateless() {
@@ -86,8 +86,8 @@ fn converse(backend: &Backend, revision: &'static str) {
     }
 }
 
-/// `[001 R1.1, R1.2, R1.3, R1.4, R1.5, R2.1, R2.2, R2.3, R2.5, R3.1, R3.2, R3.3, R3.4, R4.1, R4.2, R4.3]`
-/// `[002 R3.1, R3.2, R3.3, R3.4]`
+/// [001 R1.1, R1.2, R1.3, R1.4, R1.5] [001 R2.1, R2.2, R2.3, R2.5] [001 R3.1, R3.2, R3.3, R3.4] [001 R4.1, R4.2, R4.3]
+/// [002 R3.1, R3.2, R3.3, R3.4] [000 fields]
 #[test]
 fn initialize_says_who_we_are_and_what_we_can_do() {
     on_every_store(|backend| {
@@ -125,7 +125,7 @@ fn check_capabilities(capabilities: &Value, has_completions: bool) {
     assert_eq!(*capabilities, expected);
 }
 
-/// `[001 R3.5, R4.4, R4.5]` What is said of the tools is what is there: fewer tools, fewer words.
+/// [001 R3.5, R4.4, R4.5] What is said of the tools is what is there: fewer tools, fewer words.
 #[test]
 fn instructions_follow_the_tools() {
     on_sqlite(&["--read-only"], &[], |backend, _| {
@@ -135,7 +135,7 @@ fn instructions_follow_the_tools() {
     });
 }
 
-/// `[000 System Instructions Integration]` The active prompt is what agents are told; without one, nothing.
+/// The active prompt is what agents are told, at once; without one, nothing. [000 instructions, cache]
 #[test]
 fn instructions_are_the_active_prompt() {
     on_every_store(|backend| {
@@ -153,6 +153,30 @@ fn instructions_are_the_active_prompt() {
         let deleted = backend.send("DELETE", &format!("/prompts/{id}"), &json!({}));
         assert!(deleted.status < 300, "{}", deleted.text);
         assert_eq!(told(), "");
+    });
+}
+
+/// [000 environment]
+#[test]
+fn the_environment_names_the_server() {
+    let names =
+        [("MCP_SERVER_NAME", "house"), ("MCP_SERVER_TITLE", "House rules"), ("MCP_SERVER_VERSION", "7.1")];
+    on_sqlite(&[], &names, |backend, _| {
+        let expected = json!({"name": "house", "title": "House rules", "version": "7.1"});
+        assert_eq!(Agent::handshake(backend, "2025-03-26").greeting["serverInfo"], expected);
+    });
+}
+
+/// What agents are told is a place where a secret would be seen by all of them. [000 secrets]
+#[test]
+fn instructions_cannot_hold_a_token() {
+    on_sqlite(&[], &[], |backend, _| {
+        let content = format!("Use {} to ask.", backend.token);
+        let body = json!({"name": "leak", "title": "Leak", "content": content});
+        let refused = backend.send("POST", "/prompts", &body);
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        let agent = Agent::handshake(backend, "2025-03-26");
+        assert!(!agent.greeting.to_string().contains("mcp_pat_"), "{}", agent.greeting);
     });
 }
 

@@ -88,7 +88,7 @@ fn a_name_that_no_header_can_carry_comes_in_base64() {
     });
 }
 
-/// `[002 R2.1, R2.2, R2.4, R2.6]` The header, then the session, then 2025-03-26.
+/// [002 R2.1, R2.2, R2.4, R2.6] The header, then the session, then 2025-03-26.
 #[test]
 fn the_revision_is_the_headers_or_the_sessions_or_the_oldest_without_headers() {
     on_sqlite(&[], &[], |backend, _| {
@@ -142,7 +142,7 @@ fn what_meta_lacks_is_named() {
     });
 }
 
-/// `[000 Security Considerations]` What a client calls itself is cut and cleaned before it is logged.
+/// What a client calls itself is cut and cleaned before it is logged. [000 sanitised, log]
 #[test]
 fn the_name_of_a_client_cannot_write_lines_into_the_log() {
     on_sqlite(&[], &[], |backend, _| {
@@ -151,7 +151,6 @@ fn the_name_of_a_client_cannot_write_lines_into_the_log() {
         let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
         agent.result("initialize", params);
         let log = backend.log();
-        // `[000 Monitoring and Logging]`
         assert!(log.contains("a client begins"), "{log}");
         assert!(
             !log.contains("\n[ERROR] forged") && !log.contains('\u{1b}') && !log.contains(&"x".repeat(200)),

@@ -6,7 +6,7 @@ use super::agent::{Agent, STATELESS, initialize};
 use super::refusals::{check, token_of};
 use crate::backend::{Answer, on_sqlite, send};
 
-/// `[000 Security Considerations]` `[002 R12.7]`
+/// [000 rate limit] [002 R12.7]
 #[test]
 fn initialize_is_limited_by_itself() {
     on_sqlite(&[], &[("SPEXUS_SESSION_LIMIT", "3")], |backend, _| {
@@ -22,7 +22,7 @@ fn initialize_is_limited_by_itself() {
     });
 }
 
-/// `[002 R12.7]` The limits of REST hold here, and both are counted together.
+/// [002 R12.7] The limits of REST hold here, and both are counted together.
 #[test]
 fn requests_are_limited_as_elsewhere() {
     on_sqlite(&[], &[("SPEXUS_RATE_LIMIT", "5")], |backend, _| {
@@ -65,7 +65,7 @@ fn check_limited(answer: &Answer) {
     assert!((1..=60).contains(&seconds), "{seconds}");
 }
 
-/// `[000 Monitoring and Logging]` `[002 R15.9]`
+/// [000 versions] [002 R15.9]
 #[test]
 fn messages_are_counted() {
     on_sqlite(&[], &[], |backend, _| {
@@ -92,7 +92,7 @@ fn messages_are_counted() {
     });
 }
 
-/// `[002 R12.5, R13.2, R13.3]` Every operation is logged with who asked; no token and no content is.
+/// [002 R12.5, R13.2, R13.3] Every operation is logged with who asked; no token and no content is.
 #[test]
 fn the_log_says_who_did_what_and_no_secrets() {
     on_sqlite(&[], &[("LOG_LEVEL", "debug")], |backend, _| {

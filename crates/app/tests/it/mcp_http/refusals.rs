@@ -41,7 +41,7 @@ fn checks_come_in_their_order() {
     });
 }
 
-/// `[002 R11.1, R11.2, R11.6, R11.7, R11.9, R9.11]` Not JSON is a parse error, JSON that is no request an invalid one.
+/// [002 R11.1, R11.2, R11.6, R11.7, R11.9, R9.11] Not JSON is a parse error, JSON that is no request an invalid one.
 #[test]
 fn malformed_messages_are_bad_requests() {
     on_sqlite(&[], &[], |backend, _| {
@@ -64,7 +64,7 @@ fn malformed_messages_are_bad_requests() {
     });
 }
 
-/// `[002 R9.2, R9.3, R9.4, R12.2, R12.6, R12.8]`
+/// [002 R9.2, R9.3, R9.4, R12.2, R12.6, R12.8]
 #[test]
 fn without_a_good_token_nobody_is_served() {
     on_every_store(|backend| {
@@ -124,7 +124,7 @@ fn an_expired_token_is_refused() {
     });
 }
 
-/// `[002 R12.3, R12.4]` What a token may do is the lesser of its scopes and its owner's role.
+/// [002 R12.3, R12.4] What a token may do is the lesser of its scopes and its owner's role.
 #[test]
 fn who_may_not_is_forbidden() {
     on_every_store(|backend| {
@@ -151,7 +151,7 @@ fn who_may_not_is_forbidden() {
     });
 }
 
-/// `[000 Validation Errors]` `[002 R1.6, R2.3, R2.5, R2.7]` `[001 R2.4]`
+/// [000 error, versions] [002 R2.3, R2.5, R2.7] [001 R2.4]
 #[test]
 fn an_unknown_version_in_initialize_is_an_error_that_helps() {
     on_sqlite(&[], &[], |backend, _| {
@@ -168,12 +168,34 @@ fn an_unknown_version_in_initialize_is_an_error_that_helps() {
             assert_eq!(error["data"]["received_version"], version);
             assert_eq!(error["data"]["supported_versions"][1], "2025-03-26");
         }
-        // `[000 Monitoring and Logging]`
         assert!(backend.log().contains("Unsupported protocol version"), "{}", backend.log());
     });
 }
 
-/// `[002 R6.10, R13.6]` `[002 R6.8, R6.9]` Bad arguments are refused with the field, and nothing happens.
+/// [000 request]
+#[test]
+fn a_malformed_initialize_is_told_what_is_wrong() {
+    on_sqlite(&[], &[], |backend, _| {
+        let cases = [
+            (json!({}), "protocolVersion"),
+            (json!({"protocolVersion": 5}), "protocolVersion"),
+            (json!({"protocolVersion": "2025-03-26", "capabilities": []}), "capabilities"),
+            (json!({"protocolVersion": "2025-03-26", "clientInfo": "me"}), "clientInfo"),
+        ];
+        for (params, field) in cases {
+            let answer = Agent::new(backend, "2025-03-26", &backend.token).ask("initialize", params);
+            let error = &answer.json["error"];
+            assert_eq!(
+                (&error["code"], &error["data"]["errors"][0]["field"]),
+                (&json!(-32602), &json!(field)),
+                "{error}"
+            );
+            assert_eq!(answer.header("mcp-session-id"), "");
+        }
+    });
+}
+
+/// Bad arguments are refused with the field, and nothing happens. [002 R6.8, R6.9, R6.10] [002 R13.6, R13.7]
 #[test]
 fn bad_arguments_name_their_fields() {
     on_sqlite(&[], &[], |backend, _| {
@@ -189,7 +211,7 @@ fn bad_arguments_name_their_fields() {
     });
 }
 
-/// `[002 R4.8, R5.7, R8.9, R8.10, R10.9]` What is not there, by revision.
+/// What is not there, by revision. [002 R4.8, R5.7, R8.9, R8.10, R9.10, R10.9]
 #[test]
 fn what_is_not_there_has_the_code_of_its_revision() {
     on_sqlite(&[], &[], |backend, _| {
@@ -309,7 +331,7 @@ fn pages_of_allowed_origins_may_ask() {
     });
 }
 
-/// `[002 R13.7, R10.10]` Every refusal is a JSON-RPC error with a code for programs.
+/// Every refusal is a JSON-RPC error with a code for programs.
 #[track_caller]
 pub fn check(answer: &Answer, status: u16, code: i64, name: &str) {
     let error = &answer.json["error"];

@@ -73,7 +73,7 @@ fn a_message_without_a_session_is_served_but_cannot_subscribe() {
     });
 }
 
-/// `[002 R3.2, R11.3]` Subscriptions are really served: each is told in the words of who subscribed.
+/// [002 R3.2, R11.3] Subscriptions are really served: each is told in the words of who subscribed.
 #[test]
 fn a_session_hears_of_what_it_subscribed_to() {
     on_every_store(|backend| {
@@ -96,7 +96,7 @@ fn a_session_hears_of_what_it_subscribed_to() {
     });
 }
 
-/// `[001 R4.4, R4.5]` Lists that were promised to be told of are.
+/// [001 R4.4, R4.5] Lists that were promised to be told of are.
 #[test]
 fn a_session_hears_of_new_resources_and_prompts() {
     on_every_store(|backend| {

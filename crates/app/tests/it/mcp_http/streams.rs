@@ -124,7 +124,7 @@ fn a_call_whose_connection_is_closed_stops() {
     });
 }
 
-/// `[002 R15.1]` A request that takes too long is answered, and stops.
+/// [002 R15.1] A request that takes too long is answered, and stops.
 #[test]
 fn a_call_that_takes_too_long_says_so() {
     on_locked_store("2s", |backend, lock| {

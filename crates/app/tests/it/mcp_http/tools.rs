@@ -84,7 +84,7 @@ fn a_read_only_server_shows_and_runs_nothing_that_writes() {
     });
 }
 
-/// `[002 R6.5, R6.6, R7.1, R7.2, R7.6]` `[002 R8.5, R8.6]` `[002 R4.3, R5.3, R5.4, R5.5]`
+/// [002 R6.5, R6.6, R7.1, R7.2, R7.6] [002 R8.5, R8.6] [002 R4.3, R5.3, R5.4, R5.5]
 #[test]
 fn all_that_was_promised_is_listed() {
     on_sqlite(&[], &[], |backend, _| {
@@ -144,7 +144,7 @@ fn all_that_was_promised_is_listed() {
     });
 }
 
-/// `[002 R15.6]` Resources come in pages, each once.
+/// [002 R15.6] Resources come in pages, each once.
 #[test]
 fn resources_are_listed_in_pages() {
     on_every_store(|backend| {

@@ -1,6 +1,8 @@
 //! Requirements to fill a store with: the same for everybody, in words of which few are common and many are rare, as in
 //! language.
 
+use std::sync::LazyLock;
+
 /// Stories, with as many requirements each as a page holds.
 pub const PER_STORY: u64 = 50;
 const N_WORDS: u64 = 20_000;
@@ -24,6 +26,25 @@ pub fn description(number: u64) -> String {
     format!("When {}, it shall {}{phrase}{word}.", words[..20].join(" "), words[20..].join(" "))
 }
 
+/// What search keeps of a requirement. It was computed before: that is no work of the engine.
+pub fn terms(number: u64) -> (words::Terms, String) {
+    const KNOWN: u64 = 2_000;
+    static TERMS: LazyLock<Vec<(words::Terms, String)>> = LazyLock::new(|| {
+        let one = |number| {
+            let title = format!("REQ-{number} {}", title(number));
+            let terms = words::terms(&title, &description(number));
+            // What filters ask for are terms, too: one of its own, and those that it shares with many.
+            let shared = "fkreq fj0197f0c40000700080000000000000aa fd20261115 fm202611 fy2026 fp2 ft0197f0c4000070008000000000000001";
+            let people = "fc0197f0c4000070008000000000000002 fa0197f0c4000070008000000000000002";
+            let marks = format!("fi{number:032x} fu{:032x} {shared} {people}", number % 100);
+            let postings = format!("{} {}", terms.postings(), marks);
+            (terms, postings)
+        };
+        (0..KNOWN).map(one).collect()
+    });
+    TERMS[(number % KNOWN) as usize].clone()
+}
+
 /// The word with a rank: low ranks are common.
 pub fn word(rank: u64) -> String {
     const SYLLABLES: [&str; 24] = [
@@ -43,7 +64,7 @@ pub fn word(rank: u64) -> String {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +73,7 @@ impl Random {
     }
 
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.draw() % limit
     }
 
     /// A word whose frequency falls with its rank: the rank is a power of a number between 0 and 1.

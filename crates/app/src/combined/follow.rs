@@ -1,0 +1,61 @@
+//! Follows the store while the session lasts: other processes write to it too.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcp::{Change, Changed};
+use store::revision::{self, Place};
+use store::{Mode, Store, Tx};
+
+use super::local::Local;
+use crate::requirements::changes;
+
+/// How often the store is looked at. It costs one look at the end of an index.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Changes that are read at once.
+const READ_AT_ONCE: i64 = 500;
+
+/// Tells of changes from now on, until the session ends.
+pub fn start(local: &Arc<Local>, changed: Arc<Changed>) {
+    let local = Arc::downgrade(local);
+    let spawned = std::thread::Builder::new().name("changes".into()).spawn(move || follow(&local, &changed));
+    if let Err(error) = spawned {
+        tracing::warn!("changes are not told: {error}");
+    }
+}
+
+fn follow(local: &Weak<Local>, changed: &Changed) {
+    let mut last: Option<Place> = None;
+    while let Some(local) = local.upgrade() {
+        let is_behind = match local.opened() {
+            Ok(opened) => look(&opened.store, last.get_or_insert(opened.place), changed),
+            // Whoever asks for something is told why the store cannot be opened.
+            Err(_) => false,
+        };
+        drop(local);
+        if !is_behind {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// Tells what is new, and whether there is more.
+fn look(store: &Store, last: &mut Place, changed: &Changed) -> bool {
+    let after = *last;
+    let read = move |tx: &mut Tx<'_>| -> store::Result<(Vec<revision::Change>, Vec<Change>)> {
+        let found = revision::changes_after(tx, after, READ_AT_ONCE)?;
+        let told = changes::of(tx, &found)?;
+        Ok((found, told))
+    };
+    match store.wait(Mode::Snapshot, read) {
+        Ok((found, told)) => {
+            *last = found.last().map_or(after, |change| change.place);
+            told.into_iter().for_each(changed);
+            found.len() as i64 == READ_AT_ONCE
+        }
+        Err(error) => {
+            tracing::warn!("changes cannot be read: {error}");
+            false
+        }
+    }
+}

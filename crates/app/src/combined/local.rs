@@ -1,0 +1,114 @@
+//! The local store. It is opened beside the handshake and not before it, since some hosts start a server only to ask what
+//! it can do.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mcp::{Failure, Kind};
+use ops::{Credentials, Engine};
+use store::model::Via;
+use store::revision::{self, Place};
+use store::{Mode, Store};
+
+use crate::requirements::{Requirements, Tools};
+use crate::spexus::config::StoreConfig;
+use crate::spexus::now;
+
+/// A store that could not be opened is not tried again sooner than this.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// One agent asks a few things at once.
+const CONNECTIONS: usize = 4;
+
+/// The store, and who acts on it.
+pub struct Local {
+    config: StoreConfig,
+    credentials: Credentials,
+    tools: Arc<Tools>,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    opened: Option<Opened>,
+    failure: Option<(Instant, Failure)>,
+}
+
+/// What is known of a store that is open.
+#[derive(Clone)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// What answers from it.
+    pub server: Arc<Requirements>,
+    /// What had happened when it was opened; whatever comes after is new to this session.
+    pub place: Place,
+}
+
+impl Local {
+    /// A store that nobody has opened yet.
+    pub fn new(config: StoreConfig, acting: Option<String>, tools: Arc<Tools>) -> Arc<Local> {
+        Arc::new(Local { config, credentials: Credentials::Local(acting), tools, slot: Mutex::default() })
+    }
+
+    /// Opens the store on another thread.
+    pub fn open_soon(self: Arc<Local>) {
+        // Without a thread it is opened by the first who needs it.
+        let _ = std::thread::Builder::new().name("store".into()).spawn(move || drop(self.server()));
+    }
+
+    /// What answers from the store.
+    pub fn server(&self) -> Result<Arc<Requirements>, Failure> {
+        self.opened().map(|opened| opened.server)
+    }
+
+    /// What answers from the store, if it is open.
+    pub fn server_if_open(&self) -> Option<Arc<Requirements>> {
+        let slot = self.slot.try_lock().ok()?;
+        slot.opened.as_ref().map(|opened| opened.server.clone())
+    }
+
+    /// The open store. One that could not be opened is tried again now and then, so that the server recovers when it is
+    /// mended.
+    pub fn opened(&self) -> Result<Opened, Failure> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = &slot.opened {
+            return Ok(opened.clone());
+        }
+        if let Some((at, failure)) = &slot.failure
+            && at.elapsed() < RETRY_INTERVAL
+        {
+            return Err(failure.clone());
+        }
+        match self.open() {
+            Ok((store, place)) => {
+                let engine = Engine::new(store.clone());
+                let server = Requirements::new(engine, self.credentials.clone(), self.tools.clone());
+                Ok(slot.opened.insert(Opened { store, server: Arc::new(server), place }).clone())
+            }
+            Err(message) => {
+                let message = format!("{}: {message}", self.config.location);
+                tracing::error!("{message}");
+                let failure = Failure::new(Kind::Unavailable, message);
+                slot.failure = Some((Instant::now(), failure.clone()));
+                Err(failure)
+            }
+        }
+    }
+
+    fn open(&self) -> Result<(Store, Place), String> {
+        let options = store::Options { connections: CONNECTIONS, ..self.config.options.clone() };
+        let store = Store::open(&self.config.location, options, now()).map_err(|error| error.to_string())?;
+        let request = ops::Request { via: Via::Mcp, now: now(), request_id: None, address: None };
+        let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
+        if first.is_some() {
+            // Hosts keep what servers log, so that its secrets are not told here. Nothing is lost: whoever may open the
+            // store can make a token for it.
+            tracing::warn!(
+                "a new store is at {}; `spexus token create` makes a token for it",
+                self.config.location
+            );
+        }
+        let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| error.to_string())?;
+        Ok((store, place))
+    }
+}

@@ -1,0 +1,396 @@
+//! `spexus mcp`: requirements in the local store, their traces in the project of the current folder, and the threats
+//! against them, for one agent in one session.
+
+mod follow;
+mod instructions;
+mod local;
+pub mod manual;
+mod search;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use mcp::{
+    Capabilities, Change, Changed, Completion, CompletionReference, Context, Failure, Kind, ListCapability,
+    Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+};
+use serde_json::{Map, Value};
+
+use self::local::Local;
+use crate::duvet::{self, server::TraceServer};
+use crate::requirements::{self, Requirements, ToolOptions, Tools, budget, changes};
+use crate::spexus::{Exit, config};
+use crate::tmkb::{self, ThreatServer};
+use crate::{logging, override_profile, stdio};
+
+/// What can be chosen beside the sets of requirements.
+const TRACE: &str = "trace";
+const THREATS: &str = "threats";
+
+/// What is chosen when nobody says.
+pub const DEFAULT_SETS: [&str; 3] = [requirements::SETS[0], TRACE, THREATS];
+
+/// Everything that can be chosen.
+pub fn sets() -> impl Iterator<Item = &'static str> {
+    requirements::SETS.into_iter().chain([TRACE, THREATS])
+}
+
+/// Serves until the client leaves.
+pub fn run(matches: &ArgMatches) -> Exit {
+    let mut settings = config::settings(matches);
+    logging::start(&mut settings);
+    let remote: Option<String> = settings.optional("SPEXUS_SERVER");
+    if remote.is_some() {
+        let problem =
+            "--server: this works on the local store; for a server use requirements-mcp-server".to_owned();
+        settings.problem(problem);
+    }
+    let acting: Option<String> = settings.optional("SPEXUS_AS");
+    let config = config::read(&mut settings);
+    let default = stdio::Options::default();
+    let options =
+        stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
+    let chosen: Vec<String> = matches.get_many("parts").into_iter().flatten().cloned().collect();
+    let tools = ToolOptions { sets: chosen.clone(), ..config.http.tools };
+    let combined = Combined::new(&chosen, &tools, |tools| Local::new(config.store, acting, tools));
+    let mut profile = combined.profile();
+    override_profile(&mut profile, &mut settings);
+    if let Err(problems) = settings.check() {
+        eprintln!("{problems}");
+        return Exit::Usage;
+    }
+    if io::stdin().is_terminal() {
+        eprintln!("serving MCP: a JSON message a line on stdin; Ctrl-D ends");
+    }
+    match stdio::serve(profile, combined.start(), options) {
+        0 => Exit::Done,
+        _ => Exit::Refused,
+    }
+}
+
+/// The parts under one roof.
+pub struct Combined {
+    tools: Arc<Tools>,
+    local: Option<Arc<Local>>,
+    trace: Trace,
+    threats: Option<Arc<ThreatServer>>,
+    /// The tool that searches both kinds of requirements, where there are both.
+    search: Option<Arc<Tool>>,
+}
+
+/// What there is of traceability.
+enum Trace {
+    NotChosen,
+    /// The current folder is in no project.
+    NoProject,
+    /// The project is there, and read when serving begins.
+    Chosen(trace::project::Options),
+    Served(Arc<TraceServer>),
+}
+
+impl Combined {
+    fn new(
+        chosen: &[String],
+        options: &ToolOptions,
+        local: impl FnOnce(Arc<Tools>) -> Arc<Local>,
+    ) -> Combined {
+        let is_chosen = |name: &str| chosen.iter().any(|chosen| chosen == name);
+        let tools = Arc::new(Tools::new(options));
+        let trace = match (is_chosen(TRACE), duvet::nearest_project()) {
+            (false, _) => Trace::NotChosen,
+            (true, None) => Trace::NoProject,
+            (true, Some(project)) => Trace::Chosen(project),
+        };
+        let has_requirements = requirements::SETS.into_iter().any(is_chosen);
+        let managed = tools.list().iter().find(|tool| tool.name == search::NAME);
+        let search =
+            managed.filter(|_| matches!(trace, Trace::Chosen(_))).map(|tool| Arc::new(search::tool(tool)));
+        Combined {
+            local: has_requirements.then(|| local(tools.clone())),
+            tools,
+            trace,
+            threats: is_chosen(THREATS).then(|| ThreatServer::new(tmkb::Source::from_environment())),
+            search,
+        }
+    }
+
+    /// Begins to open and read what the parts need, beside the handshake and not before it.
+    fn start(mut self) -> Arc<Combined> {
+        if let Some(local) = &self.local {
+            local.clone().open_soon();
+        }
+        if let Some(threats) = &self.threats {
+            threats.load_soon();
+        }
+        self.trace = match self.trace {
+            Trace::Chosen(options) => Trace::Served(TraceServer::start(options)),
+            Trace::NoProject => {
+                tracing::info!("no traceability: {}", instructions::NO_PROJECT);
+                Trace::NoProject
+            }
+            other => other,
+        };
+        Arc::new(self)
+    }
+
+    fn profile(&self) -> Profile {
+        let has_trace = matches!(self.trace, Trace::Chosen(_) | Trace::Served(_));
+        let has_resources = self.local.is_some() || has_trace;
+        let mut profile = Profile::new("spexus", env!("CARGO_PKG_VERSION"));
+        profile.title = Some("Requirements, traceability and threats".into());
+        profile.capabilities = Capabilities {
+            tools: Some(ListCapability { list_changed: false }),
+            prompts: self.local.as_ref().map(|_| ListCapability { list_changed: true }),
+            resources: has_resources.then_some(ResourceCapability {
+                list_changed: true,
+                subscribe: true,
+                by_path: has_trace,
+            }),
+            completions: has_resources,
+        };
+        profile.canonical = |uri| if is_traced(uri) { uri.to_owned() } else { changes::canonical(uri) };
+        profile
+    }
+
+    fn requirements(&self) -> Result<Arc<Requirements>, Failure> {
+        match &self.local {
+            Some(local) => local.server(),
+            None => Err(Failure::new(Kind::NotFound, "requirements were not chosen with --toolsets")),
+        }
+    }
+
+    /// Whether the store answers so fast; until it is open it would have to be waited for.
+    fn is_quick_in_store(&self, request: &Request) -> bool {
+        self.local
+            .as_ref()
+            .and_then(|local| local.server_if_open())
+            .is_some_and(|server| server.is_quick(request))
+    }
+
+    fn trace(&self) -> Option<&Arc<TraceServer>> {
+        match &self.trace {
+            Trace::Served(trace) => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// Which part a tool belongs to.
+    fn owner(&self, tool: &str) -> Owner<'_> {
+        match (self.trace(), &self.threats) {
+            (Some(trace), _) if self.search.is_some() && tool == search::NAME => Owner::Both(trace),
+            (Some(trace), _) if trace.has_tool(tool) => Owner::Trace(trace),
+            (_, Some(threats)) if tool == tmkb::TOOL => Owner::Threats(threats),
+            _ => Owner::Requirements,
+        }
+    }
+
+    /// The part that reads a URI, if it is not the requirements.
+    fn trace_of(&self, uri: &str) -> Result<Option<&Arc<TraceServer>>, Failure> {
+        match (is_traced(uri), self.trace()) {
+            (false, _) => Ok(None),
+            (true, Some(trace)) => Ok(Some(trace)),
+            (true, None) => {
+                Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri))))
+            }
+        }
+    }
+}
+
+/// Which part a tool belongs to.
+enum Owner<'a> {
+    Requirements,
+    Trace(&'a TraceServer),
+    Both(&'a TraceServer),
+    Threats(&'a ThreatServer),
+}
+
+impl Server for Combined {
+    fn instructions(&self, context: &Context<'_>) -> Option<String> {
+        Some(instructions::write(self, context))
+    }
+
+    fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        if cursor.is_some() {
+            return Err(budget::bad_cursor());
+        }
+        let own = self.tools.list().iter().map(|tool| match &self.search {
+            Some(both) if both.name == tool.name => both.clone(),
+            _ => tool.clone(),
+        });
+        let mut tools: Vec<Arc<Tool>> = own.collect();
+        let others = [
+            self.trace().map(|trace| trace.as_ref() as &dyn Server),
+            self.threats.as_deref().map(|threats| threats as _),
+        ];
+        for other in others.into_iter().flatten() {
+            let theirs = other.tools(context, None)?.items;
+            let new: Vec<Arc<Tool>> =
+                theirs.into_iter().filter(|tool| tools.iter().all(|known| known.name != tool.name)).collect();
+            tools.extend(new);
+        }
+        Ok(Page::whole(tools))
+    }
+
+    fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        match self.owner(name) {
+            Owner::Requirements => Ok(self.tools.list().iter().find(|tool| tool.name == name).cloned()),
+            Owner::Trace(trace) => trace.tool(context, name),
+            Owner::Both(_) => Ok(self.search.clone()),
+            Owner::Threats(threats) => threats.tool(context, name),
+        }
+    }
+
+    fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        if let Owner::Threats(threats) = self.owner(&tool.name) {
+            return threats.check_arguments(context, tool, arguments);
+        }
+        let errors = tool.input_schema.check(arguments);
+        if errors.is_empty() { Ok(()) } else { Err(Failure::invalid_arguments(&tool.name, errors)) }
+    }
+
+    fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
+        match self.owner(&tool.name) {
+            Owner::Requirements => self.requirements()?.call_tool(context, tool, arguments),
+            Owner::Trace(trace) => trace.call_tool(context, tool, arguments),
+            Owner::Both(trace) => search::search(&*self.requirements()?, trace, context, arguments),
+            Owner::Threats(threats) => threats.call_tool(context, tool, arguments),
+        }
+    }
+
+    fn resources(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        // The letter says which part goes on.
+        let rest = |letter: &str| cursor.and_then(|cursor| cursor.strip_prefix(letter));
+        if let (Some(trace), Some(cursor)) = (self.trace(), rest("t")) {
+            let cursor = Some(cursor).filter(|cursor| !cursor.is_empty());
+            return Ok(lettered("t", trace.resources(context, cursor)?));
+        }
+        if cursor.is_some() && rest("r").is_none() {
+            return Err(budget::bad_cursor());
+        }
+        let mut page = match &self.local {
+            Some(_) => lettered("r", self.requirements()?.resources(context, rest("r"))?),
+            None => Page::whole(Vec::new()),
+        };
+        if let Some(trace) = self.trace().filter(|_| page.next_cursor.is_none()) {
+            let next = lettered("t", trace.resources(context, None)?);
+            if page.items.len() + next.items.len() <= PAGE_SIZE || page.items.is_empty() {
+                page.items.extend(next.items);
+                page.next_cursor = next.next_cursor;
+            } else {
+                page.next_cursor = Some("t".into());
+            }
+        }
+        Ok(page)
+    }
+
+    fn resources_under(
+        &self,
+        context: &Context<'_>,
+        path: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<Resource>, Failure> {
+        match self.trace() {
+            Some(trace) => trace.resources_under(context, path, cursor),
+            None => Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(path)))),
+        }
+    }
+
+    fn templates(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        if cursor.is_some() {
+            return Err(budget::bad_cursor());
+        }
+        let mut templates = match &self.local {
+            Some(_) => requirements::templates(),
+            None => Vec::new(),
+        };
+        if let Some(trace) = self.trace() {
+            templates.extend(trace.templates(context, None)?.items);
+        }
+        Ok(Page::whole(templates))
+    }
+
+    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+        match self.trace_of(uri)? {
+            Some(trace) => trace.read(context, uri),
+            None => self.requirements()?.read(context, uri),
+        }
+    }
+
+    fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        match self.trace_of(uri)? {
+            Some(trace) => trace.check_subscription(context, uri),
+            None => self.requirements()?.check_subscription(context, uri),
+        }
+    }
+
+    fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {
+        self.requirements()?.prompts(context, cursor)
+    }
+
+    fn fill_prompt(
+        &self,
+        context: &Context<'_>,
+        prompt: &Prompt,
+        arguments: &Map<String, Value>,
+    ) -> Result<Vec<Value>, Failure> {
+        self.requirements()?.fill_prompt(context, prompt, arguments)
+    }
+
+    fn complete(
+        &self,
+        context: &Context<'_>,
+        reference: &CompletionReference,
+        completion: &Completion,
+    ) -> Result<Vec<String>, Failure> {
+        let trace = match reference {
+            CompletionReference::Resource(uri) => self.trace_of(uri)?,
+            CompletionReference::Prompt(_) => None,
+        };
+        match trace {
+            Some(trace) => trace.complete(context, reference, completion),
+            None => self.requirements()?.complete(context, reference, completion),
+        }
+    }
+
+    fn watch(&self, changed: Changed) {
+        let changed = Arc::new(changed);
+        if let Some(trace) = self.trace() {
+            let changed = changed.clone();
+            trace.watch(Box::new(move |change: Change| changed(change)));
+        }
+        if let Some(local) = &self.local {
+            follow::start(local, changed);
+        }
+    }
+
+    fn is_quick(&self, request: &Request) -> bool {
+        match request {
+            Request::Ping | Request::Unsubscribe(_) | Request::ListTemplates(_) => true,
+            Request::ListTools(_) => self.threats.as_ref().is_none_or(|threats| threats.is_quick(request)),
+            Request::CallTool { name, .. } => match self.owner(name) {
+                Owner::Trace(trace) => trace.is_quick(request),
+                Owner::Requirements => self.is_quick_in_store(request),
+                Owner::Both(_) | Owner::Threats(_) => false,
+            },
+            Request::ReadResource(uri) => match self.trace_of(uri) {
+                Ok(Some(trace)) => trace.is_quick(request),
+                Ok(None) => self.is_quick_in_store(request),
+                Err(_) => true,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Whether a URI is one of traceability's.
+fn is_traced(uri: &str) -> bool {
+    uri.starts_with("duvet:") || uri.starts_with('/')
+}
+
+/// Entries of one page.
+const PAGE_SIZE: usize = 100;
+
+fn lettered<T>(letter: &str, page: Page<T>) -> Page<T> {
+    Page { next_cursor: page.next_cursor.map(|cursor| format!("{letter}{cursor}")), ..page }
+}

@@ -1,0 +1,160 @@
+//! `search_requirements` where there are both kinds: those that are managed in the store, and those that the project's
+//! specifications state.
+
+use mcp::{Context, Failure, Tool, ToolOutput};
+use serde_json::{Map, Value, json};
+
+use crate::duvet::server::{TraceServer, invalid};
+use crate::requirements::Requirements;
+use crate::requirements::budget::Window;
+
+/// The tool that both parts have.
+pub const NAME: &str = "search_requirements";
+
+/// Arguments that only requirements in the store can satisfy.
+const MANAGED_ONLY: [&str; 5] = ["type", "status", "priority", "epic_id", "user_story_id"];
+/// How many are found when nobody says.
+const LIMIT: i64 = 50;
+
+/// The tool for both, made from the one for the store.
+pub fn tool(managed: &Tool) -> Tool {
+    let mut tool = managed.clone();
+    tool.description = "Search requirements in the store (origin managed) and in the project's specifications (origin spec)."
+        .to_owned();
+    let mut schema = managed.input_schema.as_json().clone();
+    schema["properties"]["spec_id"] = json!({ "type": "string", "description": "Only this specification" });
+    tool.input_schema = mcp::Schema::new(schema);
+    if let Some(items) =
+        tool.output_schema.as_mut().and_then(|schema| schema.pointer_mut("/properties/data/items/properties"))
+    {
+        items["origin"] = json!({ "type": "string", "enum": ["managed", "spec"] });
+        for name in ["identifier", "full_path", "text"] {
+            items[name] = json!({ "type": "string" });
+        }
+    }
+    tool
+}
+
+/// Searches both. Ranks of the two cannot be compared, so that they take turns.
+pub fn search(
+    requirements: &Requirements,
+    trace: &TraceServer,
+    context: &Context<'_>,
+    arguments: Value,
+) -> Result<ToolOutput, Failure> {
+    let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
+    let window = Window::take(&mut arguments)?;
+    arguments.shift_remove("offset");
+    let limit = arguments.get("limit").and_then(Value::as_i64).unwrap_or(LIMIT);
+    let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default().to_owned();
+    words::Query::parse(&query).map_err(|problem| invalid("query", &problem.to_string()))?;
+    let specification = arguments.shift_remove("spec_id");
+    let specification = specification.as_ref().and_then(Value::as_str);
+    let managed_only = MANAGED_ONLY.into_iter().find(|name| arguments.contains_key(*name));
+    if let (Some(_), Some(name)) = (specification, managed_only) {
+        let problem =
+            format!("is for requirements of specifications, which have no {name}; give one of the two");
+        return Err(invalid("spec_id", &problem));
+    }
+    let managed = Managed { requirements, context, arguments, is_wanted: specification.is_none() };
+    let (_, n_spec) = match managed_only {
+        None => trace.search(&query, specification, 0, 0)?,
+        Some(_) => (Vec::new(), 0),
+    };
+    let mut first = managed.ask(1, 0)?;
+    let turns = Turns { n_managed: first["total_count"].as_i64().unwrap_or_default(), n_spec: n_spec as i64 };
+    let start = turns.managed_before(window.offset);
+    let mut found = managed.ask(limit, start)?;
+    let (spec, _) = match n_spec {
+        0 => (Vec::new(), 0),
+        _ => trace.search(&query, specification, (window.offset - start).max(0) as usize, limit as usize)?,
+    };
+    let mut managed = match found["data"].take() {
+        Value::Array(items) => items.into_iter(),
+        _ => Vec::new().into_iter(),
+    };
+    let mut spec = spec.into_iter();
+    let places = window.offset..(window.offset + limit).min(turns.n_managed + turns.n_spec);
+    let data: Vec<Value> = places
+        .filter_map(|place| match turns.is_managed(place) {
+            true => managed.next().map(|hit| marked("managed", hit)),
+            false => spec.next().map(|hit| marked("spec", hit)),
+        })
+        .collect();
+    let mut page = json!({ "data": data, "total_count": turns.n_managed + turns.n_spec });
+    if found["more_than_counted"] == true {
+        page["more_than_counted"] = json!(true);
+    }
+    if data.is_empty() {
+        let advice = first["message"].take();
+        let default = json!("nothing was found; try other words or fewer of them");
+        page["message"] = if advice.is_null() { default } else { advice };
+    }
+    let problems = trace.problems();
+    if !problems.is_empty() {
+        page["problems"] = json!(problems);
+    }
+    Ok(ToolOutput::json(window.page("data", "/total_count", page)))
+}
+
+/// Asks the store.
+struct Managed<'a> {
+    requirements: &'a Requirements,
+    context: &'a Context<'a>,
+    arguments: Map<String, Value>,
+    is_wanted: bool,
+}
+
+impl Managed<'_> {
+    fn ask(&self, limit: i64, offset: i64) -> Result<Value, Failure> {
+        if !self.is_wanted {
+            return Ok(json!({ "data": [], "total_count": 0 }));
+        }
+        let mut arguments = self.arguments.clone();
+        arguments.insert("limit".into(), json!(limit));
+        self.requirements.run(self.requirements.offer(NAME)?, arguments, offset, self.context)
+    }
+}
+
+/// Two lists that take turns until one ends.
+struct Turns {
+    n_managed: i64,
+    n_spec: i64,
+}
+
+impl Turns {
+    /// How many of the first list come before a place.
+    fn managed_before(&self, place: i64) -> i64 {
+        self.n_managed.min(((place + 1) / 2).max(place - self.n_spec))
+    }
+
+    fn is_managed(&self, place: i64) -> bool {
+        self.managed_before(place + 1) > self.managed_before(place)
+    }
+}
+
+fn marked(origin: &str, hit: Value) -> Value {
+    let mut marked = json!({ "origin": origin });
+    if let (Some(marked), Value::Object(hit)) = (marked.as_object_mut(), hit) {
+        marked.extend(hit);
+    }
+    marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Turns;
+
+    #[test]
+    fn two_lists_take_turns_until_one_ends() {
+        for (n_managed, n_spec, expected) in
+            [(2, 2, "msms"), (3, 1, "msmm"), (1, 3, "msss"), (0, 2, "ss"), (2, 0, "mm")]
+        {
+            let turns = Turns { n_managed, n_spec };
+            let order: String = (0..n_managed + n_spec)
+                .map(|place| if turns.is_managed(place) { 'm' } else { 's' })
+                .collect();
+            assert_eq!(order, expected, "{n_managed} and {n_spec}");
+        }
+    }
+}
