@@ -338,7 +338,8 @@ impl Incoming<'_> {
     /// Runs a call until its time is over.
     fn run(&self, call: Call, progress: mpsc::Sender<Vec<u8>>) -> impl Future<Output = Ran> + Send + use<> {
         let ticket = call.ticket.clone();
-        let guard = Running::new(self.endpoint.clone(), self.key(), ticket.clone());
+        let key = (!ticket.revision.is_stateless()).then(|| self.key());
+        let guard = Running::new(self.endpoint.clone(), key, ticket.clone());
         let server = self.visitor.server.clone();
         let deadline = tokio::time::Instant::from_std(self.started + self.endpoint.options.request_timeout);
         let is_quick = server.is_quick(&call.request);
@@ -376,7 +377,9 @@ impl Incoming<'_> {
     }
 
     fn cancel(&self, request: Id) {
-        if let Some(ticket) = self.endpoint.running().get(&(self.key(), request)) {
+        // Whatever giving up does, others must not wait for it.
+        let ticket = self.endpoint.running().get(&(self.key(), request)).cloned();
+        if let Some(ticket) = ticket {
             ticket.cancel();
         }
     }
@@ -435,14 +438,17 @@ fn error_in(message: &[u8]) -> Option<Error> {
 /// A request under way. When nobody waits for it any more, it is given up.
 struct Running {
     endpoint: Arc<Endpoint>,
-    key: (String, Id),
+    /// None where no other request may give it up: ids of 2026-07-28 are known to nobody but who waits.
+    key: Option<(String, Id)>,
     ticket: Arc<Ticket>,
 }
 
 impl Running {
-    fn new(endpoint: Arc<Endpoint>, key: String, ticket: Arc<Ticket>) -> Running {
-        let key = (key, ticket.id.clone());
-        endpoint.running().insert(key.clone(), ticket.clone());
+    fn new(endpoint: Arc<Endpoint>, key: Option<String>, ticket: Arc<Ticket>) -> Running {
+        let key = key.map(|key| (key, ticket.id.clone()));
+        if let Some(key) = &key {
+            endpoint.running().insert(key.clone(), ticket.clone());
+        }
         Running { endpoint, key, ticket }
     }
 }
@@ -450,9 +456,10 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.ticket.cancel();
+        let Some(key) = &self.key else { return };
         let mut running = self.endpoint.running();
-        if running.get(&self.key).is_some_and(|ticket| Arc::ptr_eq(ticket, &self.ticket)) {
-            running.remove(&self.key);
+        if running.get(key).is_some_and(|ticket| Arc::ptr_eq(ticket, &self.ticket)) {
+            running.remove(key);
         }
     }
 }

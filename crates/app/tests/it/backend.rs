@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::{sys::signal, unistd::Pid};
 use private_postgres::Server as Postgres;
@@ -195,6 +195,17 @@ impl Backend {
     pub fn stop(&self) {
         let process = Pid::from_raw(self.child.id() as i32);
         signal::kill(process, signal::Signal::SIGTERM).expect("the server runs");
+    }
+
+    /// Waits until the server has logged something, and returns all that it has logged so far.
+    #[track_caller]
+    pub fn log_with(&self, text: &str) -> String {
+        let started = Instant::now();
+        while !self.log().contains(text) {
+            assert!(started.elapsed() < Duration::from_secs(20), "{text:?} is not logged:\n{}", self.log());
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.log()
     }
 
     /// What the server has logged so far.

@@ -59,7 +59,8 @@ const NEW_FEATURES: [Expected; 22] = [
 ];
 
 /// What the product cannot be asked without fixtures, in both revisions.
-const FIXTURES: [Expected; 15] = [
+const FIXTURES: [Expected; 16] = [
+    Expected::scenario("completion-complete", FIXTURE),
     Expected::scenario("tools-call-simple-text", FIXTURE),
     Expected::scenario("tools-call-image", FIXTURE),
     Expected::scenario("tools-call-audio", FIXTURE),
@@ -109,7 +110,7 @@ fn a_server_with_the_fixtures_conforms_to_2026_07_28() {
 fn the_product_conforms_to_2025_11_25() {
     on_sqlite(&["--demo"], &[], |backend, _| {
         let url = format!("{}/api/v1/mcp", Proxy::start(backend).url);
-        check("2025-11-25", &url, 43, &[&OLD_FEATURES, &FIXTURES, &OLD_FIXTURES]);
+        check("2025-11-25", &url, 42, &[&OLD_FEATURES, &FIXTURES, &OLD_FIXTURES]);
     });
 }
 
@@ -117,6 +118,6 @@ fn the_product_conforms_to_2025_11_25() {
 fn the_product_conforms_to_2026_07_28() {
     on_sqlite(&["--demo"], &[], |backend, _| {
         let url = format!("{}/api/v1/mcp", Proxy::start(backend).url);
-        check("2026-07-28", &url, 108, &[&NEW_FEATURES, &FIXTURES, &NEW_FIXTURES]);
+        check("2026-07-28", &url, 107, &[&NEW_FEATURES, &FIXTURES, &NEW_FIXTURES]);
     });
 }

@@ -150,8 +150,7 @@ fn the_name_of_a_client_cannot_write_lines_into_the_log() {
         let name = format!("evil\n[ERROR] forged\u{1b}[31m{}", "x".repeat(5_000));
         let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
         agent.result("initialize", params);
-        let log = backend.log();
-        assert!(log.contains("a client begins"), "{log}");
+        let log = backend.log_with("a client begins");
         assert!(
             !log.contains("\n[ERROR] forged") && !log.contains('\u{1b}') && !log.contains(&"x".repeat(200)),
             "{log}"

@@ -106,7 +106,7 @@ fn the_log_says_who_did_what_and_no_secrets() {
         Agent::handshake(backend, "2025-11-25").result("prompts/list", json!({}));
         Agent::new(backend, STATELESS, &format!("mcp_pat_{}", "B".repeat(43)))
             .ask("server/discover", json!({}));
-        let log = backend.log();
+        let log = backend.log_with("trace-me-17");
         let line = log.lines().find(|line| line.contains("trace-me-17")).expect("the request is logged");
         for part in ["admin", "tools/call", "create_epic", "200"] {
             assert!(line.contains(part), "{part} is not in {line}");
