@@ -104,6 +104,9 @@ pub struct Options {
     pub request_timeout: Duration,
 }
 
+/// The streams of each session, by number, each with what ends it.
+type Listening = HashMap<String, Vec<(u64, oneshot::Sender<()>)>>;
+
 /// The endpoint.
 pub struct Endpoint {
     profile: Arc<Profile>,
@@ -114,7 +117,7 @@ pub struct Endpoint {
     running: Mutex<HashMap<(String, Id), Arc<Ticket>>>,
     /// The streams that each session listens on; the last one is told, and the one before it when that is gone. A stream
     /// that is taken out of here ends.
-    listening: Mutex<HashMap<String, Vec<(u64, oneshot::Sender<()>)>>>,
+    listening: Mutex<Listening>,
 }
 
 impl Endpoint {
@@ -140,7 +143,7 @@ impl Endpoint {
         Router::new().route(path, any(serve)).with_state(self)
     }
 
-    fn listening(&self) -> MutexGuard<'_, HashMap<String, Vec<(u64, oneshot::Sender<()>)>>> {
+    fn listening(&self) -> MutexGuard<'_, Listening> {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

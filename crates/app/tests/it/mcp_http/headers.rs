@@ -19,7 +19,7 @@ fn headers_and_message_must_say_the_same() {
         let read = ("resources/read", json!({"uri": "epics://list", "name": "something else"}));
         let prompt = ("prompts/get", json!({"name": "decompose_epic"}));
         let list = ("tools/list", json!({}));
-        let cases: [(&(&str, Value), &[(&str, &str)], Option<&str>); 15] = [
+        let cases: [(_, &[(&str, &str)], _); 15] = [
             (&list, &[(VERSION, STATELESS), (METHOD, "tools/list")], None),
             (&list, &[(METHOD, "tools/list")], Some("MCP-Protocol-Version")),
             (&list, &[(VERSION, "2025-11-25"), (METHOD, "tools/list")], Some("MCP-Protocol-Version")),
