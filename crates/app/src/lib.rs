@@ -1,7 +1,9 @@
 //! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
 
+pub mod bridge;
 pub mod combined;
 pub mod duvet;
+mod large;
 pub mod logging;
 mod outbox;
 pub mod requirements;

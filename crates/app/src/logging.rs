@@ -4,10 +4,11 @@
 //! elsewhere the time stands first. With `LOG_FORMAT=json` it is an object with a time.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{self, Write},
     sync::{
-        LazyLock,
+        LazyLock, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -37,12 +38,21 @@ use crate::{
 /// How long a host that does not read our stderr is waited for at the end.
 const LAST_LINES_TIME: Duration = Duration::from_millis(500);
 
+/// How long lines may wait for others, so that not each of them wakes a thread.
+const BETWEEN_WRITES: Duration = Duration::from_millis(5);
+
 /// How many lines were lost since the last one that was not.
 static N_LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Lines wait here for a thread of their own to write them. A host that does not read our stderr, or has
 /// closed it, must not stop us: then lines are lost.
 static LINES: LazyLock<Outbox> = LazyLock::new(|| Outbox::new(io::stderr()));
+
+/// A secret that must not be in any line, whoever wrote it there.
+static SECRET: OnceLock<String> = OnceLock::new();
+
+/// What every token of ours begins with.
+const TOKEN_PREFIX: &str = "mcp_pat_";
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,13 +82,36 @@ fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
         .event_format(Lines { format, has_time })
         .finish();
     // Without a thread nothing is written until the end; that is no reason not to serve.
-    let _ = thread::Builder::new().spawn(|| LINES.write_when_asked());
+    let _ = thread::Builder::new().spawn(|| LINES.write_with_pauses(BETWEEN_WRITES));
     // A second start in one process, as in tests, keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(|panic| {
         let backtrace = std::backtrace::Backtrace::force_capture();
         tracing::error!("{panic}\n{backtrace}");
     }));
+}
+
+/// Keeps a secret out of every line from now on. Tokens of our own form are kept out in any case.
+pub fn hide(secret: &str) {
+    let _ = SECRET.set(secret.to_owned());
+}
+
+/// Takes secrets out of a text: the one that was hidden, and whatever looks like a token of ours.
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
+    let hidden = SECRET.get().filter(|secret| text.contains(secret.as_str()));
+    if hidden.is_none() && !text.contains(TOKEN_PREFIX) {
+        return Cow::Borrowed(text);
+    }
+    let text = hidden.map_or(Cow::Borrowed(text), |secret| text.replace(secret, "[redacted]").into());
+    let mut parts = text.split(TOKEN_PREFIX);
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        clean += TOKEN_PREFIX;
+        clean += "[redacted]";
+        clean +=
+            part.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    }
+    Cow::Owned(clean)
 }
 
 /// Waits a moment for the last lines to be written. Without it they would be lost with the process.
@@ -90,12 +123,14 @@ struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let clean = without_secrets(&text);
         let n_lost = N_LOST.swap(0, Ordering::Relaxed);
         let mut has_room = true;
         if n_lost > 0 {
             has_room = LINES.push_if_room(format!("[WARN] {n_lost} log lines were lost").as_bytes());
         }
-        if !has_room || !LINES.push_if_room(line.strip_suffix(b"\n").unwrap_or(line)) {
+        if !has_room || !LINES.push_if_room(clean.strip_suffix('\n').unwrap_or(&clean).as_bytes()) {
             N_LOST.fetch_add(n_lost + 1, Ordering::Relaxed);
         }
         LINES.ask();
@@ -238,6 +273,23 @@ impl Visit for Fields {
             name => {
                 self.others.insert(name.into(), json!(text));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    #[test]
+    fn tokens_are_taken_out_of_lines() {
+        for (line, expected) in [
+            ("nothing to hide", "nothing to hide"),
+            ("Bearer mcp_pat_Ab-_9 and more", "Bearer mcp_pat_[redacted] and more"),
+            ("\"mcp_pat_a\",\"mcp_pat_b\"", "\"mcp_pat_[redacted]\",\"mcp_pat_[redacted]\""),
+            ("mcp_pat_", "mcp_pat_[redacted]"),
+        ] {
+            assert_eq!(without_secrets(line), expected, "[002 R13.3]");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! read (the watcher of time-outs, a server that tells of a change, a log) asks the writer thread instead.
 
 use std::{
-    io::{self, Write},
+    io::{self, Read, Write},
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -15,7 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// When this much waits, no more requests are read, and log lines are lost, until some of it has been taken.
+use crate::large::LargeText;
+
+/// When this much waits, here or in files, no more requests are read, and log lines are lost, until some of it has been taken.
 const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// When this much waits, it is written even if more is about to come.
@@ -52,6 +54,8 @@ pub enum Finish {
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
+    /// Large texts, in order, each with its place among the bytes.
+    texts: Vec<(usize, LargeText)>,
     /// The other buffer, while nobody writes from it.
     spare: Vec<u8>,
     is_writing: bool,
@@ -79,6 +83,16 @@ impl Outbox {
         self.lock().push(message);
     }
 
+    /// Adds a message with large texts in it, in order, each with its place.
+    pub fn push_large(&self, message: &[u8], texts: Vec<(usize, LargeText)>) {
+        let mut waiting = self.lock();
+        let start = waiting.bytes.len();
+        waiting.push(message);
+        if !waiting.is_broken {
+            waiting.texts.extend(texts.into_iter().map(|(at, text)| (start + at, text)));
+        }
+    }
+
     /// Adds a message that may as well be lost, such as a report of progress, if there is room.
     pub fn push_if_room(&self, message: &[u8]) -> bool {
         let mut waiting = self.lock();
@@ -100,11 +114,12 @@ impl Outbox {
         while !waiting.bytes.is_empty() && !waiting.is_writing && !waiting.is_broken {
             let spare = std::mem::take(&mut waiting.spare);
             let mut writing = std::mem::replace(&mut waiting.bytes, spare);
+            let texts = std::mem::take(&mut waiting.texts);
             waiting.is_writing = true;
             self.wake(&waiting);
             drop(waiting);
 
-            let result = self.write_pieces(&writing);
+            let result = self.write_all(&writing, texts);
 
             waiting = self.lock();
             waiting.is_writing = false;
@@ -128,6 +143,11 @@ impl Outbox {
 
     /// The life of the writer thread: writes when asked, until [`Outbox::finish`] or an error.
     pub fn write_when_asked(&self) -> io::Result<()> {
+        self.write_with_pauses(Duration::ZERO)
+    }
+
+    /// The same for what is not urgent: after each time it rests, and who asks meanwhile need not wake it.
+    pub fn write_with_pauses(&self, pause: Duration) -> io::Result<()> {
         loop {
             let mut waiting = self.lock();
             while !waiting.is_asked && !waiting.is_finished {
@@ -140,13 +160,16 @@ impl Outbox {
             if is_last {
                 return Ok(());
             }
+            if pause > Duration::ZERO {
+                thread::sleep(pause);
+            }
         }
     }
 
     /// Waits until there is room for the answers to more requests; `false` if there never will be.
     pub fn wait_for_room(&self) -> bool {
         let mut waiting = self.lock();
-        while waiting.bytes.len() >= WAITING_BYTES_MAX && !waiting.is_broken && !waiting.is_finished {
+        while waiting.n_bytes() >= WAITING_BYTES_MAX && !waiting.is_broken && !waiting.is_finished {
             waiting = self.sleep(waiting, None);
         }
         !waiting.is_broken
@@ -180,8 +203,26 @@ impl Outbox {
         Finish::Written
     }
 
-    fn write_pieces(&self, bytes: &[u8]) -> io::Result<()> {
+    fn write_all(&self, bytes: &[u8], texts: Vec<(usize, LargeText)>) -> io::Result<()> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut n_written = 0;
+        for (at, mut text) in texts {
+            self.write_pieces(&mut **output, &bytes[n_written..at])?;
+            n_written = at;
+            let file = text.reader()?;
+            let mut piece = vec![0; PIECE_BYTES];
+            loop {
+                match file.read(&mut piece)? {
+                    0 => break,
+                    n_bytes => self.write_pieces(&mut **output, &piece[..n_bytes])?,
+                }
+            }
+        }
+        self.write_pieces(&mut **output, &bytes[n_written..])?;
+        output.flush()
+    }
+
+    fn write_pieces(&self, output: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
             match output.write(&rest[..rest.len().min(PIECE_BYTES)]) {
@@ -195,7 +236,7 @@ impl Outbox {
                 Err(error) => return Err(error),
             }
         }
-        output.flush()
+        Ok(())
     }
 
     fn sleep<'a>(
@@ -224,6 +265,11 @@ impl Outbox {
 }
 
 impl Waiting {
+    fn n_bytes(&self) -> usize {
+        let of_texts: u64 = self.texts.iter().map(|(_, text)| text.n_bytes()).sum();
+        self.bytes.len().saturating_add(usize::try_from(of_texts).unwrap_or(usize::MAX))
+    }
+
     fn push(&mut self, message: &[u8]) {
         if !self.is_broken {
             self.bytes.reserve(message.len() + 1);

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Map, Value};
+
 /// Reads settings and gathers what is wrong with them.
 #[derive(Debug, Default)]
 pub struct Settings {
@@ -29,6 +31,11 @@ pub trait FromSetting: Sized {
 
     /// Reads it; `None` if the text is no such value.
     fn from_setting(text: &str) -> Option<Self>;
+
+    /// How a text that is no such value stands in the message about it; a secret does not.
+    fn shown(text: &str) -> String {
+        format!("\"{}\"", mcp::shown(text))
+    }
 }
 
 impl Settings {
@@ -62,10 +69,27 @@ impl Settings {
         }
     }
 
+    /// Reads a JSON object, which goes before the defaults alone. `MCP_REQUEST_TIMEOUT` is `request_timeout` there.
+    pub fn read_json(&mut self, path: &Path) {
+        self.file_name = path.display().to_string();
+        let object = match fs::read_to_string(path) {
+            Ok(text) => serde_json::from_str::<Map<String, Value>>(&text).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match object {
+            Ok(object) => {
+                let written = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let given = object.into_iter().filter(|(_, value)| !value.is_null());
+                self.file.extend(given.map(|(name, value)| (name, written(value))));
+            }
+            Err(message) => self.problems.push(format!("{}: {message}", self.file_name)),
+        }
+    }
+
     /// Returns the value of a setting, or the default if it is absent or empty. A value that makes no sense is
     /// remembered as a problem.
     pub fn value<T: FromSetting>(&mut self, name: &str, default: T) -> T {
-        let in_file = name.strip_prefix("SPEXUS_").unwrap_or(name).to_lowercase();
+        let in_file = file_name_of(name);
         let (text, shown_name, origin) = if let Some((flag, text)) = self.flags.get(name) {
             (text.clone(), flag.clone(), "the command line".to_owned())
         } else if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
@@ -78,9 +102,8 @@ impl Settings {
         };
         self.known.insert(in_file);
         T::from_setting(&text).unwrap_or_else(|| {
-            let (expected, found) = (T::EXPECTED, mcp::shown(&text));
-            self.problems
-                .push(format!("{shown_name} (from {origin}): expected {expected}, found \"{found}\""));
+            let (expected, found) = (T::EXPECTED, T::shown(&text));
+            self.problems.push(format!("{shown_name} (from {origin}): expected {expected}, found {found}"));
             default
         })
     }
@@ -88,6 +111,16 @@ impl Settings {
     /// Remembers something else that is wrong with the configuration.
     pub fn problem(&mut self, message: String) {
         self.problems.push(message);
+    }
+
+    /// Returns the value of a setting that must be there; if it is not, that is a problem, said in these words.
+    pub fn required<T: FromSetting>(&mut self, name: &str, missing: &str) -> Option<T> {
+        let n_problems = self.problems.len();
+        let value = self.optional(name);
+        if value.is_none() && self.problems.len() == n_problems {
+            self.problems.push(format!("{name} is not set: {missing}"));
+        }
+        value
     }
 
     /// Returns the value of a setting that may be absent.
@@ -105,6 +138,11 @@ impl Settings {
         }
         if self.problems.is_empty() { Ok(()) } else { Err(Problems(self.problems)) }
     }
+}
+
+/// What a setting is called in a file.
+fn file_name_of(name: &str) -> String {
+    name.strip_prefix("SPEXUS_").or(name.strip_prefix("MCP_")).unwrap_or(name).to_lowercase()
 }
 
 /// A value of the file as it would stand in the environment.
@@ -136,6 +174,10 @@ impl<T: FromSetting> FromSetting for Maybe<T> {
 
     fn from_setting(text: &str) -> Option<Self> {
         T::from_setting(text).map(|value| Self(Some(value)))
+    }
+
+    fn shown(text: &str) -> String {
+        T::shown(text)
     }
 }
 

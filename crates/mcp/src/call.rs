@@ -83,6 +83,11 @@ impl Ticket {
         if self.has_own_label { self.label.to_string() } else { format!("{}-{}", self.label, self.number) }
     }
 
+    /// Tells whether its answer goes out together with others.
+    pub fn is_in_batch(&self) -> bool {
+        self.batch.is_some()
+    }
+
     /// Tells whether nobody waits any more.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)

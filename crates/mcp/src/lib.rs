@@ -41,7 +41,7 @@ pub use id::Id;
 pub use listed::{Prompt, PromptArgument, Resource};
 pub use message::{MESSAGE_BYTES_MAX, too_large};
 pub use method::method_name;
-pub use notification::Change;
+pub use notification::{Change, Interest};
 pub use page::{Page, page_of};
 pub use profile::{
     Cache, CacheScope, Capabilities, ListCapability, Profile, ResourceCapability, ToolErrors, VersionPolicy,

@@ -3,6 +3,8 @@
 //! Handshake revisions hear of every list they were promised and of the resources they subscribed
 //! to. 2026-07-28 hears only what a `subscriptions/listen` asked for, tagged with that request's id.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -66,6 +68,15 @@ impl Change {
     }
 }
 
+/// What a client wants to hear of, for a server that has to ask others for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// Whether lists change.
+    pub lists: bool,
+    /// Whether these resources change.
+    pub uris: BTreeSet<String>,
+}
+
 /// How many resources one subscription or session may watch.
 pub(crate) const WATCHED_URIS_MAX: usize = 10_000;
 
@@ -121,6 +132,12 @@ impl Filter {
             filter.uris = Vec::new();
         }
         Ok(filter)
+    }
+
+    /// Adds what is to be heard.
+    pub fn add_to(&self, interest: &mut Interest) {
+        interest.lists |= self.tools || self.prompts || self.resources;
+        interest.uris.extend(self.uris.iter().map(|(_, uri)| uri.clone()));
     }
 
     /// The changes that are to be heard, in the words of who asked for them.

@@ -145,7 +145,7 @@ fn call_tool(
     let tool = match server.tool(context, name) {
         Ok(Some(tool)) => tool,
         Ok(None) => return Err(unknown_tool(server, context, name)),
-        Err(failure) => return Err(context.error(&failure)),
+        Err(failure) => return failed(context, profile, &failure),
     };
     if let Some(declared) = client_capabilities {
         let missing: Vec<&String> =
@@ -159,9 +159,14 @@ fn call_tool(
         .and_then(|()| server.call_tool(context, &tool, arguments));
     match outcome {
         Ok(output) => Ok(output.into_json(context.revision)),
-        Err(failure) => failed_result(profile, context.revision, &failure, &context.request_id())
-            .ok_or_else(|| context.error(&failure)),
+        Err(failure) => failed(context, profile, &failure),
     }
+}
+
+/// A failed tool in the words of its revision, whether it failed itself or could not be looked up.
+fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result<Map<String, Value>, Error> {
+    failed_result(profile, context.revision, failure, &context.request_id())
+        .ok_or_else(|| context.error(failure))
 }
 
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {

@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Kind},
     id::Id,
     listed::{Prompt, Resource},
-    notification::Change,
+    notification::{Change, Interest},
     page::Page,
     request::{Completion, CompletionReference, Request},
     revision::Revision,
@@ -118,6 +118,10 @@ pub trait Server: Send + Sync {
 
     /// Hands over what to call when something changed. A transport does this once, at the start.
     fn watch(&self, _changed: Changed) {}
+
+    /// Hands over what the client wants to hear of, whenever that changes. It must not wait. Most servers need not
+    /// know: they tell of every change, and the session passes on what is wanted.
+    fn interest(&self, _interest: Interest) {}
 
     /// Tells whether a request is answered so fast, without ever waiting, that handing it to another thread
     /// would cost more. Such requests are run where messages are read: nothing else is read meanwhile.

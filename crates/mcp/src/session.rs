@@ -16,7 +16,7 @@ use crate::{
     id::Id,
     message::{self, Incoming, Message},
     method::Method,
-    notification::{self, Change, Filter, WATCHED_URIS_MAX},
+    notification::{self, Change, Filter, Interest, WATCHED_URIS_MAX},
     profile::{Profile, VersionPolicy},
     request::{self, Request},
     revision::{Era, Revision},
@@ -76,6 +76,8 @@ pub struct Session {
     /// What the client listens to, by its one spelling, in the client's own.
     subscriptions: BTreeMap<String, String>,
     listeners: Vec<(Id, Filter)>,
+    /// What the client wants to hear of may differ from what was last asked.
+    is_interest_new: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,7 @@ impl Session {
             batches: Batches::default(),
             subscriptions: BTreeMap::new(),
             listeners: Vec::new(),
+            is_interest_new: false,
         }
     }
 
@@ -202,6 +205,17 @@ impl Session {
             messages.extend(filter.wanted(change).iter().map(|change| change.bytes(Some(id))));
         }
         messages
+    }
+
+    /// Returns what the client wants to hear of, if that has changed since this was last asked.
+    pub fn new_interest(&mut self) -> Option<Interest> {
+        if !std::mem::take(&mut self.is_interest_new) {
+            return None;
+        }
+        let uris = self.subscriptions.values().cloned().collect();
+        let mut interest = Interest { lists: self.state == State::Ready, uris };
+        self.listeners.iter().for_each(|(_, filter)| filter.add_to(&mut interest));
+        Some(interest)
     }
 
     /// Takes no more requests. Returns the last words to open subscriptions.
@@ -381,7 +395,8 @@ impl Session {
                 return Err(FieldError::new("uri", problem).into());
             }
             Request::Unsubscribe(uri) => {
-                self.subscriptions.remove(&(self.profile.canonical)(uri));
+                let removed = self.subscriptions.remove(&(self.profile.canonical)(uri));
+                self.is_interest_new |= removed.is_some();
             }
             _ => {}
         }
@@ -408,6 +423,7 @@ impl Session {
             }
             _ => None,
         };
+        self.is_interest_new |= subscribes.is_some();
         let ticket = Arc::new(Ticket {
             id: arrival.id.clone(),
             revision,
@@ -447,6 +463,7 @@ impl Session {
         let filter = Filter::parse(params, &self.profile)?;
         steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
         self.listeners.push((arrival.id.clone(), filter));
+        self.is_interest_new = true;
         Ok(())
     }
 
@@ -454,6 +471,7 @@ impl Session {
         match name {
             "notifications/initialized" | "initialized" if self.state == State::Initializing => {
                 self.state = State::Ready;
+                self.is_interest_new = true;
             }
             "notifications/cancelled" => {
                 if let Some(id) = params.and_then(request::cancelled_id) {
@@ -466,7 +484,9 @@ impl Session {
 
     /// Nobody waits for this request any more: nothing will be sent for it.
     fn cancel(&mut self, id: &Id, steps: &mut Vec<Step>) {
+        let n_listeners = self.listeners.len();
         self.listeners.retain(|(listener, _)| listener != id);
+        self.is_interest_new |= self.listeners.len() < n_listeners;
         // The protocol does not let `initialize` be cancelled.
         if self.in_flight.get(id).is_some_and(|ticket| ticket.method == Method::Initialize) {
             return;
@@ -488,7 +508,7 @@ impl Session {
     /// Takes back what a subscribe that came to nothing had begun.
     fn unsubscribe(&mut self, ticket: &Ticket) {
         if let Some(uri) = &ticket.subscribes {
-            self.subscriptions.remove(uri);
+            self.is_interest_new |= self.subscriptions.remove(uri).is_some();
         }
     }
 

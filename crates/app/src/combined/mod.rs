@@ -49,8 +49,10 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let config = config::read(&mut settings);
     let default = stdio::Options::default();
-    let options =
-        stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
+    let options = stdio::Options {
+        request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout),
+        ..default
+    };
     let chosen: Vec<String> = matches.get_many("parts").into_iter().flatten().cloned().collect();
     let tools = ToolOptions { sets: chosen.clone(), ..config.http.tools };
     let combined = Combined::new(&chosen, &tools, |tools| Local::new(config.store, acting, tools));

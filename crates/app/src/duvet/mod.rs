@@ -57,8 +57,10 @@ fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
     let mut profile = server::profile();
     crate::override_profile(&mut profile, &mut settings);
     let default = stdio::Options::default();
-    let stdio_options =
-        stdio::Options { request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout) };
+    let stdio_options = stdio::Options {
+        request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout),
+        ..default
+    };
     settings.check().map_err(Failure::new)?;
     if io::stdin().is_terminal() {
         let _ = writeln!(

@@ -10,7 +10,10 @@ use std::{
 use mcp::{Answer, Call, Profile, Server, Session, Step};
 
 use super::workers::Workers;
-use crate::outbox::{Finish, Outbox};
+use crate::{
+    large::{self, LargeText},
+    outbox::{Finish, Outbox},
+};
 
 /// How many requests are worked on at once; further ones wait to be read.
 const IN_FLIGHT_MAX: usize = 256;
@@ -53,10 +56,17 @@ struct State {
     n_awaiting: usize,
     /// The watcher sleeps, since there was nothing to watch.
     is_watcher_asleep: bool,
+    /// Large texts of answers that wait for the rest of their batch.
+    texts: Vec<LargeText>,
 }
 
 impl Connection {
-    pub fn new(profile: Profile, server: Arc<dyn Server>, output: impl Write + Send + 'static) -> Arc<Self> {
+    pub fn new(
+        profile: Profile,
+        server: Arc<dyn Server>,
+        output: impl Write + Send + 'static,
+        threads_max: usize,
+    ) -> Arc<Self> {
         let label = format!("{:x}", std::process::id());
         let session = Session::stdio(Arc::new(profile), &label);
         let state = State {
@@ -67,13 +77,14 @@ impl Connection {
             has_reader: true,
             n_awaiting: 0,
             is_watcher_asleep: false,
+            texts: Vec::new(),
         };
         Arc::new(Self {
             server,
             state: Mutex::new(state),
             changed: Condvar::new(),
             outbox: Outbox::new(output),
-            workers: Workers::default(),
+            workers: Workers::new(threads_max),
         })
     }
 
@@ -85,10 +96,11 @@ impl Connection {
         let mut state = self.lock();
         let handled = catch_unwind(AssertUnwindSafe(|| state.session.handle(line, Instant::now())));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
+        self.tell_interest(&mut state);
         // Written under the lock: a subscription must be acknowledged before it hears of a change.
         for step in &steps {
             match step {
-                Step::Send(message) => self.outbox.push(message),
+                Step::Send(message) => self.push(&mut state, message),
                 Step::Stop => state.end(Ending::Shutdown),
                 Step::Refused(id, error) => log_refusal(id.as_ref(), error),
                 Step::Call(_) | Step::Cancel(_) => {}
@@ -131,6 +143,7 @@ impl Connection {
             self.outbox.ask();
         };
         let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*self.server, call, &send)));
+        let texts = large::take();
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!(req_id = %ticket.id, request_id = ticket.request_id(), "{method} panicked");
             Answer::internal_error(ticket.clone())
@@ -142,11 +155,41 @@ impl Connection {
             None => tracing::debug!(req_id = %ticket.id, duration = ?started.elapsed(), "{method}"),
         }
         let mut state = self.lock();
-        if let Some(message) = state.session.finish(answer) {
-            self.outbox.push(&message);
+        match state.session.finish(answer) {
+            Some(message) if !ticket.is_in_batch() && texts.is_empty() => self.outbox.push(&message),
+            Some(message) if !ticket.is_in_batch() => {
+                let (message, placed, _) = large::place(&message, texts);
+                self.outbox.push_large(&message, placed);
+            }
+            message => {
+                // Of an answer that nobody waits for, nothing is kept.
+                let is_kept = ticket.is_in_batch() && !ticket.is_cancelled();
+                state.texts.extend(texts.into_iter().filter(|_| is_kept));
+                if let Some(message) = message {
+                    self.push(&mut state, &message);
+                }
+            }
         }
+        self.tell_interest(&mut state);
         if state.n_awaiting > 0 {
             self.changed.notify_all();
+        }
+    }
+
+    /// Adds a message, with the large texts that belong into it.
+    fn push(&self, state: &mut State, message: &[u8]) {
+        if state.texts.is_empty() {
+            return self.outbox.push(message);
+        }
+        let (message, placed, others) = large::place(message, std::mem::take(&mut state.texts));
+        state.texts = others;
+        self.outbox.push_large(&message, placed);
+    }
+
+    /// Under the lock, so that the server hears of the latest state last.
+    fn tell_interest(&self, state: &mut State) {
+        if let Some(interest) = state.session.new_interest() {
+            self.server.interest(interest);
         }
     }
 
@@ -280,11 +323,12 @@ impl Connection {
         for (ticket, message) in state.session.expire(Instant::now(), timeout) {
             tracing::error!(req_id = %ticket.id, "{} took longer than {timeout:?}", ticket.method());
             if let Some(message) = message {
-                self.outbox.push(&message);
+                self.push(&mut state, &message);
                 self.outbox.ask();
             }
             self.changed.notify_all();
         }
+        self.tell_interest(&mut state);
         self.workers.forget_cancelled();
         state
     }

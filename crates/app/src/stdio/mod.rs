@@ -27,11 +27,13 @@ use lines::{Line, Lines};
 pub struct Options {
     /// How long a request may take.
     pub request_timeout: Duration,
+    /// How many requests are run at once. More than a few are of use only where they wait for somebody else.
+    pub threads_max: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { request_timeout: Duration::from_secs(30) }
+        Self { request_timeout: Duration::from_secs(30), threads_max: 8 }
     }
 }
 
@@ -47,7 +49,7 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Serves the process's own stdin and stdout until the client leaves or a signal says to stop.
 /// Returns the exit code: 0 when it ended as it should, 1 when reading or writing failed.
 pub fn serve(profile: Profile, server: Arc<dyn Server>, options: Options) -> u8 {
-    let connection = Connection::new(profile, server, io::stdout());
+    let connection = Connection::new(profile, server, io::stdout(), options.threads_max);
     let stopping = connection.clone();
     if let Err(error) = stop_on_signals(move || stopping.end(Ending::Signal)) {
         tracing::warn!("signals are not handled: {error}");
@@ -63,7 +65,7 @@ pub fn serve_on(
     output: impl Write + Send + 'static,
     options: Options,
 ) -> u8 {
-    run(Connection::new(profile, server, output), input, options)
+    run(Connection::new(profile, server, output, options.threads_max), input, options)
 }
 
 fn run(connection: Arc<Connection>, input: impl Read + Send + 'static, options: Options) -> u8 {

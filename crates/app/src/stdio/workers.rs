@@ -8,16 +8,13 @@ use std::{
 
 use mcp::Call;
 
-/// More would only make them wait for each other.
-const THREADS_MAX: usize = 8;
-
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Workers(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     added: Condvar,
+    threads_max: usize,
 }
 
 #[derive(Default)]
@@ -29,12 +26,16 @@ struct Queue {
 }
 
 impl Workers {
+    pub fn new(threads_max: usize) -> Self {
+        Self(Arc::new(Shared { queue: Mutex::default(), added: Condvar::new(), threads_max }))
+    }
+
     /// Runs a call soon, with `run`, which does not panic: [`super::connection`] sees to that.
     pub fn submit(&self, call: Call, run: impl Fn(Call) + Send + Sync + 'static) {
         let mut queue = self.lock();
         queue.calls.push_back(call);
         let is_busy = queue.n_idle < queue.calls.len();
-        if is_busy && queue.n_threads < THREADS_MAX {
+        if is_busy && queue.n_threads < self.0.threads_max {
             let run = Arc::new(run);
             let (shared, running) = (self.0.clone(), run.clone());
             let started = thread::Builder::new().spawn(move || work(&shared, &*running));

@@ -95,9 +95,8 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
     logging::start(&mut settings);
     let mut profile = profile();
     crate::override_profile(&mut profile, &mut settings);
-    let options = stdio::Options {
-        request_timeout: settings.value("MCP_REQUEST_TIMEOUT", stdio::Options::default().request_timeout),
-    };
+    let mut options = stdio::Options::default();
+    options.request_timeout = settings.value("MCP_REQUEST_TIMEOUT", options.request_timeout);
     settings.check().map_err(Failure::misused)?;
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
     if matches!(source, Source::Folder(_)) {

@@ -389,6 +389,7 @@ fn health_metrics_pages_and_the_description_are_there() {
             "spexus_requests_total",
             "list_entities",
             "spexus_request_seconds_bucket",
+            // [002 R15.9]
             "spexus_resident_memory_bytes",
         ] {
             assert!(metrics.contains(name), "{metrics}");

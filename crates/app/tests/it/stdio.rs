@@ -116,7 +116,8 @@ fn a_cancelled_call_stops_and_nothing_is_sent_for_it() {
 
 #[test]
 fn a_call_that_takes_too_long_is_answered_and_told_to_stop() {
-    let mut client = Client::start_with(Options { request_timeout: Duration::from_millis(200) });
+    let mut client =
+        Client::start_with(Options { request_timeout: Duration::from_millis(200), ..Options::default() });
     client.send(call(1, "until_cancelled"));
     let answer = client.receive();
     assert_eq!(answer["result"]["isError"], true);
@@ -127,7 +128,8 @@ fn a_call_that_takes_too_long_is_answered_and_told_to_stop() {
 
 #[test]
 fn more_requests_than_are_worked_on_at_once_are_all_answered_when_none_ends() {
-    let mut client = Client::start_with(Options { request_timeout: Duration::from_millis(300) });
+    let mut client =
+        Client::start_with(Options { request_timeout: Duration::from_millis(300), ..Options::default() });
     for id in 0..600 {
         client.send(call(id, "until_cancelled"));
     }

@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use crate::conversation::{play, split};
 
+/// [002 R16.1]
 #[test]
 fn conversations_go_as_they_are_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");

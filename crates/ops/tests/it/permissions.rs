@@ -115,6 +115,7 @@ fn table(action: Action) -> ([u8; 3], [u8; 5]) {
     }
 }
 
+/// [002 R16.8]
 #[test]
 fn everybody_may_what_the_table_says_and_nothing_else() {
     on_every_store(|world| {

@@ -1,0 +1,239 @@
+//! What the bridge is told: environment over file over default, checked before anything is read from the host.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use mcp::{Profile, VersionPolicy};
+
+use crate::{
+    logging,
+    requirements::ToolOptions,
+    settings::{FromSetting, Problems, Settings},
+    stdio,
+};
+
+/// The file, below the home folder.
+const FILE: &str = ".requirements-mcp/config.json";
+
+/// A request is not tried more often than this, whatever is configured.
+const RETRIES_MAX: u32 = 20;
+
+/// Everything that was configured.
+#[derive(Debug)]
+pub struct Config {
+    /// The server.
+    pub backend: BackendUrl,
+    /// Who asks.
+    pub token: Token,
+    /// How long a request may take, retries included.
+    pub timeout: Duration,
+    /// How often a request is tried again.
+    pub retries_max: u32,
+    /// The sets of tools that the host is shown, if not those that the server chose.
+    pub toolsets: Option<String>,
+    /// How the bridge introduces itself.
+    pub profile: Profile,
+}
+
+/// Reads the configuration and starts the log. Everything that is wrong is told at once.
+pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problems> {
+    let mut settings = Settings::default();
+    let file = path.map(Path::to_owned).or_else(|| default_path().filter(|path| path.exists()));
+    if let Some(file) = &file {
+        settings.read_json(file);
+    }
+    logging::start_with_time(&mut settings, tracing::level_filters::LevelFilter::INFO);
+    let advice = "run `requirements-mcp-server init`, or set it in the environment";
+    let backend: Option<BackendUrl> =
+        settings.required("BACKEND_API_URL", &format!("the address of the Spexus server; {advice}"));
+    let token: Option<Token> =
+        settings.required("MCP_PAT_TOKEN", &format!("a personal access token; {advice}"));
+    let timeout = settings.value("MCP_REQUEST_TIMEOUT", stdio::Options::default().request_timeout);
+    let Retries(retries_max) = settings.value("MCP_MAX_RETRIES", Retries(3));
+    let toolsets = settings.optional("MCP_TOOLSETS").map(|Toolsets(names)| names);
+    crate::override_profile(&mut profile, &mut settings);
+    if matches!(profile.versions, VersionPolicy::Strict { .. }) {
+        profile.versions = VersionPolicy::Strict { terminate: true };
+    }
+    settings.check()?;
+    let (Some(backend), Some(token)) = (backend, token) else {
+        unreachable!("what is missing is a problem, and problems were checked")
+    };
+    logging::hide(&token.0);
+    if let Some(file) = &file {
+        warn_if_others_can_read(file);
+    }
+    if backend.is_unprotected() {
+        tracing::warn!("{backend} is not https: whoever is on the way can read the token");
+    }
+    Ok(Config { backend, token, timeout, retries_max, toolsets, profile })
+}
+
+/// Where the file is if nobody says otherwise.
+pub fn default_path() -> Option<PathBuf> {
+    let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).filter(|home| !home.is_empty())?;
+    Some(PathBuf::from(home).join(FILE))
+}
+
+#[cfg(unix)]
+fn warn_if_others_can_read(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777).unwrap_or(0);
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        tracing::warn!("{path} holds a token and others can read it (mode {mode:o}): chmod 600 {path}");
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_if_others_can_read(_: &Path) {}
+
+/// A token that never shows itself.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(pub String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token([redacted])")
+    }
+}
+
+impl FromSetting for Token {
+    const EXPECTED: &str = "a token such as mcp_pat_…, of letters, digits and -._~+/=";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+        (!text.is_empty() && text.bytes().all(is_token)).then(|| Self(text.to_owned()))
+    }
+
+    fn shown(_: &str) -> String {
+        "something else (not shown)".into()
+    }
+}
+
+/// Where the server is, without the path of its interfaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendUrl(String);
+
+impl BackendUrl {
+    /// The address of one of its interfaces, such as `/mcp`.
+    pub fn api(&self, path: &str) -> String {
+        format!("{}/api/v1{path}", self.0)
+    }
+
+    /// Tells whether a token would travel to another machine for everybody to read.
+    fn is_unprotected(&self) -> bool {
+        let is_here = |host: &str| matches!(host, "localhost" | "[::1]") || host.starts_with("127.");
+        let url = reqwest::Url::parse(&self.0).ok();
+        url.is_some_and(|url| url.scheme() == "http" && !url.host_str().is_some_and(is_here))
+    }
+}
+
+impl fmt::Display for BackendUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl FromSetting for BackendUrl {
+    const EXPECTED: &str = "a URL such as https://spexus.example.org, without user, query or fragment";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let url = reqwest::Url::parse(text.trim()).ok()?;
+        let is_plain = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        if !is_plain || !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return None;
+        }
+        let base = url.as_str().trim_end_matches('/');
+        let base = base.strip_suffix("/mcp").filter(|base| base.ends_with("/api/v1")).unwrap_or(base);
+        let base = base.strip_suffix("/api/v1").unwrap_or(base);
+        Some(Self(base.trim_end_matches('/').to_owned()))
+    }
+
+    fn shown(text: &str) -> String {
+        // Before the @ there may be a password.
+        let text = text.rsplit('@').next().unwrap_or_default();
+        format!("\"{}\"", mcp::shown(text))
+    }
+}
+
+struct Toolsets(String);
+
+impl FromSetting for Toolsets {
+    const EXPECTED: &str = "some of requirements, comments, steering, prompts, bulk, with commas in between";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        ToolOptions::parse_sets(text).ok().map(|names| Self(names.join(",")))
+    }
+}
+
+struct Retries(u32);
+
+impl FromSetting for Retries {
+    const EXPECTED: &str = "a whole number from 0 to 20";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|number| *number <= RETRIES_MAX).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_understood_with_and_without_its_path() {
+        for text in [
+            "https://spexus.example.org",
+            "https://spexus.example.org/",
+            "https://spexus.example.org/api/v1",
+            "https://spexus.example.org/api/v1/",
+            "https://spexus.example.org/api/v1/mcp",
+        ] {
+            let url = BackendUrl::from_setting(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(url.api("/mcp"), "https://spexus.example.org/api/v1/mcp", "{text}");
+        }
+        let below = BackendUrl::from_setting("http://host:8080/tools/mcp").expect("a path in front is fine");
+        assert_eq!(below.api("/mcp"), "http://host:8080/tools/mcp/api/v1/mcp");
+        for nonsense in [
+            "",
+            "spexus",
+            "ftp://host",
+            "https://",
+            "http://me:secret@host",
+            "http://host?x=1",
+            "http://host/#x",
+        ] {
+            assert_eq!(BackendUrl::from_setting(nonsense), None, "{nonsense}");
+        }
+        assert!(!BackendUrl::shown("http://me:secret@host").contains("secret"));
+    }
+
+    #[test]
+    fn a_token_does_not_show_itself() {
+        let token = Token::from_setting(" mcp_pat_abc\n").expect("blanks around it do not count");
+        assert_eq!((token.0.as_str(), format!("{token:?}").as_str()), ("mcp_pat_abc", "Token([redacted])"));
+        for nonsense in ["", " ", "two words", "line\nbreak", "käse"] {
+            assert_eq!(Token::from_setting(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn only_what_leaves_the_machine_is_unprotected() {
+        let is_unprotected = |text| BackendUrl::from_setting(text).expect("a URL").is_unprotected();
+        assert!(is_unprotected("http://spexus.example.org"));
+        for fine in
+            ["https://spexus.example.org", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:1"]
+        {
+            assert!(!is_unprotected(fine), "{fine}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What the server's refusals mean, so that the core can say them in the words of the host's revision.
+
+use mcp::{ERROR_META, Failure, FieldError, Kind};
+use serde_json::{Map, Value, json};
+
+use crate::logging::without_secrets;
+
+/// A JSON-RPC error, and the status that it came with.
+pub fn from_error(status: u16, error: &Value) -> Failure {
+    let message = error["message"].as_str().unwrap_or("the server gave no reason");
+    let by_code = || error["code"].as_i64().and_then(of_code);
+    let kind = named(&error["data"]).or_else(|| of_status(status)).or_else(by_code).unwrap_or(Kind::Other);
+    with_data(kind, message, &error["data"])
+}
+
+/// The result of a tool that failed.
+pub fn from_result(result: &Map<String, Value>) -> Failure {
+    let texts = result.get("content").and_then(Value::as_array).into_iter().flatten();
+    let texts: Vec<&str> = texts.filter_map(|block| block["text"].as_str()).collect();
+    let message =
+        if texts.is_empty() { "the tool failed and gave no reason".into() } else { texts.join("\n") };
+    let data = result.get("_meta").and_then(|meta| meta.get(ERROR_META));
+    let data = data.or_else(|| result.get("structuredContent")).unwrap_or(&Value::Null);
+    with_data(named(data).unwrap_or(Kind::Other), &message, data)
+}
+
+/// A status without a JSON-RPC answer: something on the way, or another program, has spoken.
+pub fn from_status(status: u16, url: &str) -> Failure {
+    let (kind, message) = match status {
+        401 => (Kind::Unauthenticated, "the token was not accepted".into()),
+        403 => (Kind::Forbidden, format!("{url} does not let this token in (status 403)")),
+        404 | 405 => (
+            Kind::Unavailable,
+            format!("there is no Spexus at {url} (status {status}): check BACKEND_API_URL"),
+        ),
+        413 => (Kind::InvalidArguments, "the request is too large for the server".into()),
+        429 => (Kind::RateLimited, "too many requests: try again later".into()),
+        300..=399 => {
+            (Kind::Unavailable, format!("{url} is somewhere else (status {status}): check BACKEND_API_URL"))
+        }
+        _ => (Kind::Unavailable, format!("{url} answered with status {status}")),
+    };
+    advised(Failure::new(kind, message))
+}
+
+/// Nobody answers.
+pub fn away(url: &str, reason: &str) -> Failure {
+    Failure::new(Kind::Unavailable, format!("{url} does not answer: {reason}"))
+}
+
+/// Tells whether an earlier attempt of the same request is what stands in the way.
+pub fn is_still_running(failure: &Failure) -> bool {
+    failure.details.iter().any(|(name, value)| name == "error" && value == "STILL_RUNNING")
+}
+
+/// The seconds that the server asks to wait, where it says so in the error.
+pub fn asked_seconds(failure: &Failure) -> Option<u64> {
+    failure.details.iter().find(|(name, _)| name == "retry_after_s").and_then(|(_, value)| value.as_u64())
+}
+
+fn with_data(kind: Kind, message: &str, data: &Value) -> Failure {
+    // What the server says is not ours to trust: it must not bring the token back.
+    let mut failure = Failure::new(kind, without_secrets(message));
+    failure.errors = data["errors"].as_array().into_iter().flatten().filter_map(field_error).collect();
+    let more = data.as_object().into_iter().flatten();
+    let more = more.filter(|(name, _)| !matches!(name.as_str(), "code" | "errors"));
+    failure.details = more.map(|(name, value)| (name.clone(), value.clone())).collect();
+    advised(failure)
+}
+
+/// Who can mend it is at the host, not at the server.
+fn advised(mut failure: Failure) -> Failure {
+    if failure.kind == Kind::Unauthenticated {
+        failure.message += "; make a new token with `requirements-mcp-server init`, or set MCP_PAT_TOKEN";
+    }
+    failure
+}
+
+fn field_error(error: &Value) -> Option<FieldError> {
+    let mut field = FieldError::new(error["field"].as_str()?, error["message"].as_str().unwrap_or_default());
+    field.allowed = error["allowed"].as_array().cloned().unwrap_or_default();
+    field.nearest = error["nearest"].as_str().map(str::to_owned);
+    Some(field)
+}
+
+/// The kind that `data.code` names.
+fn named(data: &Value) -> Option<Kind> {
+    let name = data["code"].as_str()?;
+    match name {
+        "INVALID_PARAMS" | "UNKNOWN_TOOL" | "TOO_LARGE" => Some(Kind::InvalidArguments),
+        name => Kind::from_name(name),
+    }
+}
+
+fn of_status(status: u16) -> Option<Kind> {
+    Some(match status {
+        401 => Kind::Unauthenticated,
+        403 => Kind::Forbidden,
+        413 => Kind::InvalidArguments,
+        429 => Kind::RateLimited,
+        502..=504 => Kind::Unavailable,
+        _ => return None,
+    })
+}
+
+/// The kind of a plain JSON-RPC error, whose server does not say more.
+fn of_code(code: i64) -> Option<Kind> {
+    Some(match code {
+        -32602 => Kind::InvalidArguments,
+        -32001 => Kind::Unauthenticated,
+        -32002 => Kind::NotFound,
+        -32003 => Kind::Forbidden,
+        -32004 => Kind::Conflict,
+        -32005 => Kind::RateLimited,
+        -32006 => Kind::Timeout,
+        -32007 => Kind::Unavailable,
+        -32603 => Kind::Internal,
+        _ => return None,
+    })
+}
+
+/// A value that the server sent where the protocol has another.
+pub fn not_understood(method: &str) -> Failure {
+    let message = format!("the server's answer to {method} is not what the protocol says");
+    Failure { details: vec![("method".into(), json!(method))], ..Failure::new(Kind::Unavailable, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_keeps_its_kind_its_fields_and_its_details() {
+        let error = json!({"code": -32602, "message": "priority: expected 1 to 4", "data": {
+            "code": "INVALID_ARGUMENTS",
+            "errors": [{"field": "priority", "message": "expected 1 to 4", "allowed": [1, 2, 3, 4]}],
+            "request_id": "r-1",
+        }});
+        let failure = from_error(200, &error);
+        assert_eq!(failure.kind, Kind::InvalidArguments);
+        assert_eq!(failure.errors[0].field, "priority", "[002 R6.9]");
+        assert_eq!(failure.errors[0].allowed.len(), 4);
+        assert_eq!(failure.details, [("request_id".to_owned(), json!("r-1"))]);
+    }
+
+    #[test]
+    fn each_way_of_refusing_has_its_kind() {
+        let error = |code: i64, name: &str| json!({"code": code, "message": "no", "data": {"code": name}});
+        for (status, error, kind) in [
+            (200, error(-32602, "RESOURCE_NOT_FOUND"), Kind::NotFound),
+            (403, error(-32603, "FORBIDDEN"), Kind::Forbidden),
+            (401, json!({"code": -32001, "message": "no"}), Kind::Unauthenticated),
+            (429, json!({"code": -32000, "message": "no"}), Kind::RateLimited),
+            (200, json!({"code": -32002, "message": "no"}), Kind::NotFound),
+            (200, json!({"code": -32004, "message": "no"}), Kind::Conflict),
+            (500, json!({"code": -32603, "message": "no"}), Kind::Internal),
+            (200, json!({"code": 7}), Kind::Other),
+        ] {
+            assert_eq!(from_error(status, &error).kind, kind, "{status} {error}");
+        }
+    }
+
+    #[test]
+    fn a_failed_tool_says_what_is_wrong_beside_its_text() {
+        let result = json!({
+            "content": [{"type": "text", "text": "EP-9 is not there"}],
+            "isError": true,
+            "_meta": {"spexus/error": {"code": "RESOURCE_NOT_FOUND", "error": "NOT_FOUND"}},
+        });
+        let failure = from_result(result.as_object().expect("an object"));
+        assert_eq!((failure.kind, failure.message.as_str()), (Kind::NotFound, "EP-9 is not there"));
+        let plain = json!({"content": [], "isError": true});
+        assert_eq!(from_result(plain.as_object().expect("an object")).kind, Kind::Other);
+    }
+}

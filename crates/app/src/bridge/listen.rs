@@ -1,0 +1,275 @@
+//! Hears from the server what changed: one stream of events, opened when the host wants to know, and again when it drops.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use mcp::{Change, Changed, Failure, Interest, Kind};
+use reqwest::Response;
+use serde_json::{Map, Value, json};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time,
+};
+
+use super::{
+    events::Events,
+    failure, retry,
+    server::Lists,
+    upstream::{Question, Upstream},
+};
+
+/// How long the server may take to acknowledge.
+const OPENING_TIME: Duration = Duration::from_secs(10);
+
+/// Subscriptions that come in a row are asked for together.
+const GATHERING_TIME: Duration = Duration::from_millis(10);
+
+/// A stream that another one has replaced is read for a moment more: what was sent before the new one began may be on its way.
+const OVERLAP: Duration = Duration::from_secs(1);
+
+/// After this many failures in a row the pauses grow no longer, some ten seconds each.
+const FAILURES_COUNTED_MAX: u32 = 8;
+
+/// How often a server that cannot tell of changes at all is asked whether it can by now.
+const UNABLE_PAUSE: Duration = Duration::from_secs(300);
+
+pub struct Listener {
+    wanted: watch::Sender<Interest>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    lists: Arc<Lists>,
+    changed: OnceLock<Changed>,
+    /// The resources that the server tells of now; none while it does not listen.
+    heard: watch::Sender<Option<BTreeSet<String>>>,
+    is_listening: AtomicBool,
+}
+
+impl Listener {
+    /// Begins, and waits for somebody who wants to know.
+    pub fn start(upstream: Arc<Upstream>, lists: Arc<Lists>) -> Self {
+        let (wanted, receiver) = watch::channel(Interest::default());
+        let shared = Arc::new(Shared {
+            lists,
+            changed: OnceLock::new(),
+            heard: watch::Sender::new(None),
+            is_listening: AtomicBool::new(false),
+        });
+        let listening = Listening { upstream: upstream.clone(), shared: shared.clone(), n_streams: 0 };
+        upstream.spawn(listening.run(receiver));
+        Self { wanted, shared }
+    }
+
+    /// Says whom to tell.
+    pub fn tell(&self, changed: Changed) {
+        let _ = self.shared.changed.set(changed);
+    }
+
+    /// Says what is wanted from now on.
+    pub fn listen_to(&self, interest: Interest) {
+        self.wanted.send_replace(interest);
+    }
+
+    /// Tells whether changes of lists would be heard of.
+    pub fn is_listening(&self) -> bool {
+        self.shared.is_listening.load(Ordering::Relaxed)
+    }
+
+    /// Waits until changes of a resource are heard of.
+    pub async fn hears(&self, uri: &str) {
+        let mut heard = self.shared.heard.subscribe();
+        let _ = heard.wait_for(|heard| heard.as_ref().is_some_and(|uris| uris.contains(uri))).await;
+    }
+}
+
+struct Listening {
+    upstream: Arc<Upstream>,
+    shared: Arc<Shared>,
+    n_streams: u64,
+}
+
+/// A stream that is being read.
+struct Stream {
+    number: u64,
+    interest: Interest,
+    reading: JoinHandle<()>,
+}
+
+impl Listening {
+    async fn run(mut self, mut wanted: watch::Receiver<Interest>) {
+        let (lost, mut losses) = mpsc::unbounded_channel();
+        let mut current: Option<Stream> = None;
+        let mut n_failures = 0;
+        // Nothing is missed before a first stream that opens at once.
+        let mut has_missed = false;
+        loop {
+            let interest = wanted.borrow_and_update().clone();
+            if !interest.lists && interest.uris.is_empty() {
+                current = self.replace(current, None);
+            } else if current.as_ref().is_none_or(|stream| stream.interest != interest) {
+                match self.open(&interest, &lost).await {
+                    Ok(stream) => {
+                        if current.is_none() {
+                            self.shared.lists.forget();
+                        }
+                        current = self.replace(current, Some(stream));
+                        n_failures = 0;
+                        if std::mem::take(&mut has_missed) {
+                            self.tell_all(&interest);
+                        }
+                    }
+                    Err(failure) => {
+                        has_missed = true;
+                        current = self.replace(current, None);
+                        let is_unable = failure.kind == Kind::Other;
+                        let pause = if is_unable { UNABLE_PAUSE } else { retry::pause(n_failures) };
+                        n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
+                        tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
+                        tokio::select! {
+                            () = time::sleep(pause) => {}
+                            Ok(()) = wanted.changed(), if is_unable => {}
+                        }
+                        continue;
+                    }
+                }
+            }
+            tokio::select! {
+                changed = wanted.changed() => match changed {
+                    Ok(()) => time::sleep(GATHERING_TIME).await,
+                    Err(_) => return,
+                },
+                Some(number) = losses.recv() => {
+                    if current.as_ref().is_some_and(|stream| stream.number == number) {
+                        tracing::info!("the server stopped telling of changes; asking again");
+                        has_missed = true;
+                        current = self.replace(current, None);
+                        // Even a server that lets every stream end at once must not be asked in a circle.
+                        time::sleep(retry::pause(0)).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens a stream, waits until the server acknowledges it, and lets it be read from then on.
+    async fn open(
+        &mut self,
+        interest: &Interest,
+        lost: &mpsc::UnboundedSender<u64>,
+    ) -> Result<Stream, Failure> {
+        self.n_streams += 1;
+        let number = self.n_streams;
+        let filter = json!({
+            "toolsListChanged": true,
+            "promptsListChanged": true,
+            "resourcesListChanged": true,
+            "resourceSubscriptions": interest.uris,
+        });
+        let question = Question {
+            method: "subscriptions/listen",
+            name: None,
+            params: Map::from_iter([("notifications".to_owned(), filter)]),
+            request_id: format!("listen-{number}"),
+            timeout: None,
+        };
+        let opening = async {
+            let mut reader =
+                Reader { response: self.upstream.open(question).await?, events: Events::default() };
+            let first = reader.next().await.ok_or_else(|| failure::not_understood("subscriptions/listen"))?;
+            if first.iter().any(|message| message["method"] == "notifications/subscriptions/acknowledged") {
+                Ok((reader, first))
+            } else {
+                Err(failure::not_understood("subscriptions/listen"))
+            }
+        };
+        let late = |_| failure::away(&self.upstream.backend().to_string(), "it does not acknowledge");
+        let (mut reader, first) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
+        tracing::debug!(resources = interest.uris.len(), "changes are heard of");
+        let (shared, lost) = (self.shared.clone(), lost.clone());
+        let reading = tokio::spawn(async move {
+            first.iter().for_each(|message| shared.hear(message));
+            while let Some(messages) = reader.next().await {
+                messages.iter().for_each(|message| shared.hear(message));
+            }
+            let _ = lost.send(number);
+        });
+        Ok(Stream { number, interest: interest.clone(), reading })
+    }
+
+    /// Puts one stream in another's place.
+    fn replace(&self, old: Option<Stream>, new: Option<Stream>) -> Option<Stream> {
+        self.shared.is_listening.store(new.is_some(), Ordering::Relaxed);
+        self.shared.heard.send_replace(new.as_ref().map(|stream| stream.interest.uris.clone()));
+        if let Some(old) = old {
+            tokio::spawn(async move {
+                time::sleep(OVERLAP).await;
+                old.reading.abort();
+            });
+        }
+        new
+    }
+
+    /// While nobody listened, anything may have changed.
+    fn tell_all(&self, interest: &Interest) {
+        for change in [Change::Tools, Change::Prompts, Change::Resources] {
+            self.shared.tell(change);
+        }
+        interest.uris.iter().for_each(|uri| self.shared.tell(Change::Resource(uri.clone())));
+    }
+}
+
+impl Shared {
+    fn hear(&self, message: &Value) {
+        match message["method"].as_str().unwrap_or_default() {
+            "notifications/tools/list_changed" => {
+                self.lists.forget_tools();
+                self.tell(Change::Tools);
+            }
+            "notifications/prompts/list_changed" => {
+                self.lists.forget_prompts();
+                self.tell(Change::Prompts);
+            }
+            "notifications/resources/list_changed" => self.tell(Change::Resources),
+            "notifications/resources/updated" => {
+                if let Some(uri) = message["params"]["uri"].as_str() {
+                    self.tell(Change::Resource(uri.to_owned()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&self, change: Change) {
+        if let Some(changed) = self.changed.get() {
+            changed(change);
+        }
+    }
+}
+
+struct Reader {
+    response: Response,
+    events: Events,
+}
+
+impl Reader {
+    /// Returns the next messages, at least one; none at the end.
+    async fn next(&mut self) -> Option<Vec<Value>> {
+        loop {
+            let chunk = self.response.chunk().await.ok()??;
+            let messages = self.events.add(&chunk).ok()?;
+            let messages: Vec<Value> =
+                messages.iter().filter_map(|message| serde_json::from_slice(message).ok()).collect();
+            if !messages.is_empty() {
+                return Some(messages);
+            }
+        }
+    }
+}

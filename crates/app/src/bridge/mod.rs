@@ -1,0 +1,105 @@
+//! The program `requirements-mcp-server`: what an AI host launches to reach the requirements on a Spexus server.
+//!
+//! Towards the host it is a server of [`crate::stdio`] like the others; behind it there is no store but HTTP. A request is
+//! checked here, asked there (`upstream.rs`), and answered in the words of the host's revision.
+
+mod arguments;
+mod body;
+mod cached;
+mod config;
+mod events;
+mod failure;
+mod init;
+mod listed;
+mod listen;
+mod retry;
+mod server;
+mod upstream;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Parser;
+
+use crate::{logging, stdio};
+use arguments::{Arguments, Command};
+use upstream::Upstream;
+
+pub use server::profile;
+
+/// What the program is called, here and to the server.
+const NAME: &str = "requirements-mcp-server";
+
+/// Requests wait for the server, not for each other.
+const THREADS_MAX: usize = 64;
+
+/// How often the log says, at level debug, how the connection to the server fares.
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Exit codes.
+const DONE: u8 = 0;
+const FAILED: u8 = 1;
+const MISUSED: u8 = 2;
+
+/// Runs the program with the arguments and the environment of this process.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let code = match &arguments.command {
+        None => serve(&arguments),
+        Some(Command::Init(options)) => init::run(options, arguments.config.as_deref()),
+    };
+    let code = code.unwrap_or_else(|ending| {
+        for line in ending.message.lines() {
+            let _ = writeln!(io::stderr(), "{NAME}: {}", logging::without_secrets(line));
+        }
+        ending.code
+    });
+    logging::finish();
+    ExitCode::from(code)
+}
+
+/// Why the program stops.
+struct Ending {
+    code: u8,
+    message: String,
+}
+
+impl Ending {
+    fn misused(message: impl ToString) -> Self {
+        Self { code: MISUSED, message: message.to_string() }
+    }
+
+    fn failed(message: impl ToString) -> Self {
+        Self { code: FAILED, message: message.to_string() }
+    }
+}
+
+fn serve(arguments: &Arguments) -> Result<u8, Ending> {
+    let config = config::read(arguments.config.as_deref(), profile()).map_err(Ending::misused)?;
+    let upstream = Arc::new(Upstream::new(&config).map_err(Ending::failed)?);
+    if io::stdin().is_terminal() {
+        let _ = writeln!(
+            io::stderr(),
+            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `{NAME} init` makes a token and the configuration"
+        );
+    }
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        upstream.spawn(report(upstream.clone()));
+    }
+    let server = server::Bridge::new(upstream);
+    let options = stdio::Options { request_timeout: config.timeout, threads_max: THREADS_MAX };
+    Ok(stdio::serve(config.profile, server, options))
+}
+
+/// Lets be seen, beside the report on requests and memory, how often the server had to be asked again.
+async fn report(upstream: Arc<Upstream>) {
+    loop {
+        tokio::time::sleep(REPORT_INTERVAL).await;
+        let (requests, retries) = upstream.counts();
+        tracing::debug!(requests, retries, "asked the server");
+    }
+}

@@ -1,0 +1,64 @@
+//! When a request is tried again, and after how long.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
+
+/// The pause before the first retry; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// No pause is longer, unless the server asks for it.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The pause before retry number `n`, from 0. Up to half of it is left to chance, so that many clients of a server that
+/// comes back do not all come at once.
+pub fn pause(n: u32) -> Duration {
+    let full = FIRST_PAUSE.saturating_mul(1 << n.min(10)).min(LONGEST_PAUSE);
+    full.mul_f64(0.5 + chance() / 2.0)
+}
+
+/// Tells whether a status says that the same request may work later.
+pub fn is_passing(status: u16) -> bool {
+    matches!(status, 429 | 502 | 503 | 504)
+}
+
+/// The pause that a `Retry-After` asks for, in seconds. A date is left aside: the ordinary pause does.
+pub fn asked_pause(header: Option<&str>) -> Option<Duration> {
+    header?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// A number from 0 to 1, good enough to spread load.
+fn chance() -> f64 {
+    random() as f64 / u64::MAX as f64
+}
+
+/// A number that no other process has, most likely.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_and_differ() {
+        for (n, most_ms) in [(0, 200), (1, 400), (2, 800), (3, 1_600), (30, 10_000)] {
+            let pause = pause(n).as_millis();
+            assert!((most_ms / 2..=most_ms).contains(&pause), "[002 R13.4] retry {n}: {pause} ms");
+        }
+        let pauses: std::collections::BTreeSet<Duration> = (0..20).map(|_| pause(5)).collect();
+        assert!(pauses.len() > 10, "there is no chance in them");
+    }
+
+    #[test]
+    fn only_what_passes_is_tried_again() {
+        let passing: Vec<u16> = (100..600).filter(|status| is_passing(*status)).collect();
+        assert_eq!(passing, [429, 502, 503, 504]);
+        assert_eq!(asked_pause(Some(" 7 ")), Some(Duration::from_secs(7)));
+        for nonsense in [None, Some("soon"), Some("-1"), Some("Sun, 06 Nov 1994 08:49:37 GMT")] {
+            assert_eq!(asked_pause(nonsense), None);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The bridge as a server of its host: every question goes to the Spexus server, and its answer back.
+
+use std::{sync::Arc, time::Duration};
+
+use mcp::{
+    Capabilities, Changed, Completion, CompletionReference, Context, Failure, Interest, Kind, ListCapability,
+    Page, Profile, Prompt, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    cached::Cached,
+    failure, listed,
+    listen::Listener,
+    upstream::{Question, Upstream},
+};
+use crate::large;
+
+/// Who connects is answered within two seconds, also when nobody is behind us.
+const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
+
+/// How long a subscription may wait for the server to listen.
+const SUBSCRIPTION_TIME: Duration = Duration::from_secs(5);
+
+/// A list that is gathered whole has no more pages than this.
+const PAGES_MAX: usize = 100;
+
+/// How the bridge introduces itself.
+pub fn profile() -> Profile {
+    let mut profile = Profile::new(super::NAME, env!("CARGO_PKG_VERSION"));
+    profile.title = Some("Requirements of a Spexus server".into());
+    profile.capabilities = Capabilities {
+        tools: Some(ListCapability { list_changed: true }),
+        prompts: Some(ListCapability { list_changed: true }),
+        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
+        completions: true,
+    };
+    profile.versions = VersionPolicy::Strict { terminate: true };
+    profile.tool_errors = ToolErrors::ByRevision;
+    profile
+}
+
+/// Answers one host.
+pub struct Bridge {
+    upstream: Arc<Upstream>,
+    lists: Arc<Lists>,
+    listener: Listener,
+}
+
+/// What is kept until the server says that it changed.
+#[derive(Default)]
+pub struct Lists {
+    tools: Cached<Vec<Arc<Tool>>>,
+    prompts: Cached<Vec<Prompt>>,
+    templates: Cached<Vec<Resource>>,
+}
+
+impl Lists {
+    /// Forgets the tools, and what is said about them.
+    pub fn forget_tools(&self) {
+        self.tools.forget();
+    }
+
+    /// Forgets the prompts.
+    pub fn forget_prompts(&self) {
+        self.prompts.forget();
+    }
+
+    /// Forgets everything: nobody knows what happened meanwhile.
+    pub fn forget(&self) {
+        self.tools.forget();
+        self.prompts.forget();
+        self.templates.forget();
+    }
+}
+
+impl Bridge {
+    /// A bridge to a server. Nothing is asked before the host asks.
+    pub fn new(upstream: Arc<Upstream>) -> Arc<Self> {
+        let lists = Arc::new(Lists::default());
+        let listener = Listener::start(upstream.clone(), lists.clone());
+        Arc::new(Self { upstream, lists, listener })
+    }
+
+    fn ask(
+        &self,
+        context: &Context<'_>,
+        method: &'static str,
+        name: Option<&str>,
+        params: Value,
+    ) -> Result<Map<String, Value>, Failure> {
+        let Value::Object(params) = params else { return Err(Failure::internal()) };
+        let request_id = context.request_id();
+        let question = Question { method, name, params, request_id, timeout: None };
+        self.upstream.ask(question, || !context.is_cancelled())
+    }
+
+    /// Asks for a page and reads its items.
+    fn page<T>(
+        &self,
+        context: &Context<'_>,
+        method: &'static str,
+        key: &str,
+        cursor: Option<&str>,
+        item: impl Fn(Map<String, Value>) -> Option<T>,
+    ) -> Result<Page<T>, Failure> {
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+        let result = self.ask(context, method, None, params)?;
+        listed::page(result, key, item).ok_or_else(|| failure::not_understood(method))
+    }
+
+    /// Returns a whole list, from memory unless it changed.
+    fn whole<T>(
+        &self,
+        context: &Context<'_>,
+        cached: &Cached<Vec<T>>,
+        fetch: impl Fn(Option<&str>) -> Result<Page<T>, Failure>,
+    ) -> Result<Arc<Vec<T>>, Failure> {
+        let give_up = || context.is_cancelled().then(|| Failure::new(Kind::Timeout, "nobody waits any more"));
+        cached.get(self.listener.is_listening(), give_up, || {
+            let mut items = Vec::new();
+            let mut cursor = None;
+            for _ in 0..PAGES_MAX {
+                let page = fetch(cursor.as_deref())?;
+                items.extend(page.items);
+                cursor = page.next_cursor;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            Ok(items)
+        })
+    }
+
+    fn all_tools(&self, context: &Context<'_>) -> Result<Arc<Vec<Arc<Tool>>>, Failure> {
+        self.whole(context, &self.lists.tools, |cursor| {
+            self.page(context, "tools/list", "tools", cursor, listed::tool)
+        })
+    }
+
+    fn introduction(&self, failure: &Failure) -> String {
+        format!(
+            "Requirements of the Spexus server at {}. It could not be asked for its instructions: {}. Requests are passed \
+             on to it all the same, and work as soon as it does; if they keep failing, tell the user what the errors say.",
+            self.upstream.backend(),
+            failure.message
+        )
+    }
+}
+
+impl Server for Bridge {
+    fn instructions(&self, context: &Context<'_>) -> Option<String> {
+        let question = Question {
+            method: "server/discover",
+            name: None,
+            params: Map::new(),
+            request_id: context.request_id(),
+            timeout: Some(INTRODUCTION_TIME),
+        };
+        match self.upstream.ask(question, || !context.is_cancelled()) {
+            Ok(result) => result.get("instructions").and_then(Value::as_str).map(str::to_owned),
+            Err(failure) => Some(self.introduction(&failure)),
+        }
+    }
+
+    fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
+        only_page(cursor)?;
+        Ok(Page::whole(self.all_tools(context)?.to_vec()))
+    }
+
+    fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        Ok(self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned())
+    }
+
+    fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
+        let params = json!({ "name": tool.name, "arguments": arguments });
+        let result = self.ask(context, "tools/call", Some(&tool.name), params)?;
+        listed::output(result).ok_or_else(|| failure::not_understood("tools/call"))
+    }
+
+    fn resources(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        self.page(context, "resources/list", "resources", cursor, |object| listed::resource(object, "uri"))
+    }
+
+    fn templates(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        only_page(cursor)?;
+        let templates = self.whole(context, &self.lists.templates, |cursor| {
+            let template = |object| listed::resource(object, "uriTemplate");
+            self.page(context, "resources/templates/list", "resourceTemplates", cursor, template)
+        })?;
+        Ok(Page::whole(templates.to_vec()))
+    }
+
+    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+        let mut result = self.ask(context, "resources/read", Some(uri), json!({ "uri": uri }))?;
+        match result.remove("contents") {
+            Some(Value::Array(contents)) => Ok(contents),
+            _ => Err(failure::not_understood("resources/read")),
+        }
+    }
+
+    fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        self.read(context, uri)?;
+        drop(large::take());
+        // Answered only when the server listens: whatever changes after the answer is heard of.
+        let listening = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri)).await };
+        match self.upstream.wait(listening, || !context.is_cancelled()) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(Failure::new(Kind::Unavailable, "the server does not tell of changes now: try again")),
+        }
+    }
+
+    fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {
+        only_page(cursor)?;
+        let prompts = self.whole(context, &self.lists.prompts, |cursor| {
+            self.page(context, "prompts/list", "prompts", cursor, listed::prompt)
+        })?;
+        Ok(Page::whole(prompts.to_vec()))
+    }
+
+    fn fill_prompt(
+        &self,
+        context: &Context<'_>,
+        prompt: &Prompt,
+        arguments: &Map<String, Value>,
+    ) -> Result<Vec<Value>, Failure> {
+        let params = json!({ "name": prompt.name, "arguments": arguments });
+        let mut result = self.ask(context, "prompts/get", Some(&prompt.name), params)?;
+        match result.remove("messages") {
+            Some(Value::Array(messages)) => Ok(messages),
+            _ => Err(failure::not_understood("prompts/get")),
+        }
+    }
+
+    fn complete(
+        &self,
+        context: &Context<'_>,
+        reference: &CompletionReference,
+        completion: &Completion,
+    ) -> Result<Vec<String>, Failure> {
+        let reference = match reference {
+            CompletionReference::Prompt(name) => json!({ "type": "ref/prompt", "name": name }),
+            CompletionReference::Resource(uri) => json!({ "type": "ref/resource", "uri": uri }),
+        };
+        let mut params = json!({
+            "ref": reference,
+            "argument": { "name": completion.name, "value": completion.value },
+        });
+        if !completion.arguments.is_empty() {
+            params["context"] = json!({ "arguments": completion.arguments });
+        }
+        let result = self.ask(context, "completion/complete", None, params)?;
+        let values = result.get("completion").and_then(|completion| completion["values"].as_array());
+        let values = values.ok_or_else(|| failure::not_understood("completion/complete"))?;
+        Ok(values.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    fn watch(&self, changed: Changed) {
+        self.listener.tell(changed);
+    }
+
+    fn interest(&self, interest: Interest) {
+        self.listener.listen_to(interest);
+    }
+}
+
+/// Lists that are gathered whole have one page, which no cursor leads to.
+fn only_page(cursor: Option<&str>) -> Result<(), Failure> {
+    match cursor {
+        None => Ok(()),
+        Some(_) => {
+            let error = mcp::FieldError::new("cursor", "not a cursor of this list; leave it out");
+            Err(Failure {
+                errors: vec![error],
+                ..Failure::new(Kind::InvalidArguments, "cursor: not a cursor of this list; leave it out")
+            })
+        }
+    }
+}

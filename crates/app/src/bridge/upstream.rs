@@ -1,0 +1,388 @@
+//! Asks the server: JSON-RPC by POST, each request complete in itself, tried again within its time when nobody answers.
+
+use std::{
+    error::Error,
+    future::Future,
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use mcp::{Failure, Kind};
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+    redirect,
+};
+use serde_json::{Map, Value, json};
+use tokio::{runtime::Runtime, time};
+
+use super::{
+    body::{Body, Problem},
+    config::{BackendUrl, Config},
+    events::Events,
+    failure, retry,
+};
+use crate::large;
+
+/// The revision that the server is spoken to in, whatever the host speaks.
+const REVISION: &str = "2026-07-28";
+
+/// How often a running request is looked at for being wanted still.
+const LOOK_INTERVAL: Duration = Duration::from_millis(25);
+
+/// A connection attempt that takes longer is given up, and another one made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// After how long without a byte a connection is probed for being alive.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+
+/// The server, and the connections to it.
+pub struct Upstream {
+    backend: BackendUrl,
+    url: String,
+    client: Client,
+    runtime: Runtime,
+    retries_max: u32,
+    timeout: Duration,
+    /// Goes before the ids of requests: no other process ever asks under the same id, which is also the key by which the
+    /// server knows a retry.
+    label: String,
+    n_requests: AtomicU64,
+    n_retries: AtomicU64,
+}
+
+/// Something to ask.
+pub struct Question<'a> {
+    /// The method.
+    pub method: &'static str,
+    /// What it is about, which the protocol wants in a header: the name of a tool or prompt, or a URI.
+    pub name: Option<&'a str>,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// Names the request in both logs.
+    pub request_id: String,
+    /// How long it may take; the configured time if nothing else is said.
+    pub timeout: Option<Duration>,
+}
+
+impl Upstream {
+    /// Prepares everything; connects to nothing yet.
+    pub fn new(config: &Config) -> io::Result<Self> {
+        // A second start in one process, as in tests, keeps the first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = HeaderMap::new();
+        let bearer = HeaderValue::from_str(&format!("Bearer {}", config.token.0));
+        let mut bearer = bearer.map_err(|_| io::Error::other("the token does not fit into a header"))?;
+        bearer.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, bearer);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, accepted);
+        headers.insert("mcp-protocol-version", HeaderValue::from_static(REVISION));
+        if let Some(toolsets) = &config.toolsets {
+            headers.insert("x-mcp-toolsets", HeaderValue::from_str(toolsets).map_err(io::Error::other)?);
+        }
+        let client = Client::builder()
+            .default_headers(headers)
+            // A redirected POST is a GET, and a token must not follow to wherever somebody points.
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+            .tcp_keepalive(KEEPALIVE)
+            .user_agent(concat!("requirements-mcp-server/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(io::Error::other)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        Ok(Self {
+            backend: config.backend.clone(),
+            url: config.backend.api("/mcp"),
+            client,
+            runtime,
+            retries_max: config.retries_max,
+            timeout: config.timeout,
+            label: format!("{:016x}", retry::random()),
+            n_requests: AtomicU64::new(0),
+            n_retries: AtomicU64::new(0),
+        })
+    }
+
+    /// The server's address.
+    pub fn backend(&self) -> &BackendUrl {
+        &self.backend
+    }
+
+    /// How many requests there were, and how many retries.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.n_requests.load(Ordering::Relaxed), self.n_retries.load(Ordering::Relaxed))
+    }
+
+    /// Lets something run beside the requests.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
+    /// Waits for something on this thread, but no longer than it is wanted.
+    pub fn wait<T>(&self, task: impl Future<Output = T>, is_wanted: impl Fn() -> bool) -> Option<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                done = task => Some(done),
+                () = until_unwanted(is_wanted) => None,
+            }
+        })
+    }
+
+    /// Asks, and waits for the result.
+    pub fn ask(
+        &self,
+        mut question: Question<'_>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Map<String, Value>, Failure> {
+        self.n_requests.fetch_add(1, Ordering::Relaxed);
+        let started = Instant::now();
+        let method = question.method;
+        question.request_id = format!("{}-{}", self.label, question.request_id);
+        let request_id = question.request_id.clone();
+        let answer = self.wait(self.answer(question), is_wanted);
+        let result = answer.unwrap_or_else(|| Err(Failure::new(Kind::Timeout, "nobody waits any more")));
+        let duration = started.elapsed();
+        match &result {
+            Ok(_) => tracing::debug!(request_id, ?duration, "{method} was answered"),
+            Err(failure) => {
+                tracing::warn!(request_id, ?duration, "{method}: {} ({:?})", failure.message, failure.kind)
+            }
+        }
+        result
+    }
+
+    /// Tries until there is an answer, time or patience runs out.
+    async fn answer(&self, mut question: Question<'_>) -> Result<Map<String, Value>, Failure> {
+        let timeout = question.timeout.unwrap_or(self.timeout);
+        let deadline = time::Instant::now() + timeout;
+        let headers = self.headers(&question);
+        let body = body(&question.request_id, question.method, std::mem::take(&mut question.params));
+        let mut n_retries = 0;
+        let mut reason = None;
+        loop {
+            let attempt = time::timeout_at(deadline, self.attempt(&question, &headers, body.clone())).await;
+            let (failure, asked) = match attempt {
+                Ok(Attempt::Answered(answer)) => return answer,
+                Ok(Attempt::Failed(failure, asked)) => (failure, asked),
+                Err(_) => {
+                    let late = format!("{} did not answer within {timeout:?}", self.backend);
+                    return Err(reason.unwrap_or_else(|| Failure::new(Kind::Timeout, late)));
+                }
+            };
+            let pause = retry::pause(n_retries).max(asked.unwrap_or_default());
+            if n_retries >= self.retries_max || time::Instant::now() + pause >= deadline {
+                return Err(failure);
+            }
+            tracing::info!(
+                request_id = question.request_id,
+                retry = n_retries + 1,
+                ?pause,
+                "{}: {}; trying again",
+                question.method,
+                failure.message
+            );
+            self.n_retries.fetch_add(1, Ordering::Relaxed);
+            n_retries += 1;
+            reason = Some(failure);
+            time::sleep(pause).await;
+        }
+    }
+
+    async fn attempt(&self, question: &Question<'_>, headers: &HeaderMap, body: Vec<u8>) -> Attempt {
+        let response = match self.client.post(&self.url).headers(headers.clone()).body(body).send().await {
+            Ok(response) => response,
+            Err(error) => return self.away(&error),
+        };
+        let status = response.status().as_u16();
+        let asked = header_text(&response, header::RETRY_AFTER);
+        let asked = retry::asked_pause(asked.as_deref());
+        let message = match self.message(response, question).await {
+            Ok(message) => message,
+            Err(Some(attempt)) => return attempt,
+            Err(None) if retry::is_passing(status) => {
+                return Attempt::Failed(failure::from_status(status, self.url()), asked);
+            }
+            Err(None) => return Attempt::Answered(Err(failure::from_status(status, self.url()))),
+        };
+        let answer = match message {
+            Message { error: Some(error), .. } => Err(failure::from_error(status, &error)),
+            Message { result: Some(result), .. } => match result.get("isError") {
+                Some(Value::Bool(true)) => Err(failure::from_result(&result)),
+                _ => Ok(result),
+            },
+            Message { .. } => Err(failure::not_understood(question.method)),
+        };
+        match answer {
+            Err(failure) if retry::is_passing(status) || failure::is_still_running(&failure) => {
+                let asked = asked.or_else(|| failure::asked_seconds(&failure).map(Duration::from_secs));
+                Attempt::Failed(failure, asked)
+            }
+            answer => Attempt::Answered(answer),
+        }
+    }
+
+    /// Reads the answer, which is an object or a stream of events. None where it is neither.
+    async fn message(
+        &self,
+        mut response: Response,
+        question: &Question<'_>,
+    ) -> Result<Message, Option<Attempt>> {
+        let is_stream = is_stream(&response);
+        let mut events = Events::default();
+        let mut body = Body::new(matches!(question.method, "resources/read" | "tools/call" | "prompts/get"));
+        while let Some(chunk) = response.chunk().await.map_err(|error| Some(self.away(&error)))? {
+            if is_stream {
+                for message in events.add(&chunk).map_err(|_| Some(too_large()))? {
+                    let message: Message = serde_json::from_slice(&message).map_err(|_| None)?;
+                    if message.id == question.request_id.as_str() {
+                        return Ok(message);
+                    }
+                }
+            } else {
+                body.add(&chunk).map_err(|problem| match problem {
+                    Problem::TooLarge => Some(too_large()),
+                    Problem::NotJson => None,
+                    Problem::File(error) => {
+                        tracing::error!("a large answer cannot be kept in a file: {error}");
+                        Some(Attempt::Answered(Err(Failure::internal())))
+                    }
+                })?;
+            }
+        }
+        let (gathered, texts) = body.end();
+        let cut = || Some(Attempt::Failed(failure::away(self.url(), "the answer was cut off"), None));
+        if is_stream {
+            return Err(cut());
+        }
+        let message = serde_json::from_slice(&gathered).map_err(|error| {
+            let is_cut = error.is_eof() && gathered.starts_with(b"{");
+            if is_cut { cut() } else { None }
+        })?;
+        large::keep(texts);
+        Ok(message)
+    }
+
+    /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
+    pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
+        let headers = self.headers(&question);
+        let params = std::mem::take(&mut question.params);
+        let body = body(&question.request_id, question.method, params);
+        let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
+        let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
+        let status = response.status();
+        if status == StatusCode::OK && is_stream(&response) {
+            return Ok(response);
+        }
+        match self.message(response, &question).await {
+            Ok(Message { error: Some(error), .. }) => Err(failure::from_error(status.as_u16(), &error)),
+            _ => Err(failure::from_status(status.as_u16(), self.url())),
+        }
+    }
+
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn away(&self, error: &reqwest::Error) -> Attempt {
+        Attempt::Failed(failure::away(&self.backend.to_string(), &cause(error)), None)
+    }
+
+    fn headers(&self, question: &Question<'_>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-method", HeaderValue::from_static(question.method));
+        let mut insert = |name: &'static str, text: &str| {
+            if let Ok(value) = HeaderValue::from_str(text) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        if let Some(name) = question.name {
+            insert("mcp-name", &header_form(name));
+        }
+        insert("x-request-id", &question.request_id);
+        if question.method == "tools/call" {
+            insert("idempotency-key", &question.request_id);
+        }
+        headers
+    }
+}
+
+/// What came of one try.
+enum Attempt {
+    Answered(Result<Map<String, Value>, Failure>),
+    /// It may work later, perhaps after the pause that the server asks for.
+    Failed(Failure, Option<Duration>),
+}
+
+#[derive(serde::Deserialize)]
+struct Message {
+    #[serde(default)]
+    id: Value,
+    result: Option<Map<String, Value>>,
+    error: Option<Value>,
+}
+
+fn body(request_id: &str, method: &str, mut params: Map<String, Value>) -> Vec<u8> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": super::NAME, "version": env!("CARGO_PKG_VERSION")},
+    });
+    params.insert("_meta".into(), meta);
+    json!({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}).to_string().into_bytes()
+}
+
+async fn until_unwanted(is_wanted: impl Fn() -> bool) {
+    while is_wanted() {
+        time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// A name as a header can carry it: as it is, or in Base64 where it has other characters or looks like Base64.
+fn header_form(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        && name.trim() == name
+        && !name.starts_with("=?base64?");
+    if is_plain { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) }
+}
+
+fn header_text(response: &Response, name: HeaderName) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+fn is_stream(response: &Response) -> bool {
+    header_text(response, header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+fn too_large() -> Attempt {
+    Attempt::Answered(Err(Failure::new(Kind::Other, "the answer is too large to be passed on; ask for less")))
+}
+
+/// The innermost reason, which says more than the outer ones.
+pub fn cause(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header_form;
+
+    #[test]
+    fn names_travel_in_headers() {
+        for (name, form) in [
+            ("create_epic", "create_epic"),
+            ("epics://list?status=In Progress", "epics://list?status=In Progress"),
+            ("prüfen", "=?base64?cHLDvGZlbg==?="),
+            (" x", "=?base64?IHg=?="),
+            ("a\nb", "=?base64?YQpi?="),
+            ("=?base64?eA==?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="),
+        ] {
+            assert_eq!(header_form(name), form);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The whole way: a host, the bridge, a real `spexus serve` and its store.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    backend::{Backend, on_every_store, on_sqlite},
+    bridge::command,
+    fault_proxy::{Fault, FaultProxy},
+    process::Serving,
+};
+
+/// Starts the bridge before a server and goes through the handshake.
+fn ready(server: &Backend, url: &str, revision: &str) -> Serving {
+    let mut bridge = Serving::spawn(command(url, &[("MCP_PAT_TOKEN", &server.token)]));
+    bridge.handshake(revision);
+    bridge
+}
+
+#[track_caller]
+fn call(bridge: &mut Serving, name: &str, arguments: Value) -> Value {
+    let answer = ask(bridge, "tools/call", json!({"name": name, "arguments": arguments}));
+    assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
+    answer["result"]["structuredContent"].clone()
+}
+
+/// Sends a request and returns its answer. What is told of changes meanwhile is passed over.
+#[track_caller]
+pub fn ask(bridge: &mut Serving, method: &str, params: Value) -> Value {
+    bridge.send(&json!({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}).to_string());
+    loop {
+        let message = bridge.receive();
+        if message["id"] == "asked" {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn an_agent_works_through_the_bridge() {
+    on_every_store(|server| {
+        let mut bridge = Serving::spawn(command(&server.url, &[("MCP_PAT_TOKEN", &server.token)]));
+        let answer = bridge.handshake("2025-06-18");
+        assert!(
+            answer["result"]["instructions"].as_str().is_some_and(|text| text.contains("create_epic")),
+            "{answer}"
+        );
+        let listed = ask(&mut bridge, "tools/list", json!({}))["result"]["tools"].take();
+        let names: Vec<&str> =
+            listed.as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str()).collect();
+        for name in [
+            "create_epic",
+            "update_epic",
+            "create_user_story",
+            "update_user_story",
+            "create_requirement",
+            "update_requirement",
+            "create_relationship",
+            "search_global",
+            "search_requirements",
+            "status_report",
+            "hierarchy_analysis",
+        ] {
+            assert!(names.contains(&name), "[002 R6.5] [002 R6.6] [002 R7.1] [002 R7.2] [002 R7.6]: {name}");
+        }
+        let epic = call(&mut bridge, "create_epic", json!({"title": "Checkout", "priority": 1}));
+        assert_eq!(epic["reference_id"], "EP-001", "[002 R16.3]");
+        let story = json!({"epic_id": "EP-001", "title": "Pay by card", "priority": 2});
+        call(&mut bridge, "create_user_story", story);
+        let requirement = json!({"user_story_id": "US-001", "title": "Card numbers are masked", "type_id": "Functional", "priority": 1});
+        call(&mut bridge, "create_requirement", requirement);
+        let found = call(&mut bridge, "search_global", json!({"query": "masked card"}));
+        assert_eq!(found["data"][0]["reference_id"], "REQ-001", "[002 R7.5]: {found}");
+        let stored = server.get("/epics/EP-001");
+        assert_eq!(stored.json["title"], "Checkout", "{}", stored.text);
+
+        let read = ask(&mut bridge, "resources/read", json!({"uri": "epic://EP-001/hierarchy"}));
+        let text = read["result"]["contents"][0]["text"].as_str().expect("[002 R4.7]");
+        assert!(text.contains("US-001") && text.contains("REQ-001"), "[002 R4.7]: {text}");
+        let params = json!({"name": "decompose_epic", "arguments": {"epic_id": "EP-001"}});
+        let prompt = ask(&mut bridge, "prompts/get", params);
+        assert!(
+            prompt["result"]["messages"].to_string().contains("Pay by card"),
+            "[002 R8.4] [002 R8.8]: {prompt}"
+        );
+        let params = json!({"ref": {"type": "ref/prompt", "name": "decompose_epic"}, "argument": {"name": "epic_id", "value": "EP"}});
+        let completed = ask(&mut bridge, "completion/complete", params);
+        assert_eq!(completed["result"]["completion"]["values"], json!(["EP-001"]));
+        let templates = ask(&mut bridge, "resources/templates/list", json!({}));
+        assert_eq!(
+            templates["result"]["resourceTemplates"].as_array().map(Vec::len),
+            Some(3),
+            "[002 R5.3] [002 R5.4] [002 R5.5]"
+        );
+    });
+}
+
+#[test]
+fn refusals_of_the_server_reach_the_host_in_its_own_words() {
+    on_sqlite(&[], &[], |server, _| {
+        let mut older = ready(server, &server.url, "2025-06-18");
+        let mut newer = ready(server, &server.url, "2025-11-25");
+        for (name, arguments, code, kind) in [
+            ("get_entity", json!({"reference": "EP-999"}), -32002, "RESOURCE_NOT_FOUND"),
+            ("create_epic", json!({"title": " ", "priority": 1}), -32602, "INVALID_ARGUMENTS"),
+            ("search_global", json!({"query": " "}), -32602, "INVALID_ARGUMENTS"),
+        ] {
+            let params = json!({"name": name, "arguments": arguments});
+            let answer = older.request(1, "tools/call", params.clone());
+            assert_eq!(answer["error"]["code"], code, "[002 R6.8] [002 R7.8] {name}: {answer}");
+            assert_eq!(answer["error"]["data"]["code"], kind, "{answer}");
+            let answer = newer.request(1, "tools/call", params);
+            assert_eq!(answer["result"]["isError"], true, "{answer}");
+            assert_eq!(answer["result"]["structuredContent"]["code"], kind);
+        }
+        let answer = newer.request(2, "resources/read", json!({"uri": "epic://EP-999"}));
+        assert_eq!(answer["error"]["code"], -32002, "[002 R4.8]: {answer}");
+        let answer = newer.request(3, "resources/read", json!({"uri": "epics://list?state=x"}));
+        assert_eq!(answer["error"]["code"], -32602, "[002 R5.7]: {answer}");
+
+        let body = json!({"name": "to read", "scopes": ["read"]});
+        let reader = server.create("/tokens", &body)["token"].as_str().expect("a token").to_owned();
+        let mut bridge = Serving::spawn(command(&server.url, &[("MCP_PAT_TOKEN", &reader)]));
+        bridge.handshake("2025-06-18");
+        let params = json!({"name": "create_epic", "arguments": {"title": "No", "priority": 1}});
+        let answer = bridge.request(4, "tools/call", params);
+        assert_eq!(answer["error"]["code"], -32003, "[002 R12.3] [002 R12.4]: {answer}");
+        let mut stranger = Serving::spawn(command(&server.url, &[]));
+        stranger.handshake("2025-06-18");
+        let answer = stranger.request(5, "tools/list", json!({}));
+        assert_eq!(answer["error"]["code"], -32001, "[002 R12.6]: {answer}");
+    });
+}
+
+#[test]
+fn changes_in_the_store_reach_the_host() {
+    on_every_store(|server| {
+        server.create("/epics", &json!({"title": "Checkout", "priority": 1}));
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        // In another spelling than the server's own: the host hears of it in its own.
+        let uri = "epic://ep-1";
+        assert_eq!(bridge.request(1, "resources/subscribe", json!({ "uri": uri }))["result"], json!({}));
+        let changed = server.send("PATCH", "/epics/EP-001", &json!({"title": "Check-out"}));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        let heard = bridge.receive();
+        assert_eq!(heard["method"], "notifications/resources/updated", "{heard}");
+        assert_eq!(heard["params"]["uri"], uri);
+        server.create("/epics", &json!({"title": "Returns", "priority": 2}));
+        assert_eq!(bridge.receive()["method"], "notifications/resources/list_changed");
+    });
+}
+
+#[test]
+fn what_is_tried_again_is_stored_once() {
+    on_every_store(|server| {
+        let proxy = FaultProxy::start(&server.url);
+        let mut bridge = ready(server, &proxy.url, "2025-06-18");
+        bridge.request("tools", "tools/list", json!({}));
+        let plans: [&[Fault]; 5] = [
+            &[Fault::LoseAnswer],
+            &[Fault::CutAnswer(100)],
+            &[Fault::LoseAnswer, Fault::LoseAnswer],
+            &[Fault::Status(502, None), Fault::CutAnswer(400)],
+            &[Fault::Dawdle(Duration::from_millis(1))],
+        ];
+        for (index, plan) in plans.iter().enumerate() {
+            proxy.plan(plan.iter().copied());
+            let epic =
+                call(&mut bridge, "create_epic", json!({"title": format!("Epic {index}"), "priority": 1}));
+            assert_eq!(epic["reference_id"], format!("EP-{:03}", index + 1), "[002 R13.4] {plan:?}");
+        }
+        assert_eq!(server.get("/epics").json["total_count"], plans.len(), "something was stored twice");
+    });
+}
+
+#[test]
+fn every_kind_of_resource_search_and_prompt_works_through_the_bridge() {
+    on_sqlite(&[], &[], |server, _| {
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        call(&mut bridge, "create_epic", json!({"title": "Checkout", "priority": 1}));
+        call(
+            &mut bridge,
+            "create_user_story",
+            json!({"epic_id": "EP-001", "title": "Pay by card", "priority": 2}),
+        );
+        let criterion = json!({"user_story_id": "US-001", "description": "Given a card, when it is declined, then say so"});
+        call(&mut bridge, "create_acceptance_criteria", criterion);
+        for title in ["Card numbers are masked", "Card numbers are checked"] {
+            let requirement =
+                json!({"user_story_id": "US-001", "title": title, "type_id": "Functional", "priority": 1});
+            call(&mut bridge, "create_requirement", requirement);
+        }
+        let mut read = |uri: &str| {
+            let answer = ask(&mut bridge, "resources/read", json!({ "uri": uri }));
+            let text =
+                answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{uri}: {answer}"));
+            serde_json::from_str::<Value>(text).expect("JSON")
+        };
+        for (uri, reference) in [
+            ("epic://EP-001", "EP-001"),
+            ("user-story://US-001", "US-001"),
+            ("requirement://REQ-001", "REQ-001"),
+            ("acceptance-criteria://AC-001", "AC-001"),
+        ] {
+            assert_eq!(read(uri)["reference_id"], reference, "[002 R4.3] {uri}");
+        }
+        for (uri, n_found) in [
+            ("epics://list?status=Backlog&priority=1", 1),
+            ("user-stories://list?epic_id=EP-001&status=", 1),
+            ("requirements://search?query=masked&type=Functional", 1),
+        ] {
+            assert_eq!(read(uri)["total_count"], n_found, "[002 R5.6] {uri}");
+        }
+        let nothing = read("epics://list?status=Done&priority=4");
+        assert_eq!(nothing["data"], json!([]), "[002 R5.8]");
+        assert!(nothing["message"].is_string(), "[002 R5.8]: {nothing}");
+
+        let references = |found: &Value| -> Vec<Value> {
+            found["data"].as_array().expect("a list").iter().map(|hit| hit["reference_id"].clone()).collect()
+        };
+        let found = call(&mut bridge, "search_global", json!({"query": "card"}));
+        assert_eq!(references(&found), references(&server.get("/search?query=card").json), "[002 R7.3]");
+        let filters =
+            json!({"query": "card numbers", "type": "Functional", "priority": [1], "epic_id": "EP-001"});
+        let found = call(&mut bridge, "search_requirements", filters);
+        assert_eq!(references(&found).len(), 2, "[002 R7.4]: {found}");
+        let found = call(&mut bridge, "search_global", json!({"query": "xylophone"}));
+        assert_eq!(found["data"], json!([]), "[002 R7.9]");
+        assert!(found["message"].is_string(), "[002 R7.9]: {found}");
+        let report = call(&mut bridge, "status_report", json!({"epic_id": "EP-001"}));
+        assert!(report.to_string().contains("Draft"), "[002 R7.7]: {report}");
+
+        let listed = ask(&mut bridge, "prompts/list", json!({}));
+        for (name, arguments) in [
+            ("analyze_requirement_quality", json!({"requirement_id": "REQ-001"})),
+            ("suggest_acceptance_criteria", json!({"user_story_id": "US-001"})),
+            ("identify_dependencies", json!({"requirement_id": "REQ-001"})),
+            ("generate_user_story", json!({"epic_id": "EP-001"})),
+            ("decompose_epic", json!({"epic_id": "EP-001"})),
+            ("suggest_test_scenarios", json!({"requirement_id": "REQ-001"})),
+        ] {
+            assert!(
+                listed.to_string().contains(&format!("\"{name}\"")),
+                "[002 R8.5] [002 R8.6] {name}: {listed}"
+            );
+            let filled = ask(&mut bridge, "prompts/get", json!({"name": name, "arguments": arguments}));
+            assert!(
+                filled["result"]["messages"][0]["content"]["text"].is_string(),
+                "[002 R8.5] [002 R8.6] {name}: {filled}"
+            );
+        }
+        let params = json!({"name": "decompose_epic", "arguments": {"epic_id": "EP-999"}});
+        let answer = ask(&mut bridge, "prompts/get", params);
+        let message = answer["error"]["message"].as_str().expect("[002 R8.10] an error");
+        assert!(message.contains("EP-999"), "[002 R8.10]: {message}");
+    });
+}
+
+#[test]
+fn the_guide_names_what_there_is() {
+    let guide = include_str!("../../../../docs/guide/bridge.md");
+    for name in ["claude_desktop_config.json", "\"mcpServers\"", "\"env\""] {
+        assert!(guide.contains(name), "[002 R17.1] {name}");
+    }
+    for name in ["requirements-mcp-server init", "spexus token create", "MCP_PAT_TOKEN"] {
+        assert!(guide.contains(name), "[002 R17.2] {name}");
+    }
+    for name in ["create_epic", "search_requirements", "decompose_epic"] {
+        assert!(guide.contains(name), "[002 R17.5] [002 R17.6] {name}");
+    }
+    for code in -32007..=-32000 {
+        assert!(guide.contains(&code.to_string()), "[002 R17.7] {code}");
+    }
+    on_sqlite(&[], &[], |server, _| {
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        let templates = ask(&mut bridge, "resources/templates/list", json!({}));
+        for template in templates["result"]["resourceTemplates"].as_array().expect("templates") {
+            let template = template["uriTemplate"].as_str().expect("text");
+            assert!(guide.contains(template), "[002 R17.3] [002 R17.8] {template}");
+        }
+        for scheme in
+            ["epic", "user-story", "requirement", "acceptance-criteria", "steering-document", "prompt"]
+        {
+            assert!(guide.contains(&format!("`{scheme}://{{id}}`")), "[002 R17.3] {scheme}");
+        }
+        let prompts = ask(&mut bridge, "prompts/list", json!({}));
+        let prompts = prompts["result"]["prompts"].as_array().expect("prompts").clone();
+        let names: Vec<&str> = prompts.iter().filter_map(|prompt| prompt["name"].as_str()).collect();
+        let built_in = names.iter().filter(|name| name.contains('_'));
+        for name in built_in {
+            assert!(guide.contains(name), "[002 R17.5] [002 R17.8] {name}");
+        }
+    });
+}
+
+#[test]
+fn the_host_is_shown_the_tools_that_were_chosen() {
+    on_sqlite(&[], &[], |server, _| {
+        let settings = [("MCP_PAT_TOKEN", server.token.as_str()), ("MCP_TOOLSETS", "comments, bulk")];
+        let mut bridge = Serving::spawn(command(&server.url, &settings));
+        bridge.handshake("2025-11-25");
+        let listed = ask(&mut bridge, "tools/list", json!({})).to_string();
+        assert!(listed.contains("\"bulk_update\"") && !listed.contains("\"create_epic\""), "{listed}");
+    });
+}
