@@ -156,30 +156,6 @@ fn instructions_are_the_active_prompt() {
     });
 }
 
-/// [000 environment]
-#[test]
-fn the_environment_names_the_server() {
-    let names =
-        [("MCP_SERVER_NAME", "house"), ("MCP_SERVER_TITLE", "House rules"), ("MCP_SERVER_VERSION", "7.1")];
-    on_sqlite(&[], &names, |backend, _| {
-        let expected = json!({"name": "house", "title": "House rules", "version": "7.1"});
-        assert_eq!(Agent::handshake(backend, "2025-03-26").greeting["serverInfo"], expected);
-    });
-}
-
-/// What agents are told is a place where a secret would be seen by all of them. [000 secrets]
-#[test]
-fn instructions_cannot_hold_a_token() {
-    on_sqlite(&[], &[], |backend, _| {
-        let content = format!("Use {} to ask.", backend.token);
-        let body = json!({"name": "leak", "title": "Leak", "content": content});
-        let refused = backend.send("POST", "/prompts", &body);
-        assert_eq!(refused.status, 400, "{}", refused.text);
-        let agent = Agent::handshake(backend, "2025-03-26");
-        assert!(!agent.greeting.to_string().contains("mcp_pat_"), "{}", agent.greeting);
-    });
-}
-
 #[track_caller]
 fn read(agent: &Agent<'_>, uri: &str) -> Value {
     let result = agent.result("resources/read", json!({ "uri": uri }));

@@ -246,6 +246,33 @@ fn what_is_not_there_has_the_code_of_its_revision() {
     });
 }
 
+/// [002 R10.10] [002 R13.8]
+#[test]
+fn a_failure_inside_is_logged_and_not_told() {
+    on_sqlite(&[], &[], |backend, folder| {
+        backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        let old = Agent::handshake(backend, "2025-06-18");
+        let database = rusqlite::Connection::open(folder.join("spexus.db")).expect("the store");
+        database.execute_batch("alter table entity rename to gone").expect("it can be spoilt");
+        for agent in [old, Agent::stateless(backend)] {
+            let call = json!({"name": "get_entity", "arguments": {"reference": "EP-001"}});
+            for (method, params) in
+                [("tools/call", call), ("resources/read", json!({"uri": "epic://EP-001"}))]
+            {
+                let answer = agent.ask(method, params);
+                check(&answer, 500, -32603, "INTERNAL_ERROR");
+                assert_eq!(answer.message(), "Internal error");
+                assert!(!answer.text.contains("entity"), "{}", answer.text);
+                let id =
+                    answer.json["error"]["data"]["request_id"].as_str().expect("where to look").to_owned();
+                assert_eq!(answer.header("x-request-id"), id);
+            }
+        }
+        let log = backend.log_with("no such table");
+        assert!(log.contains("[ERROR]"), "{log}");
+    });
+}
+
 #[test]
 fn other_methods_of_http_and_what_cannot_be_read_are_refused() {
     on_sqlite(&[], &[], |backend, _| {

@@ -171,27 +171,6 @@ fn resources_are_listed_in_pages() {
     });
 }
 
-/// One search behind both surfaces, and one history. [002 R10.5] [002 R7.3]
-#[test]
-fn agents_and_rest_do_the_same() {
-    on_every_store(|backend| {
-        let agent = Agent::handshake(backend, "2025-06-18");
-        for title in ["Cards are charged once", "Refunds of cards", "Receipts"] {
-            agent.call("create_epic", json!({"title": title, "priority": 2}));
-        }
-        let of = |found: &Value, list: &str| -> Vec<Value> {
-            let found = found[list].as_array().unwrap_or_else(|| panic!("{found}")).iter();
-            found.map(|hit| hit["reference_id"].clone()).collect()
-        };
-        let by_rest = of(&backend.get("/search?query=card").json, "data");
-        assert_eq!(by_rest.len(), 2);
-        let by_agent = agent.call("search_global", json!({"query": "card"}));
-        assert_eq!(of(&by_agent, "data"), by_rest);
-        let there = backend.get("/epics/EP-001").json;
-        assert_eq!(agent.call("get_entity", json!({"reference": "EP-001"}))["title"], there["title"]);
-    });
-}
-
 fn names(result: &Value) -> Vec<String> {
     let tools = result["tools"].as_array().expect("tools").iter();
     tools.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
