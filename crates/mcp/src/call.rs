@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     batch::BatchNumber,
@@ -31,6 +31,8 @@ pub struct Call {
     /// What is asked.
     pub request: Request,
     pub(crate) progress_token: Option<Id>,
+    /// What the client can do, where the request says it.
+    pub(crate) client_capabilities: Option<Map<String, Value>>,
     pub(crate) profile: Arc<Profile>,
 }
 

@@ -1,7 +1,7 @@
 //! The error object of JSON-RPC, and how messages are put into bytes.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{failure::FieldError, id::Id, revision::Revision, wording::shown};
 
@@ -15,6 +15,8 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 /// Our fault.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
+/// 2026-07-28: the client has not said that it can do what the request needs.
+pub(crate) const MISSING_CAPABILITY: i64 = -32021;
 /// 2026-07-28: the revision in `_meta` is not spoken here.
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
@@ -44,6 +46,14 @@ impl Error {
 
     pub(crate) fn method_not_found(method: &str) -> Self {
         Self::new(METHOD_NOT_FOUND, format!("Method not found: {}", shown(method)))
+    }
+
+    /// The client has not said that it can do this.
+    pub(crate) fn missing_capability(missing: &[&String]) -> Self {
+        let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
+        let required: Map<String, Value> = missing.iter().map(|name| ((*name).clone(), json!({}))).collect();
+        Self::new(MISSING_CAPABILITY, format!("Missing required client capability: {}", names.join(", ")))
+            .with_data(json!({"code": "MISSING_CAPABILITY", "requiredCapabilities": required}))
     }
 
     /// The revision is not spoken here.

@@ -49,11 +49,14 @@ pub fn glance(bytes: &[u8]) -> Glance {
     let params: Params<'_> =
         message.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
     let meta: Option<Meta<'_>> = params.meta.and_then(|meta| serde_json::from_str(meta.get()).ok());
+    let method = text(message.method);
+    // Each is what the method is about, whatever else the message brings along.
+    let name = if method.as_deref() == Some("resources/read") { params.uri } else { params.name };
     Glance {
         id: message.id.and_then(Id::parse),
-        method: text(message.method),
         version: text(meta.and_then(|meta| meta.version)),
-        name: text(params.name.or(params.uri)),
+        name: text(name),
+        method,
     }
 }
 
@@ -74,6 +77,8 @@ mod tests {
         assert_eq!(seen.method.as_deref(), Some("tools/call"));
         assert_eq!(seen.version.as_deref(), Some("2026-07-28"));
         assert_eq!(seen.name.as_deref(), Some("ab"));
+        let seen = glance(br#"{"method":"resources/read","params":{"uri":"epic://EP-001","name":"else"}}"#);
+        assert_eq!(seen.name.as_deref(), Some("epic://EP-001"));
         for bytes in ["", "[]", "{\"id\":{}}", "{\"params\":[]}", "{\"params\":{\"_meta\":1,\"name\":2}}"] {
             let seen = glance(bytes.as_bytes());
             assert!(seen.id.is_none() && seen.method.is_none() && seen.version.is_none(), "{bytes}");

@@ -25,7 +25,7 @@ const COMPLETIONS_MAX: usize = 100;
 /// Runs a call. Progress goes out through `send` while it runs; the answer is for
 /// [`Session::finish`](crate::Session::finish).
 pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
-    let Call { ticket, request, progress_token, profile } = call;
+    let Call { ticket, request, progress_token, client_capabilities, profile } = call;
     let context = Context {
         id: &ticket.id,
         revision: ticket.revision,
@@ -40,7 +40,8 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
     };
     let result = match request {
         Request::CallTool { name, arguments } => {
-            call_tool(server, &context, &profile, &name, Value::Object(arguments))
+            let arguments = Value::Object(arguments);
+            call_tool(server, &context, &profile, client_capabilities.as_ref(), &name, arguments)
         }
         request => answer(server, &context, &profile, request).map_err(|failure| context.error(&failure)),
     };
@@ -137,6 +138,7 @@ fn call_tool(
     server: &dyn Server,
     context: &Context<'_>,
     profile: &Profile,
+    client_capabilities: Option<&Map<String, Value>>,
     name: &str,
     arguments: Value,
 ) -> Result<Map<String, Value>, Error> {
@@ -145,6 +147,13 @@ fn call_tool(
         Ok(None) => return Err(unknown_tool(server, context, name)),
         Err(failure) => return failed(context, profile, &failure),
     };
+    if let Some(declared) = client_capabilities {
+        let missing: Vec<&String> =
+            tool.requires.iter().filter(|name| !declared.contains_key(*name)).collect();
+        if !missing.is_empty() {
+            return Err(Error::missing_capability(&missing));
+        }
+    }
     let outcome = server
         .check_arguments(context, &tool, &arguments)
         .and_then(|()| server.call_tool(context, &tool, arguments));

@@ -367,7 +367,8 @@ impl Session {
         self.state = State::Initializing;
         self.revision = revision;
         self.client = client;
-        self.start(arrival, Method::Initialize, revision, Request::Initialize(revision), None, steps);
+        let request = Request::Initialize(revision);
+        self.start(arrival, Method::Initialize, revision, request, Told::default(), steps);
         Ok(())
     }
 
@@ -379,7 +380,13 @@ impl Session {
         params: &mut Map<String, Value>,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
-        let progress_token = request::progress_token(params, arrival.raw_params)?;
+        let told = Told {
+            progress_token: request::progress_token(params, arrival.raw_params)?,
+            client_capabilities: revision
+                .is_stateless()
+                .then(|| stateless::client_capabilities(params))
+                .flatten(),
+        };
         request::rename(method, params, self.profile.capabilities.has_paths(), revision);
         let request = Request::parse(method, params)?;
         match &request {
@@ -393,7 +400,7 @@ impl Session {
             }
             _ => {}
         }
-        self.start(arrival, method, revision, request, progress_token, steps);
+        self.start(arrival, method, revision, request, told, steps);
         Ok(())
     }
 
@@ -403,7 +410,7 @@ impl Session {
         method: Method,
         revision: Revision,
         request: Request,
-        progress_token: Option<Id>,
+        told: Told,
         steps: &mut Vec<Step>,
     ) {
         self.n_requests += 1;
@@ -436,7 +443,9 @@ impl Session {
         }
         self.in_flight_bytes += ticket.n_bytes;
         self.in_flight.insert(arrival.id.clone(), ticket.clone());
-        steps.push(Step::Call(Call { ticket, request, progress_token, profile: self.profile.clone() }));
+        let Told { progress_token, client_capabilities } = told;
+        let profile = self.profile.clone();
+        steps.push(Step::Call(Call { ticket, request, progress_token, client_capabilities, profile }));
     }
 
     fn listen(
@@ -539,6 +548,13 @@ struct Arrival<'a> {
     batch: Option<BatchNumber>,
     n_bytes: usize,
     now: Instant,
+}
+
+/// What a request says in its `_meta` beside its revision.
+#[derive(Default)]
+struct Told {
+    progress_token: Option<Id>,
+    client_capabilities: Option<Map<String, Value>>,
 }
 
 fn refused_version(received: &str) -> Error {

@@ -36,6 +36,14 @@ pub(crate) fn era_of(params: &Map<String, Value>) -> Result<Era, Error> {
     }
 }
 
+/// Takes what the client says that it can do out of a request that has been looked at.
+pub(crate) fn client_capabilities(params: &mut Map<String, Value>) -> Option<Map<String, Value>> {
+    match params.get_mut("_meta")?.get_mut(CLIENT_CAPABILITIES)?.take() {
+        Value::Object(capabilities) => Some(capabilities),
+        _ => None,
+    }
+}
+
 /// What a method that exists only in 2026-07-28 gets when `_meta` does not name that revision.
 pub(crate) fn missing_version(params: &Map<String, Value>) -> Error {
     let error = match params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)) {

@@ -28,6 +28,9 @@ pub struct Tool {
     pub output_schema: Option<Value>,
     /// Hints such as `readOnlyHint` (from 2025-03-26 on).
     pub annotations: Option<Value>,
+    /// What a client must be able to do before it may call the tool, such as `sampling`. Only 2026-07-28 has clients say so
+    /// in each request; in other revisions the tool is called.
+    pub requires: Vec<String>,
 }
 
 impl Tool {
@@ -40,6 +43,7 @@ impl Tool {
             input_schema: Schema::new(input_schema),
             output_schema: None,
             annotations: None,
+            requires: Vec::new(),
         }
     }
 

@@ -41,8 +41,21 @@ pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
 
 /// Whether the client can read a stream. One that does not say what it can read is taken at its best.
 pub fn takes_stream(headers: &HeaderMap) -> bool {
-    text(headers, "accept")
-        .is_none_or(|accept| accept.contains("text/event-stream") || accept.contains("*/*"))
+    takes(headers, &["text/event-stream", "text/*"])
+}
+
+/// Whether the client can read any of what messages are answered with.
+pub fn takes_answer(headers: &HeaderMap) -> bool {
+    takes_stream(headers) || takes(headers, &["application/json", "application/*"])
+}
+
+fn takes(headers: &HeaderMap, kinds: &[&str]) -> bool {
+    let mut accepted = headers.get_all("accept").iter().filter_map(|value| value.to_str().ok()).peekable();
+    accepted.peek().is_none()
+        || accepted.flat_map(|value| value.split(',')).any(|range| {
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            kind == "*/*" || kinds.iter().any(|taken| kind.eq_ignore_ascii_case(taken))
+        })
 }
 
 /// The revision that a header names.
@@ -55,7 +68,9 @@ pub fn revision(headers: &HeaderMap) -> Result<Option<Revision>, Error> {
 /// Checks that headers and message of 2026-07-28 say the same.
 pub fn check(headers: &HeaderMap, revision: Option<Revision>, seen: &Glance) -> Result<(), Error> {
     let Some(version) = seen.version.as_deref() else { return Ok(()) };
-    if Revision::parse(version).is_some_and(|version| !version.is_stateless()) {
+    let is_stateless = revision.is_some_and(Revision::is_stateless);
+    // Between revisions of the handshake, what a message says adds nothing to what was settled.
+    if Revision::parse(version).is_some_and(|version| !version.is_stateless()) && !is_stateless {
         return Ok(());
     }
     match revision {

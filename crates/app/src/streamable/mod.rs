@@ -12,7 +12,7 @@ mod stream;
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -23,6 +23,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
 use mcp::{Id, Profile, Server, Ticket};
+use tokio::sync::oneshot;
 
 pub use self::feed::{Feed, Following, News};
 pub use self::reply::Refusal;
@@ -103,6 +104,9 @@ pub struct Options {
     pub request_timeout: Duration,
 }
 
+/// The streams of each session, by number, each with what ends it.
+type Listening = HashMap<String, Vec<(u64, oneshot::Sender<()>)>>;
+
 /// The endpoint.
 pub struct Endpoint {
     profile: Arc<Profile>,
@@ -111,8 +115,9 @@ pub struct Endpoint {
     options: Options,
     /// Requests under way, by who sent them: another request may give them up.
     running: Mutex<HashMap<(String, Id), Arc<Ticket>>>,
-    /// The stream that each session listens on; a new one takes over.
-    listening: Mutex<HashMap<String, u64>>,
+    /// The streams that each session listens on; the last one is told, and the one before it when that is gone. A stream
+    /// that is taken out of here ends.
+    listening: Mutex<Listening>,
 }
 
 impl Endpoint {
@@ -138,7 +143,11 @@ impl Endpoint {
         Router::new().route(path, any(serve)).with_state(self)
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<(String, Id), Arc<Ticket>>> {
+    fn listening(&self) -> MutexGuard<'_, Listening> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<(String, Id), Arc<Ticket>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +159,10 @@ async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Respo
         Method::POST => endpoint.post(head, body, &id).await,
         Method::GET => endpoint.open_stream(head, &id).await,
         Method::DELETE => endpoint.end_session(head, &id).await,
-        _ => reply::method_not_allowed("GET, POST, DELETE"),
+        _ => {
+            let allowed = "GET, POST, DELETE";
+            Refusal::method_not_allowed(allowed, format!("expected one of {allowed}")).response(None)
+        }
     };
     crate::spexus::http::insert(response.headers_mut(), header::HeaderName::from_static("x-request-id"), &id);
     response

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcp::{Answer, Call, Error, Glance, Id, Request, Revision, Session, Step, Ticket};
+use serde_json::Value;
 use store::mcp_session;
 use tokio::sync::mpsc;
 
@@ -20,6 +21,8 @@ use super::{Endpoint, Seen, Visitor};
 
 /// The id of a refused message is looked for in at most so many bytes.
 const LOOKED_AT_MAX: usize = 64 << 10;
+/// What is kept of a client's name.
+const CLIENT_CHARS_MAX: usize = 100;
 /// Progress that a slow client may be behind; what is beyond is left out.
 const PROGRESS_MAX: usize = 64;
 
@@ -30,6 +33,9 @@ impl Endpoint {
         let response = match self.take(&head, body, id, &mut note).await {
             Ok(response) => response,
             Err((refusal, message_id)) => {
+                let is_stateless =
+                    matches!(head::revision(&head.headers), Ok(Some(named)) if named.is_stateless());
+                let refusal = if is_stateless { refusal.without_own_code() } else { refusal };
                 note.error = Some(refusal.error.clone());
                 refusal.response(message_id.as_ref())
             }
@@ -70,6 +76,10 @@ impl Endpoint {
             let status = StatusCode::BAD_REQUEST;
             (Refusal { status, error }, seen.id.clone())
         };
+        if !head::takes_answer(&head.headers) {
+            let refusal = Refusal::not_acceptable("application/json, text/event-stream");
+            return Err((refusal, seen.id.clone()));
+        }
         let named = head::revision(&head.headers).map_err(refused)?;
         head::check(&head.headers, named, &seen).map_err(refused)?;
         let session = match head::text(&head.headers, SESSION) {
@@ -90,7 +100,8 @@ impl Endpoint {
             }
             self.host.admit_session(&visitor).map_err(|refusal| (refusal, seen.id.clone()))?;
         }
-        let incoming = Incoming { endpoint: self.clone(), visitor, session, head, seen };
+        let incoming =
+            Incoming { endpoint: self.clone(), started: Instant::now(), visitor, session, head, seen };
         incoming.answer(&bytes, id, revision, note).await
     }
 
@@ -131,6 +142,7 @@ impl Note {
 /// A message that may be looked at.
 struct Incoming<'a> {
     endpoint: Arc<Endpoint>,
+    started: Instant,
     visitor: Visitor,
     session: Option<mcp_session::Session>,
     head: &'a Parts,
@@ -146,10 +158,13 @@ impl Incoming<'_> {
         note: &mut Note,
     ) -> Result<Response<Body>, (Refusal, Option<Id>)> {
         let is_listen = self.seen.method.as_deref() == Some("subscriptions/listen");
+        if is_listen && !head::takes_stream(&self.head.headers) {
+            return Err((Refusal::not_acceptable("text/event-stream"), self.seen.id.clone()));
+        }
         // Who listens must hear of every change after the acknowledgement.
         let following = if is_listen { self.endpoint.host.follow().await } else { None };
         let mut session = Session::http(self.endpoint.profile.clone(), id, revision);
-        let handled = catch_unwind(AssertUnwindSafe(|| session.handle(bytes, Instant::now())));
+        let handled = catch_unwind(AssertUnwindSafe(|| session.handle(bytes, self.started)));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
         let mut message = None;
         let mut calls = Vec::new();
@@ -168,37 +183,47 @@ impl Incoming<'_> {
         {
             return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
         }
-        let is_alone = calls.len() == 1 && message.is_none();
-        if is_alone
-            && calls[0].wants_progress()
-            && head::takes_stream(&self.head.headers)
-            && let Some(call) = calls.pop()
-        {
-            return Ok(self.stream_call(session, call));
-        }
-        let began = calls.iter().any(|call| matches!(call.request, Request::Initialize(_)));
-        let requests: Vec<Request> = calls.iter().map(|call| call.request.clone()).collect();
-        for answer in self.run_all(&mut session, calls).await {
-            if note.error.is_none() {
-                note.error = answer.1;
+        let is_batch = bytes.trim_ascii_start().starts_with(b"[");
+        let may_stream = !is_batch && head::takes_stream(&self.head.headers);
+        let has_progress = matches!(calls.as_slice(), [call] if call.wants_progress() && matches!(call.request, Request::CallTool { .. }));
+        let (session, answered) = match calls.pop() {
+            Some(call) if may_stream && has_progress => match self.run_until_progress(session, call).await {
+                First::Progress(response) => return Ok(response),
+                First::Answer(session, answered) => (*session, vec![*answered]),
+            },
+            last => {
+                calls.extend(last);
+                let answered = self.run_all(&mut session, calls).await;
+                (session, answered)
             }
-            message = answer.0.or(message);
-        }
-        let Some(mut message) = message else {
-            return Ok(reply::empty(StatusCode::ACCEPTED));
         };
         let mut begun = None;
-        if note.error.is_none() {
-            match self.remember(&session, &requests, began, note).await {
-                Ok(id) => begun = id,
-                Err((refusal, id)) => {
-                    message = mcp::error_bytes(id.as_ref(), &refusal.error);
-                    note.error = Some(refusal.error);
+        for answered in answered {
+            if answered.is_given_up && !is_batch {
+                return Ok(reply::empty(StatusCode::ACCEPTED));
+            }
+            let mut error = answered.error;
+            message = answered.message.or(message);
+            if error.is_none() {
+                match self.remember(&session, &answered.request, note).await {
+                    Ok(id) => begun = begun.or(id),
+                    Err(refusal) => {
+                        message = Some(mcp::error_bytes(self.seen.id.as_ref(), &refusal.error));
+                        error = Some(refusal.error);
+                    }
                 }
             }
+            note.error = note.error.take().or(error);
         }
+        let Some(message) = message else {
+            return Ok(reply::empty(StatusCode::ACCEPTED));
+        };
         let is_stateless = note.revision.is_some_and(Revision::is_stateless);
-        let status = note.error.as_ref().map_or(StatusCode::OK, |error| reply::status(error, is_stateless));
+        let status = match &note.error {
+            // Each answer of a batch speaks for itself alone.
+            Some(error) if !is_batch || message.starts_with(b"{") => reply::status(error, is_stateless),
+            _ => StatusCode::OK,
+        };
         let mut response = reply::json(status, message);
         if let Some(error) = &note.error {
             reply::describe(&mut response, error);
@@ -213,147 +238,135 @@ impl Incoming<'_> {
     async fn remember(
         &self,
         session: &Session,
-        requests: &[Request],
-        began: bool,
+        request: &Request,
         note: &mut Note,
-    ) -> Result<Option<String>, (Refusal, Option<Id>)> {
+    ) -> Result<Option<String>, Refusal> {
         let sessions = &self.endpoint.sessions;
-        let failed = |error: store::Error| (Refusal::store(&error), self.seen.id.clone());
-        if began {
-            let client = session.client();
-            let client: String = format!("{} {}", client.name, client.version)
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(100)
-                .collect();
-            let revision = session.revision().as_str();
-            let id = sessions.begin(&self.visitor.user_id, revision, client.trim()).await.map_err(failed)?;
-            note.client = Some(client);
-            return Ok(Some(id));
-        }
-        for request in requests {
-            let (Request::Subscribe(uri) | Request::Unsubscribe(uri)) = request else { continue };
-            let Some(known) = &self.session else {
-                let message = "a subscription needs a session: send the Mcp-Session-Id that initialize was answered with";
-                let refusal = Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message);
-                return Err((refusal, self.seen.id.clone()));
-            };
-            let topic = (self.endpoint.profile.canonical)(uri);
-            let is_taken = match request {
-                Request::Subscribe(_) => sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)?,
-                _ => {
+        let failed = |error: store::Error| Refusal::store(&error);
+        let refused = |message: String| Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message);
+        match request {
+            Request::Initialize(revision) => {
+                let client = session.client();
+                let client: String = format!("{} {}", client.name, client.version)
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(CLIENT_CHARS_MAX)
+                    .collect();
+                let begun = sessions.begin(&self.visitor.user_id, revision.as_str(), client.trim()).await;
+                note.client = Some(client);
+                Ok(Some(begun.map_err(failed)?))
+            }
+            Request::Subscribe(uri) | Request::Unsubscribe(uri) => {
+                let Some(known) = &self.session else {
+                    let message = "a subscription needs a session: send the Mcp-Session-Id that initialize was answered with";
+                    return Err(refused(message.to_owned()));
+                };
+                let topic = (self.endpoint.profile.canonical)(uri);
+                if matches!(request, Request::Unsubscribe(_)) {
                     sessions.unsubscribe(&known.id, &topic).await.map_err(failed)?;
-                    true
+                } else if !sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)? {
+                    let limit = mcp_session::SUBSCRIPTIONS_MAX;
+                    return Err(refused(format!("a session has at most {limit} subscriptions")));
                 }
-            };
-            if !is_taken {
-                let message =
-                    format!("a session has at most {} subscriptions", mcp_session::SUBSCRIPTIONS_MAX);
-                let refusal = Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message);
-                return Err((refusal, self.seen.id.clone()));
+                Ok(None)
             }
+            _ => Ok(None),
         }
-        Ok(None)
     }
 
-    /// Runs calls at the same time, and returns what to write for each.
-    async fn run_all(
-        &self,
-        session: &mut Session,
-        calls: Vec<Call>,
-    ) -> Vec<(Option<Vec<u8>>, Option<Error>)> {
+    /// Runs calls one after the other, so that a batch takes one thread, and no longer than one request may.
+    async fn run_all(&self, session: &mut Session, calls: Vec<Call>) -> Vec<Answered> {
         let (sender, _) = mpsc::channel(1);
-        let mut answers = Vec::with_capacity(calls.len());
-        let running: Vec<_> = calls.into_iter().map(|call| self.run(call, sender.clone())).collect();
-        for run in running {
-            match run.await {
-                Some(answer) => {
-                    let error = answer.error.clone();
-                    answers.push((session.finish(answer), error));
-                }
-                None => answers.extend(self.expire(session)),
+        let timeout = self.endpoint.options.request_timeout;
+        let mut answered = Vec::with_capacity(calls.len());
+        for call in calls {
+            let request = call.request.clone();
+            let ran = self.run(call, sender.clone()).await;
+            let is_late = matches!(ran, Ran::Late | Ran::GivenUp(None));
+            answered.push(finish(session, request, ran, timeout));
+            if is_late {
+                // As are those that have not begun.
+                break;
             }
         }
-        answers
+        answered
     }
 
-    fn expire(&self, session: &mut Session) -> Vec<(Option<Vec<u8>>, Option<Error>)> {
-        let timeout = self.endpoint.options.request_timeout;
-        let late = session.expire(Instant::now(), timeout);
-        late.into_iter().map(|(_, message)| (message, None)).collect()
-    }
-
-    /// Runs a call; none when it takes too long or was given up.
-    fn run(
-        &self,
-        call: Call,
-        progress: mpsc::Sender<Vec<u8>>,
-    ) -> impl Future<Output = Option<Answer>> + Send + use<> {
-        let ticket = call.ticket.clone();
-        let guard = Running::new(self.endpoint.clone(), self.key(), ticket.clone());
-        let server = self.visitor.server.clone();
-        let timeout = self.endpoint.options.request_timeout;
-        let is_quick = server.is_quick(&call.request);
-        let work = move || {
-            let send = |message: Vec<u8>| {
-                let _ = progress.try_send(message);
-            };
-            let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*server, call, &send)));
-            answer.unwrap_or_else(|_| {
-                tracing::error!(request_id = ticket.request_id(), "{} panicked", ticket.method());
-                Answer::internal_error(ticket)
-            })
-        };
-        async move {
-            let _guard = guard;
-            if is_quick {
-                return Some(work());
-            }
-            tokio::time::timeout(timeout, tokio::task::spawn_blocking(work)).await.ok()?.ok()
-        }
-    }
-
-    /// Answers by a stream: progress as it comes, then the result.
-    fn stream_call(self, mut session: Session, call: Call) -> Response<Body> {
-        let (events, body) = Events::new();
+    /// Runs a call that the client wants to hear of. Who may not call, or gets an answer at once, gets it with its status;
+    /// from the first progress on, a stream carries what comes.
+    async fn run_until_progress(&self, mut session: Session, call: Call) -> First {
         let (sender, mut progress) = mpsc::channel(PROGRESS_MAX);
-        let run = self.run(call, sender);
+        let timeout = self.endpoint.options.request_timeout;
+        let request = call.request.clone();
+        let mut run = Box::pin(self.run(call, sender));
+        let first = tokio::select! {
+            biased;
+            Some(message) = progress.recv() => message,
+            ran = &mut run => {
+                let answered = finish(&mut session, request, ran, timeout);
+                return First::Answer(Box::new(session), Box::new(answered));
+            }
+        };
+        let (events, body) = Events::new();
         tokio::spawn(async move {
-            let run = async {
-                match run.await {
-                    Some(answer) => session.finish(answer).into_iter().collect::<Vec<_>>(),
-                    None => {
-                        let timeout = self.endpoint.options.request_timeout;
-                        session
-                            .expire(Instant::now(), timeout)
-                            .into_iter()
-                            .filter_map(|(_, message)| message)
-                            .collect()
-                    }
+            let mut next = Some(first);
+            let ran = loop {
+                if let Some(message) = next.take()
+                    && !events.send(event(&message)).await
+                {
+                    // Nobody listens any more: dropping the call gives it up.
+                    return;
                 }
-            };
-            tokio::pin!(run);
-            let last = loop {
                 tokio::select! {
                     biased;
-                    Some(message) = progress.recv() => {
-                        if !events.send(event(&message)).await {
-                            // Nobody listens any more: dropping the call gives it up.
-                            return;
-                        }
-                    }
-                    last = &mut run => break last,
+                    Some(message) = progress.recv() => next = Some(message),
+                    ran = &mut run => break ran,
                     () = events.closed() => return,
                 }
             };
             while let Ok(message) = progress.try_recv() {
                 events.send(event(&message)).await;
             }
-            for message in last {
+            let answered = finish(&mut session, request, ran, timeout);
+            if let Some(message) = answered.message.filter(|_| !answered.is_given_up) {
                 events.send(event(&message)).await;
             }
         });
-        reply::stream(body)
+        First::Progress(reply::stream(body))
+    }
+
+    /// Runs a call until its time is over.
+    fn run(&self, call: Call, progress: mpsc::Sender<Vec<u8>>) -> impl Future<Output = Ran> + Send + use<> {
+        let ticket = call.ticket.clone();
+        let key = (!ticket.revision.is_stateless()).then(|| self.key());
+        let guard = Running::new(self.endpoint.clone(), key, ticket.clone());
+        let server = self.visitor.server.clone();
+        let deadline = tokio::time::Instant::from_std(self.started + self.endpoint.options.request_timeout);
+        let is_quick = server.is_quick(&call.request);
+        let running = ticket.clone();
+        let work = move || {
+            let send = |message: Vec<u8>| {
+                let _ = progress.try_send(message);
+            };
+            let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*server, call, &send)));
+            answer.unwrap_or_else(|_| {
+                tracing::error!(request_id = running.request_id(), "{} panicked", running.method());
+                Answer::internal_error(running)
+            })
+        };
+        async move {
+            let _guard = guard;
+            let answer = if is_quick {
+                work()
+            } else {
+                match tokio::time::timeout_at(deadline, tokio::task::spawn_blocking(work)).await {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_)) | Err(_) if ticket.is_cancelled() => return Ran::GivenUp(None),
+                    Ok(Err(_)) | Err(_) => return Ran::Late,
+                }
+            };
+            if ticket.is_cancelled() { Ran::GivenUp(Some(answer)) } else { Ran::Answer(answer) }
+        }
     }
 
     /// Under what the visitor's requests are found again.
@@ -364,23 +377,78 @@ impl Incoming<'_> {
     }
 
     fn cancel(&self, request: Id) {
-        if let Some(ticket) = self.endpoint.running().get(&(self.key(), request)) {
+        // Whatever giving up does, others must not wait for it.
+        let ticket = self.endpoint.running().get(&(self.key(), request)).cloned();
+        if let Some(ticket) = ticket {
             ticket.cancel();
         }
     }
 }
 
+/// What happens first of a call with progress.
+enum First {
+    Progress(Response<Body>),
+    Answer(Box<Session>, Box<Answered>),
+}
+
+/// How a call ended.
+enum Ran {
+    Answer(Answer),
+    /// Nobody waits for the answer any more; there may be one.
+    GivenUp(Option<Answer>),
+    /// Its time is over.
+    Late,
+}
+
+/// What came of a call.
+struct Answered {
+    request: Request,
+    /// What to write, which may wait for the rest of a batch.
+    message: Option<Vec<u8>>,
+    error: Option<Error>,
+    /// The client has said that it does not want the answer.
+    is_given_up: bool,
+}
+
+fn finish(session: &mut Session, request: Request, ran: Ran, timeout: Duration) -> Answered {
+    let is_given_up = matches!(ran, Ran::GivenUp(_));
+    let (message, error) = match ran {
+        Ran::Answer(answer) | Ran::GivenUp(Some(answer)) => {
+            let error = answer.error.clone();
+            (session.finish(answer), error)
+        }
+        Ran::GivenUp(None) | Ran::Late => {
+            let late = session.expire(Instant::now(), timeout);
+            let message = late.into_iter().filter_map(|(_, message)| message).next_back();
+            let error = message.as_deref().and_then(error_in);
+            (message, error)
+        }
+    };
+    Answered { request, message, error, is_given_up }
+}
+
+/// The error that a message carries.
+fn error_in(message: &[u8]) -> Option<Error> {
+    let message: Value = serde_json::from_slice(message).ok()?;
+    let error = message.get("error")?;
+    let (code, text) = (error["code"].as_i64()?, error["message"].as_str()?);
+    Some(Error { data: error.get("data").cloned(), ..Error::new(code, text) })
+}
+
 /// A request under way. When nobody waits for it any more, it is given up.
 struct Running {
     endpoint: Arc<Endpoint>,
-    key: (String, Id),
+    /// None where no other request may give it up: ids of 2026-07-28 are known to nobody but who waits.
+    key: Option<(String, Id)>,
     ticket: Arc<Ticket>,
 }
 
 impl Running {
-    fn new(endpoint: Arc<Endpoint>, key: String, ticket: Arc<Ticket>) -> Running {
-        let key = (key, ticket.id.clone());
-        endpoint.running().insert(key.clone(), ticket.clone());
+    fn new(endpoint: Arc<Endpoint>, key: Option<String>, ticket: Arc<Ticket>) -> Running {
+        let key = key.map(|key| (key, ticket.id.clone()));
+        if let Some(key) = &key {
+            endpoint.running().insert(key.clone(), ticket.clone());
+        }
         Running { endpoint, key, ticket }
     }
 }
@@ -388,9 +456,10 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.ticket.cancel();
+        let Some(key) = &self.key else { return };
         let mut running = self.endpoint.running();
-        if running.get(&self.key).is_some_and(|ticket| Arc::ptr_eq(ticket, &self.ticket)) {
-            running.remove(&self.key);
+        if running.get(key).is_some_and(|ticket| Arc::ptr_eq(ticket, &self.ticket)) {
+            running.remove(key);
         }
     }
 }

@@ -44,6 +44,28 @@ impl Refusal {
         Refusal::new(StatusCode::NOT_FOUND, -32600, "SESSION_NOT_FOUND", message)
     }
 
+    pub(super) fn not_acceptable(kinds: &str) -> Refusal {
+        let message = format!("expected Accept: {kinds}");
+        Refusal::new(StatusCode::NOT_ACCEPTABLE, -32600, "NOT_ACCEPTABLE", message)
+    }
+
+    /// The method of HTTP does not exist here; some others do.
+    pub(super) fn method_not_allowed(allowed: &str, message: impl Into<String>) -> Refusal {
+        let mut refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, -32600, "METHOD_NOT_ALLOWED", message);
+        if let Some(data) = &mut refusal.error.data {
+            data["allowed"] = json!(allowed);
+        }
+        refusal
+    }
+
+    /// The same in a revision that leaves our numbers to others: what it is, `data.code` says.
+    pub(super) fn without_own_code(mut self) -> Refusal {
+        if (-32019..=-32000).contains(&self.error.code) {
+            self.error.code = -32603;
+        }
+        self
+    }
+
     pub(super) fn response(&self, id: Option<&Id>) -> Response<Body> {
         let mut response = json(self.status, mcp::error_bytes(id, &self.error));
         describe(&mut response, &self.error);
@@ -85,6 +107,11 @@ pub fn describe(response: &mut Response<Body>, error: &Error) {
     if let Some(seconds) = detail(error, "retry_after_s").and_then(Value::as_u64) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
+    if let Some(allowed) = detail(error, "allowed").and_then(Value::as_str)
+        && status == StatusCode::METHOD_NOT_ALLOWED
+    {
+        insert(headers, header::ALLOW, allowed);
+    }
     let challenge = match status {
         StatusCode::UNAUTHORIZED if detail(error, "token_sent") == Some(&json!(false)) => {
             "Bearer realm=\"spexus\"".to_owned()
@@ -125,17 +152,5 @@ pub fn stream(body: Body) -> Response<Body> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
-}
-
-pub fn method_not_allowed(allowed: &'static str) -> Response<Body> {
-    let refusal = Refusal::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        -32600,
-        "METHOD_NOT_ALLOWED",
-        format!("expected one of {allowed}"),
-    );
-    let mut response = refusal.response(None);
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -47,6 +47,12 @@ impl Sessions {
         Ok(found)
     }
 
+    /// Whether there still is a session with this id.
+    pub(super) async fn is_kept(&self, id: &str) -> Result<bool> {
+        let (id, now) = (id.to_owned(), now());
+        Ok(self.ask(Mode::Point, move |tx| mcp_session::find(tx, &id, now)).await?.is_some())
+    }
+
     pub(super) async fn end(&self, id: &str) -> Result<()> {
         let id = id.to_owned();
         self.ask(Mode::Write, move |tx| mcp_session::delete(tx, &id)).await

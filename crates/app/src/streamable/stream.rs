@@ -1,8 +1,8 @@
 //! Streams: what a session hears between its requests, and what a subscription of 2026-07-28 hears.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
@@ -12,7 +12,7 @@ use axum::response::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use mcp::{Change, Revision, Session};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::feed::{Following, Heard, News};
@@ -64,10 +64,8 @@ impl Endpoint {
             if !events.send(event(&first)).await {
                 return;
             }
-            let told = |news: &News| -> Vec<Vec<u8>> {
-                news.changes.iter().flat_map(|change| session.notify(change)).collect()
-            };
-            if endpoint.tell(&events, following, &head, told).await {
+            let told = |news: &News| news.changes.iter().flat_map(|change| session.notify(change)).collect();
+            if endpoint.tell(&events, following, &head, None, told).await {
                 for message in session.close() {
                     events.send(event(&message)).await;
                 }
@@ -93,7 +91,7 @@ impl Endpoint {
         let (response, user) = match self.session_of(&head, id).await {
             Ok((session, user)) => match self.sessions.end(&session).await {
                 Ok(()) => {
-                    self.listening.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+                    self.listening().remove(&session);
                     (reply::empty(StatusCode::NO_CONTENT), user)
                 }
                 Err(error) => (Refusal::store(&error).response(None), user),
@@ -126,15 +124,14 @@ impl Endpoint {
         let bad = |error| Refusal { status: StatusCode::BAD_REQUEST, error };
         if head::revision(&head.headers).map_err(bad)?.is_some_and(Revision::is_stateless) {
             let message = "protocol version 2026-07-28 has no sessions; listen with subscriptions/listen";
-            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, -32600, "METHOD_NOT_ALLOWED", message));
+            return Err(Refusal::method_not_allowed("POST", message));
         }
         let Some(session) = head::text(&head.headers, SESSION) else {
             let message = "the header Mcp-Session-Id is required, as initialize was answered with it";
             return Err(Refusal::new(StatusCode::BAD_REQUEST, -32600, "MALFORMED_REQUEST", message));
         };
         if head.method == Method::GET && !head::takes_stream(&head.headers) {
-            let message = "expected Accept: text/event-stream";
-            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, -32600, "NOT_ACCEPTABLE", message));
+            return Err(Refusal::not_acceptable("text/event-stream"));
         }
         Ok((self.session(session, &visitor).await?.id, visitor.username))
     }
@@ -147,13 +144,13 @@ impl Endpoint {
         };
         let (events, body) = Events::new();
         let endpoint = self.clone();
-        let place = Place::take(self.clone(), session.clone());
+        let (place, ended) = Place::take(self.clone(), session.clone());
         tokio::spawn(async move {
             if !events.send(b": connected\n\n".to_vec()).await {
                 return;
             }
             let told = |news: &News| -> Vec<Vec<u8>> {
-                if !place.is_held() {
+                if !place.is_told() {
                     return Vec::new();
                 }
                 let lists = news.changes.iter().filter(|change| !matches!(change, Change::Resource(_)));
@@ -161,7 +158,10 @@ impl Endpoint {
                 let resources = uris.map(|uri| Change::Resource(uri.clone()).to_bytes());
                 lists.map(Change::to_bytes).chain(resources).collect()
             };
-            endpoint.tell(&events, following, &head, told).await;
+            tokio::select! {
+                _ = endpoint.tell(&events, following, &head, Some(&session), told) => {}
+                _ = ended => {}
+            }
         });
         reply::stream(body)
     }
@@ -172,6 +172,7 @@ impl Endpoint {
         events: &Events,
         mut following: Following,
         head: &Parts,
+        session: Option<&str>,
         told: impl Fn(&News) -> Vec<Vec<u8>>,
     ) -> bool {
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
@@ -183,7 +184,7 @@ impl Endpoint {
                     Heard::End => return true,
                 },
                 _ = keep_alive.tick() => {
-                    if !self.host.is_still_welcome(head).await {
+                    if !self.host.is_still_welcome(head).await || !self.is_kept(session).await {
                         return true;
                     }
                     if !events.send(b": here\n\n".to_vec()).await {
@@ -200,6 +201,15 @@ impl Endpoint {
             }
         }
     }
+
+    /// Whether a session has not been ended, by whichever process.
+    async fn is_kept(&self, session: Option<&str>) -> bool {
+        match session {
+            // A store that cannot be asked now is no reason to go.
+            Some(session) => self.sessions.is_kept(session).await.unwrap_or(true),
+            None => true,
+        }
+    }
 }
 
 /// What is said to who has missed something: that every list may have changed.
@@ -207,7 +217,7 @@ fn everything() -> News {
     News { changes: vec![Change::Tools, Change::Prompts, Change::Resources], ..News::default() }
 }
 
-/// The place of the stream that a session listens on. Whoever takes it later has it.
+/// The place of a stream among those that a session listens on. The last one that came is told.
 struct Place {
     endpoint: Arc<Endpoint>,
     session: String,
@@ -215,24 +225,31 @@ struct Place {
 }
 
 impl Place {
-    fn take(endpoint: Arc<Endpoint>, session: String) -> Place {
+    /// Takes a place, and returns what is ready when the session ends.
+    fn take(endpoint: Arc<Endpoint>, session: String) -> (Place, oneshot::Receiver<()>) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), number);
-        Place { endpoint, session, number }
+        let (sender, ended) = oneshot::channel();
+        endpoint.listening().entry(session.clone()).or_default().push((number, sender));
+        (Place { endpoint, session, number }, ended)
     }
 
-    fn is_held(&self) -> bool {
-        let listening = self.endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner);
-        listening.get(&self.session) == Some(&self.number)
+    /// Whether news go here.
+    fn is_told(&self) -> bool {
+        let listening = self.endpoint.listening();
+        let last = listening.get(&self.session).and_then(|streams| streams.last());
+        last.is_some_and(|(number, _)| *number == self.number)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut listening = self.endpoint.listening.lock().unwrap_or_else(PoisonError::into_inner);
-        if listening.get(&self.session) == Some(&self.number) {
-            listening.remove(&self.session);
+        let mut listening = self.endpoint.listening();
+        if let Some(streams) = listening.get_mut(&self.session) {
+            streams.retain(|(number, _)| *number != self.number);
+            if streams.is_empty() {
+                listening.remove(&self.session);
+            }
         }
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use nix::{sys::signal, unistd::Pid};
 use private_postgres::Server as Postgres;
 use reqwest::Method;
 use reqwest::blocking::{Client, RequestBuilder};
@@ -89,6 +90,7 @@ impl Backend {
             }
         }
         command.env("SPEXUS_RATE_LIMIT", "0").env("SPEXUS_FAILED_LOGIN_LIMIT", "0");
+        command.env("SPEXUS_SESSION_LIMIT", "0");
         command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]).args(arguments);
         command
     }
@@ -173,6 +175,37 @@ impl Backend {
         let answer = self.send("POST", path, body);
         assert_eq!(answer.status, 201, "{path}: {}", answer.text);
         answer.json
+    }
+
+    /// A number that the server counts.
+    #[track_caller]
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = self.get("/metrics").text;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in\n{text}"))
+    }
+
+    /// How many files and connections the server has open.
+    pub fn n_open_files(&self) -> usize {
+        let folder = format!("/proc/{}/fd", self.child.id());
+        std::fs::read_dir(folder).expect("the server runs").count()
+    }
+
+    /// Tells the server to stop, and does not wait for it.
+    pub fn stop(&self) {
+        let process = Pid::from_raw(self.child.id() as i32);
+        signal::kill(process, signal::Signal::SIGTERM).expect("the server runs");
+    }
+
+    /// Waits until the server has logged something, and returns all that it has logged so far.
+    #[track_caller]
+    pub fn log_with(&self, text: &str) -> String {
+        let started = Instant::now();
+        while !self.log().contains(text) {
+            assert!(started.elapsed() < Duration::from_secs(20), "{text:?} is not logged:\n{}", self.log());
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.log()
     }
 
     /// What the server has logged so far.

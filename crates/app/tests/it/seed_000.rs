@@ -72,7 +72,7 @@ fn another_version_is_told_which_are_spoken() {
         // [000 versions]: it stands out in the log, and is counted.
         assert!(
             server
-                .log()
+                .log_with("Unsupported protocol version")
                 .lines()
                 .any(|line| line.contains("[WARN]") && line.contains("Unsupported protocol version"))
         );
@@ -142,8 +142,8 @@ fn a_client_is_logged_by_a_clean_name() {
         let name = "evil\n2026-11-15T00:00:00Z [INFO] forged \u{1b}[31m line";
         let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
         assert_eq!(initialize(server, client).status, 200);
-        let log = server.log();
-        assert!(log.contains("a client begins") && log.contains("forged"), "{log}");
+        let log = server.log_with("a client begins");
+        assert!(log.contains("forged"), "{log}");
         assert!(!log.lines().any(|line| line.starts_with("2026-11-15T00:00:00Z")), "{log}");
         assert!(!log.contains('\u{1b}'), "{log}");
     });

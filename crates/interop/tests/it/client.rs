@@ -39,7 +39,8 @@ impl Era {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// What scripts call it.
+    pub fn name(self) -> &'static str {
         match self {
             Era::Handshake => "handshake",
             Era::Stateless => "stateless",

@@ -26,12 +26,24 @@ pub fn duvet() -> [&'static OsStr; 3] {
     [CHECKED.as_ref(), built("duvet").as_os_str(), "mcp".as_ref()]
 }
 
+/// The program `spexus`.
+pub fn spexus() -> &'static Path {
+    built("spexus")
+}
+
 /// Returns a freshly built program. Cargo builds no binary of another package for a test, so we ask it to.
 fn built(name: &str) -> &'static Path {
     static PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut cargo = Command::new(env!("CARGO"));
         // For the whole workspace, so that features are unified as for this test and nothing is built twice.
-        cargo.args(["build", "--workspace", "--bin=tmkb", "--bin=duvet", "--message-format=json"]);
+        cargo.args([
+            "build",
+            "--workspace",
+            "--bin=tmkb",
+            "--bin=duvet",
+            "--bin=spexus",
+            "--message-format=json",
+        ]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }

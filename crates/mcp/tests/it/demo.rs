@@ -57,6 +57,7 @@ impl Server for Demo {
         match tool.name.as_str() {
             "echo" => Ok(ToolOutput::text(arguments["text"].as_str().unwrap_or_default())),
             "numbers" => Ok(ToolOutput::json(json!([1, 2, 3]))),
+            "ask_model" => Ok(ToolOutput::text("nobody was asked")),
             "count" => {
                 for step in 1..=3 {
                     context.progress.report(f64::from(step), Some(3.0), Some("counting"));
@@ -155,7 +156,9 @@ fn tools() -> Vec<Arc<Tool>> {
     numbers.output_schema = Some(json!({"type": "object", "properties": {"result": {"type": "array"}}}));
     let count = Tool::new("count", "Counts to three", json!({"type": "object"}));
     let fail = Tool::new("delete_epic", "Always refuses", json!({"type": "object"}));
-    [echo, numbers, count, fail].into_iter().map(Arc::new).collect()
+    let mut ask = Tool::new("ask_model", "Asks the client's model", json!({"type": "object"}));
+    ask.requires = vec!["sampling".into()];
+    [echo, numbers, count, fail, ask].into_iter().map(Arc::new).collect()
 }
 
 fn resource(uri: &str, name: &str) -> Resource {

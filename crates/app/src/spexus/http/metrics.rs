@@ -27,6 +27,7 @@ pub struct Metrics {
     messages: Family<MessageLabels, Counter>,
     message_seconds: Family<MethodLabels, Histogram>,
     revisions: Family<RevisionLabels, Counter>,
+    streams: Gauge,
     waiting: Gauge,
     connections: Gauge,
     memory: Gauge,
@@ -84,6 +85,8 @@ impl Metrics {
         registry.register("mcp_message_seconds", "How long messages of agents took", message_seconds.clone());
         let revisions = Family::default();
         registry.register("mcp_revisions", "Revisions of the protocol that agents speak", revisions.clone());
+        let streams = Gauge::default();
+        registry.register("mcp_streams", "Streams on which agents listen", streams.clone());
         let (waiting, connections, memory) = (Gauge::default(), Gauge::default(), Gauge::default());
         registry.register("store_waiting", "Calls that wait for the store", waiting.clone());
         registry.register("store_connections", "Threads with a connection to the store", connections.clone());
@@ -96,6 +99,7 @@ impl Metrics {
             messages,
             message_seconds,
             revisions,
+            streams,
             waiting,
             connections,
             memory,
@@ -125,7 +129,8 @@ impl Metrics {
         self.revisions.get_or_create(&RevisionLabels { revision }).inc();
     }
 
-    fn text(&self) -> String {
+    fn text(&self, n_streams: usize) -> String {
+        self.streams.set(n_streams as i64);
         self.waiting.set(self.store.waiting() as i64);
         self.connections.set(self.store.connections() as i64);
         self.memory.set(resident_memory().unwrap_or_default());
@@ -149,7 +154,7 @@ fn resident_memory() -> Option<i64> {
 
 /// `GET /metrics`.
 pub async fn serve(State(app): State<Arc<App>>) -> Response<Body> {
-    let mut response = Response::new(Body::from(app.metrics.text()));
+    let mut response = Response::new(Body::from(app.metrics.text(app.feed.n_listeners())));
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response

@@ -1,0 +1,12 @@
+//! `POST /api/v1/mcp`, as an agent meets it: each message that the server sends in these tests is held against the official
+//! schema of its revision.
+
+mod agent;
+mod conversation;
+mod headers;
+mod limits;
+mod refusals;
+mod replicas;
+mod sessions;
+mod streams;
+mod tools;

@@ -1,0 +1,76 @@
+//! `spexus serve` with a small project, for clients over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::server;
+
+/// A running server.
+pub struct Backend {
+    child: Child,
+    /// Where it is.
+    pub url: String,
+    /// The administrator's token.
+    pub token: String,
+    /// Holds the store.
+    _folder: TempDir,
+}
+
+impl Backend {
+    pub fn start() -> Backend {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+        let mut child = Command::new(server::spexus())
+            .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--database", &database])
+            .env("LOG_LEVEL", "off")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server can be started");
+        let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        let (mut url, mut token) = (String::new(), String::new());
+        for line in lines.by_ref().map_while(Result::ok) {
+            if let Some(found) = line.strip_prefix("Spexus is at ") {
+                url = found.to_owned();
+            } else if let Some(found) = line.strip_prefix("  token     ") {
+                token = found.to_owned();
+            } else if line.starts_with("Stop it") {
+                break;
+            }
+        }
+        assert!(!url.is_empty() && !token.is_empty(), "the server did not start");
+        thread::spawn(move || lines.count());
+        Backend { child, url, token, _folder: folder }
+    }
+
+    /// Asks through REST.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let address = self.url.trim_start_matches("http://");
+        let mut connection = TcpStream::connect(address).expect("the server listens");
+        let head = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.token,
+            body.len()
+        );
+        connection.write_all(head.as_bytes()).expect("the server reads");
+        connection.write_all(body.as_bytes()).expect("the server reads");
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).expect("the server answers");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let (_, json) = answer.split_once("\r\n\r\n").expect("an answer has a body");
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
