@@ -107,9 +107,13 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     let mut clean = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         clean += TOKEN_PREFIX;
-        clean += "[redacted]";
-        clean +=
+        let rest =
             part.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+        // Where nothing follows, the text only says how tokens begin.
+        if rest.len() < part.len() {
+            clean += "[redacted]";
+        }
+        clean += rest;
     }
     Cow::Owned(clean)
 }

@@ -148,6 +148,11 @@ impl Answer {
         }
     }
 
+    /// The answer to a call that the transport had to refuse.
+    pub fn refused(ticket: Arc<Ticket>, error: Error) -> Self {
+        Self::new(ticket, Err(error))
+    }
+
     /// The answer to a call that panicked: all that a client is told is where to look in the log.
     pub fn internal_error(ticket: Arc<Ticket>) -> Self {
         let error = Failure::internal().to_error(ticket.revision, &ticket.request_id());

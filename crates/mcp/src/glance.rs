@@ -1,6 +1,7 @@
 //! A quick look at a message, for what HTTP has in its headers and must be the same: its revision, method and name.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ pub struct Glance {
 }
 
 /// Looks at a message. Whether it is in order is not looked at.
-pub fn glance(bytes: &[u8]) -> Glance {
+pub fn glance<'a>(bytes: &'a [u8]) -> Glance {
     #[derive(Deserialize)]
     struct Message<'a> {
         #[serde(borrow, default)]
@@ -31,30 +32,20 @@ pub fn glance(bytes: &[u8]) -> Glance {
         #[serde(borrow, default)]
         params: Option<&'a RawValue>,
     }
-    #[derive(Default, Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow, default)]
-        name: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        uri: Option<&'a RawValue>,
-        #[serde(borrow, default, rename = "_meta")]
-        meta: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Meta<'a> {
-        #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
-        version: Option<&'a RawValue>,
-    }
+    // Of a member that comes twice the last one counts, as it will when the message is read.
+    type Members<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
+    let members = |raw: Option<&'a RawValue>| -> Members<'a> {
+        raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    };
     let Ok(message) = serde_json::from_slice::<Message<'_>>(bytes) else { return Glance::default() };
-    let params: Params<'_> =
-        message.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
-    let meta: Option<Meta<'_>> = params.meta.and_then(|meta| serde_json::from_str(meta.get()).ok());
+    let params = members(message.params);
+    let meta = members(params.get("_meta").copied());
     let method = text(message.method);
     // Each is what the method is about, whatever else the message brings along.
-    let name = if method.as_deref() == Some("resources/read") { params.uri } else { params.name };
+    let name = params.get(if method.as_deref() == Some("resources/read") { "uri" } else { "name" }).copied();
     Glance {
         id: message.id.and_then(Id::parse),
-        version: text(meta.and_then(|meta| meta.version)),
+        version: text(meta.get("io.modelcontextprotocol/protocolVersion").copied()),
         name: text(name),
         method,
     }
@@ -77,6 +68,11 @@ mod tests {
         assert_eq!(seen.method.as_deref(), Some("tools/call"));
         assert_eq!(seen.version.as_deref(), Some("2026-07-28"));
         assert_eq!(seen.name.as_deref(), Some("ab"));
+        let seen = glance(br#"{"method":"tools/call","params":{"name":"list_types","name":"create_epic","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#);
+        assert_eq!(
+            (seen.name.as_deref(), seen.version.as_deref()),
+            (Some("create_epic"), Some("2026-07-28"))
+        );
         let seen = glance(br#"{"method":"resources/read","params":{"uri":"epic://EP-001","name":"else"}}"#);
         assert_eq!(seen.name.as_deref(), Some("epic://EP-001"));
         for bytes in ["", "[]", "{\"id\":{}}", "{\"params\":[]}", "{\"params\":{\"_meta\":1,\"name\":2}}"] {

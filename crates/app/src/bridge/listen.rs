@@ -40,6 +40,9 @@ const FAILURES_COUNTED_MAX: u32 = 8;
 /// How often a server that cannot tell of changes at all is asked whether it can by now.
 const UNABLE_PAUSE: Duration = Duration::from_secs(300);
 
+/// A stream that lasted so long was no failure.
+const STEADY_TIME: Duration = Duration::from_secs(30);
+
 pub struct Listener {
     wanted: watch::Sender<Interest>,
     shared: Arc<Shared>,
@@ -108,6 +111,7 @@ impl Listening {
         let (lost, mut losses) = mpsc::unbounded_channel();
         let mut current: Option<Stream> = None;
         let mut n_failures = 0;
+        let mut opened_at = time::Instant::now();
         // Nothing is missed before a first stream that opens at once.
         let mut has_missed = false;
         loop {
@@ -121,7 +125,7 @@ impl Listening {
                             self.shared.lists.forget();
                         }
                         current = self.replace(current, Some(stream));
-                        n_failures = 0;
+                        opened_at = time::Instant::now();
                         if std::mem::take(&mut has_missed) {
                             self.tell_all(&interest);
                         }
@@ -129,7 +133,9 @@ impl Listening {
                     Err(failure) => {
                         has_missed = true;
                         current = self.replace(current, None);
-                        let is_unable = failure.kind == Kind::Other;
+                        // A server that refuses the token, or cannot do this, will not change its mind soon, and counts failures.
+                        let is_unable =
+                            matches!(failure.kind, Kind::Other | Kind::Unauthenticated | Kind::Forbidden);
                         let pause = if is_unable { UNABLE_PAUSE } else { retry::pause(n_failures) };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
                         tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
@@ -151,8 +157,12 @@ impl Listening {
                         tracing::info!("the server stopped telling of changes; asking again");
                         has_missed = true;
                         current = self.replace(current, None);
-                        // Even a server that lets every stream end at once must not be asked in a circle.
-                        time::sleep(retry::pause(0)).await;
+                        // A server that lets every stream end at once must not be asked in a circle.
+                        if opened_at.elapsed() > STEADY_TIME {
+                            n_failures = 0;
+                        }
+                        time::sleep(retry::pause(n_failures)).await;
+                        n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
                     }
                 }
             }

@@ -13,6 +13,8 @@ const BEHIND_MAX: usize = 1_024;
 /// What happened at about the same time.
 #[derive(Debug, Default)]
 pub struct News {
+    /// Whether something before was missed, so that nobody can rely on having heard everything.
+    pub has_gap: bool,
     /// What changed, resources by their one spelling.
     pub changes: Vec<Change>,
     /// The resources that each session is to be told of, as its client wrote them.

@@ -18,9 +18,9 @@ const NAME: &str = "mcp-name";
 
 const HEADER_MISMATCH: i64 = -32020;
 
-/// The text of a header, if it has any.
+/// The text of a header, if it is there. What is no text is something that nobody expects.
 pub fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim).filter(|text| !text.is_empty())
+    headers.get(name).map(|value| value.to_str().map_or("\u{fffd}", str::trim))
 }
 
 /// A page of another site must not ask in the name of whoever looks at it, nor one that calls our address its own.

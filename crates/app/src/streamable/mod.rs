@@ -47,6 +47,11 @@ pub trait Host: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether a visitor may ask so many things more at once.
+    fn admit_more(&self, _visitor: &Visitor, _n_more: u32) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// News from now on.
     fn follow(&self) -> Wait<'_, Option<Following>>;
 

@@ -21,6 +21,10 @@ use super::{Endpoint, Seen, Visitor};
 
 /// The id of a refused message is looked for in at most so many bytes.
 const LOOKED_AT_MAX: usize = 64 << 10;
+/// Of what is refused, so much is taken for the sake of the answer.
+const TAKEN_MAX: usize = 4 * mcp::MESSAGE_BYTES_MAX;
+/// And for at most this long.
+const LOOKED_AT_TIME: Duration = Duration::from_secs(1);
 /// What is kept of a client's name.
 const CLIENT_CHARS_MAX: usize = 100;
 /// Progress that a slow client may be behind; what is beyond is left out.
@@ -66,10 +70,14 @@ impl Endpoint {
     ) -> Result<Response<Body>, (Refusal, Option<Id>)> {
         let visitor = match self.visitor(head, id).await {
             Ok(visitor) => visitor,
-            Err(refusal) => return Err((refusal, id_of(body).await)),
+            Err(refusal) => {
+                let id = tokio::time::timeout(LOOKED_AT_TIME, id_of(body)).await;
+                return Err((refusal, id.ok().flatten()));
+            }
         };
         note.user.clone_from(&visitor.username);
-        let bytes = read(body).await.map_err(|refusal| (refusal, None))?;
+        let bytes = tokio::time::timeout(self.options.request_timeout, read(body)).await;
+        let bytes = bytes.unwrap_or_else(|_| Err(Refusal::slow())).map_err(|refusal| (refusal, None))?;
         let seen = mcp::glance(&bytes);
         note.name(&seen);
         let refused = |error: Error| {
@@ -172,18 +180,30 @@ impl Incoming<'_> {
             match step {
                 Step::Send(bytes) => message = Some(bytes),
                 Step::Call(call) => calls.push(call),
-                Step::Refused(_, error) => note.error = Some(error),
+                Step::Refused(id, error) => {
+                    let error = reply::named(error);
+                    if message.is_some() {
+                        message = Some(mcp::error_bytes(id.as_ref(), &error));
+                    }
+                    note.error = Some(error);
+                }
                 Step::Cancel(request) => self.cancel(request),
                 Step::Stop => {}
             }
         }
         note.revision = Some(calls.first().map_or(session.revision(), |call| call.ticket.revision));
-        if session.is_listening()
-            && let (Some(first), Some(following)) = (message.take(), following)
-        {
+        if session.is_listening() {
+            let (Some(first), Some(following)) = (message.take(), following) else {
+                return Err((Refusal::stopping(), self.seen.id.clone()));
+            };
             return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
         }
         let is_batch = bytes.trim_ascii_start().starts_with(b"[");
+        let n_more = u32::try_from(calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        self.endpoint
+            .host
+            .admit_more(&self.visitor, n_more)
+            .map_err(|refusal| (refusal, self.seen.id.clone()))?;
         let may_stream = !is_batch && head::takes_stream(&self.head.headers);
         let has_progress = matches!(calls.as_slice(), [call] if call.wants_progress() && matches!(call.request, Request::CallTool { .. }));
         let (session, answered) = match calls.pop() {
@@ -202,18 +222,14 @@ impl Incoming<'_> {
             if answered.is_given_up && !is_batch {
                 return Ok(reply::empty(StatusCode::ACCEPTED));
             }
-            let mut error = answered.error;
             message = answered.message.or(message);
-            if error.is_none() {
-                match self.remember(&session, &answered.request, note).await {
-                    Ok(id) => begun = begun.or(id),
-                    Err(refusal) => {
-                        message = Some(mcp::error_bytes(self.seen.id.as_ref(), &refusal.error));
-                        error = Some(refusal.error);
-                    }
+            if let (Request::Initialize(revision), None) = (&answered.request, &answered.error) {
+                match self.begin(&session, *revision, note).await {
+                    Ok(id) => begun = Some(id),
+                    Err(refusal) => return Err((refusal, self.seen.id.clone())),
                 }
             }
-            note.error = note.error.take().or(error);
+            note.error = note.error.take().or(answered.error);
         }
         let Some(message) = message else {
             return Ok(reply::empty(StatusCode::ACCEPTED));
@@ -234,43 +250,39 @@ impl Incoming<'_> {
         Ok(response)
     }
 
-    /// Writes down what the next requests have to know: a new session, and what it is subscribed to.
-    async fn remember(
-        &self,
-        session: &Session,
-        request: &Request,
-        note: &mut Note,
-    ) -> Result<Option<String>, Refusal> {
+    /// Writes down that a conversation has begun, so that the next requests can take it up.
+    async fn begin(&self, session: &Session, revision: Revision, note: &mut Note) -> Result<String, Refusal> {
+        let client = session.client();
+        let client: String = format!("{} {}", client.name, client.version)
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(CLIENT_CHARS_MAX)
+            .collect();
+        let begun =
+            self.endpoint.sessions.begin(&self.visitor.user_id, revision.as_str(), client.trim()).await;
+        note.client = Some(client);
+        begun.map_err(|error| Refusal::store(&error))
+    }
+
+    /// Writes down what the session is told about from now on.
+    async fn subscribe(&self, request: &Request) -> Result<(), Error> {
+        let (Request::Subscribe(uri) | Request::Unsubscribe(uri)) = request else { return Ok(()) };
         let sessions = &self.endpoint.sessions;
-        let failed = |error: store::Error| Refusal::store(&error);
-        let refused = |message: String| Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message);
-        match request {
-            Request::Initialize(revision) => {
-                let client = session.client();
-                let client: String = format!("{} {}", client.name, client.version)
-                    .chars()
-                    .filter(|c| !c.is_control())
-                    .take(CLIENT_CHARS_MAX)
-                    .collect();
-                let begun = sessions.begin(&self.visitor.user_id, revision.as_str(), client.trim()).await;
-                note.client = Some(client);
-                Ok(Some(begun.map_err(failed)?))
-            }
-            Request::Subscribe(uri) | Request::Unsubscribe(uri) => {
-                let Some(known) = &self.session else {
-                    let message = "a subscription needs a session: send the Mcp-Session-Id that initialize was answered with";
-                    return Err(refused(message.to_owned()));
-                };
-                let topic = (self.endpoint.profile.canonical)(uri);
-                if matches!(request, Request::Unsubscribe(_)) {
-                    sessions.unsubscribe(&known.id, &topic).await.map_err(failed)?;
-                } else if !sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)? {
-                    let limit = mcp_session::SUBSCRIPTIONS_MAX;
-                    return Err(refused(format!("a session has at most {limit} subscriptions")));
-                }
-                Ok(None)
-            }
-            _ => Ok(None),
+        let refused = |message: String| Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message).error;
+        let Some(known) = &self.session else {
+            let message =
+                "a subscription needs a session: send the Mcp-Session-Id that initialize was answered with";
+            return Err(refused(message.to_owned()));
+        };
+        let topic = (self.endpoint.profile.canonical)(uri);
+        let failed = |error: store::Error| Refusal::store(&error).error;
+        if matches!(request, Request::Unsubscribe(_)) {
+            sessions.unsubscribe(&known.id, &topic).await.map_err(failed)
+        } else if sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)? {
+            Ok(())
+        } else {
+            let limit = mcp_session::SUBSCRIPTIONS_MAX;
+            Err(refused(format!("a session has at most {limit} subscriptions")))
         }
     }
 
@@ -280,8 +292,13 @@ impl Incoming<'_> {
         let timeout = self.endpoint.options.request_timeout;
         let mut answered = Vec::with_capacity(calls.len());
         for call in calls {
-            let request = call.request.clone();
-            let ran = self.run(call, sender.clone()).await;
+            let (request, ticket) = (call.request.clone(), call.ticket.clone());
+            let mut ran = self.run(call, sender.clone()).await;
+            if matches!(&ran, Ran::Answer(answer) if answer.error.is_none())
+                && let Err(error) = self.subscribe(&request).await
+            {
+                ran = Ran::Answer(Answer::refused(ticket, error));
+            }
             let is_late = matches!(ran, Ran::Late | Ran::GivenUp(None));
             answered.push(finish(session, request, ran, timeout));
             if is_late {
@@ -338,7 +355,7 @@ impl Incoming<'_> {
     /// Runs a call until its time is over.
     fn run(&self, call: Call, progress: mpsc::Sender<Vec<u8>>) -> impl Future<Output = Ran> + Send + use<> {
         let ticket = call.ticket.clone();
-        let key = (!ticket.revision.is_stateless()).then(|| self.key());
+        let key = self.session.as_ref().map(|session| session.id.clone());
         let guard = Running::new(self.endpoint.clone(), key, ticket.clone());
         let server = self.visitor.server.clone();
         let deadline = tokio::time::Instant::from_std(self.started + self.endpoint.options.request_timeout);
@@ -369,16 +386,10 @@ impl Incoming<'_> {
         }
     }
 
-    /// Under what the visitor's requests are found again.
-    fn key(&self) -> String {
-        self.session
-            .as_ref()
-            .map_or_else(|| format!("user {}", self.visitor.user_id), |session| session.id.clone())
-    }
-
     fn cancel(&self, request: Id) {
         // Whatever giving up does, others must not wait for it.
-        let ticket = self.endpoint.running().get(&(self.key(), request)).cloned();
+        let Some(session) = &self.session else { return };
+        let ticket = self.endpoint.running().get(&(session.id.clone(), request)).cloned();
         if let Some(ticket) = ticket {
             ticket.cancel();
         }
@@ -479,8 +490,20 @@ async fn read(body: Body) -> Result<Bytes, Refusal> {
     }
 }
 
-/// The id of a message that is not looked at otherwise, where it is short.
-async fn id_of(body: Body) -> Option<Id> {
-    let collected = Limited::new(body, LOOKED_AT_MAX).collect().await.ok()?;
-    mcp::glance(&collected.to_bytes()).id
+/// The id of a message that is not looked at otherwise, where it is short. The rest is taken, too, and forgotten: a client
+/// that is cut off while it sends does not read why.
+async fn id_of(mut body: Body) -> Option<Id> {
+    let mut kept = Vec::new();
+    let mut n_bytes = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.ok()?.into_data() else { continue };
+        n_bytes += data.len();
+        if n_bytes > TAKEN_MAX {
+            return None;
+        }
+        if kept.len() <= LOOKED_AT_MAX {
+            kept.extend_from_slice(&data);
+        }
+    }
+    (kept.len() <= LOOKED_AT_MAX).then(|| mcp::glance(&kept).id).flatten()
 }

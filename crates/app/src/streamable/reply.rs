@@ -39,6 +39,17 @@ impl Refusal {
         refusal
     }
 
+    /// The body of a request takes too long to come.
+    pub(super) fn slow() -> Refusal {
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, -32600, "TIMEOUT", "the body did not come in time")
+    }
+
+    /// There will be no more news.
+    pub(super) fn stopping() -> Refusal {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Refusal::new(status, -32007, "BACKEND_UNAVAILABLE", "the server is stopping")
+    }
+
     pub(super) fn no_session() -> Refusal {
         let message = "the session is unknown or has expired; begin another with initialize";
         Refusal::new(StatusCode::NOT_FOUND, -32600, "SESSION_NOT_FOUND", message)
@@ -71,6 +82,26 @@ impl Refusal {
         describe(&mut response, &self.error);
         response
     }
+}
+
+/// An error of the protocol with a name for programs, where it has none.
+pub fn named(mut error: Error) -> Error {
+    let name = match error.code {
+        -32700 | -32600 => "MALFORMED_REQUEST",
+        -32601 => "METHOD_NOT_FOUND",
+        -32602 => "INVALID_PARAMS",
+        -32022 => "UNSUPPORTED_PROTOCOL_VERSION",
+        -32603 => "INTERNAL_ERROR",
+        _ => return error,
+    };
+    match &mut error.data {
+        None => error.data = Some(json!({ "code": name })),
+        Some(Value::Object(data)) => {
+            data.entry("code").or_insert_with(|| json!(name));
+        }
+        Some(_) => {}
+    }
+    error
 }
 
 /// The status that an error has.

@@ -138,9 +138,7 @@ impl Endpoint {
 
     async fn stream_of(self: &Arc<Self>, session: String, head: Parts) -> Response<Body> {
         let Some(following) = self.host.follow().await else {
-            let message = "the server is stopping";
-            return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, -32007, "BACKEND_UNAVAILABLE", message)
-                .response(None);
+            return Refusal::stopping().response(None);
         };
         let (events, body) = Events::new();
         let endpoint = self.clone();
@@ -179,9 +177,9 @@ impl Endpoint {
         loop {
             let messages = tokio::select! {
                 heard = following.next() => match heard {
-                    Heard::News(news) => told(&news),
-                    Heard::Gap => told(&everything()),
-                    Heard::End => return true,
+                    Heard::News(news) if !news.has_gap => told(&news),
+                    // Who has missed something must know: the client reads anew what it cares for, and listens again.
+                    Heard::News(_) | Heard::Gap | Heard::End => return true,
                 },
                 _ = keep_alive.tick() => {
                     if !self.host.is_still_welcome(head).await || !self.is_kept(session).await {
@@ -210,11 +208,6 @@ impl Endpoint {
             None => true,
         }
     }
-}
-
-/// What is said to who has missed something: that every list may have changed.
-fn everything() -> News {
-    News { changes: vec![Change::Tools, Change::Prompts, Change::Resources], ..News::default() }
 }
 
 /// The place of a stream among those that a session listens on. The last one that came is told.

@@ -189,8 +189,8 @@ fn errors_have_their_codes() {
         server.create("/epics", &json!({"title": "One", "priority": 1}));
         server.create("/user-stories", &json!({"epic_id": "EP-001", "title": "One", "priority": 1}));
         for (message, code, name) in [
-            (json!({"jsonrpc": "1.0", "id": 1, "method": "ping"}), -32600, Value::Null),
-            (json!({"jsonrpc": "2.0", "id": 1, "method": "sing"}), -32601, Value::Null),
+            (json!({"jsonrpc": "1.0", "id": 1, "method": "ping"}), -32600, json!("MALFORMED_REQUEST")),
+            (json!({"jsonrpc": "2.0", "id": 1, "method": "sing"}), -32601, json!("METHOD_NOT_FOUND")),
             (call("create_epic", json!({"title": ""})), -32602, json!("INVALID_ARGUMENTS")),
             (call("fly", json!({})), -32602, Value::Null),
             (call("get_entity", json!({"reference": "EP-404"})), -32002, json!("RESOURCE_NOT_FOUND")),

@@ -134,6 +134,13 @@ impl Host for Agents {
         })
     }
 
+    fn admit_more(&self, visitor: &Visitor, n_more: u32) -> Result<(), Refusal> {
+        self.app.limits.admit_more(&visitor.user_id, n_more).map_err(|error| Refusal {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
+        })
+    }
+
     fn follow(&self) -> Wait<'_, Option<Following>> {
         Box::pin(self.app.feed.follow())
     }
@@ -256,7 +263,7 @@ async fn follow(app: Arc<App>) {
                     tell(&app, &feed, changes.iter().map(|change| (**change).clone()).collect()).await;
                 }
                 Err(RecvError::Lagged(_)) => {
-                    feed.tell(News { changes: vec![Change::Prompts, Change::Resources], ..News::default() });
+                    feed.tell(News { has_gap: true, ..News::default() });
                 }
                 Err(RecvError::Closed) => return,
             }
@@ -272,7 +279,7 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
             _ => None,
         });
         let by_session = by_session(tx, topics)?;
-        Ok(News { changes, by_session })
+        Ok(News { has_gap: false, changes, by_session })
     };
     match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
         Ok(news) => feed.tell(news),

@@ -67,6 +67,19 @@ impl Limits {
         })
     }
 
+    /// Counts several requests that came as one.
+    pub fn admit_more(&self, user_id: &str, n_more: u32) -> Result<()> {
+        let (Some(requests), Some(n_more)) = (&self.requests, NonZeroU32::new(n_more)) else { return Ok(()) };
+        match requests.check_key_n(&Arc::from(user_id), n_more) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(refusal)) => {
+                let seconds = refusal.wait_time_from(self.clock.now()).as_secs() + 1;
+                Err(limited(format!("too many messages at once; try again in {seconds} s"), seconds))
+            }
+            Err(_) => Err(limited("a batch holds more messages than may be sent in a minute".to_owned(), 60)),
+        }
+    }
+
     /// Counts a conversation that an agent of a user begins.
     pub fn admit_session(&self, user_id: &str) -> Result<()> {
         let Some(sessions) = &self.sessions else { return Ok(()) };
