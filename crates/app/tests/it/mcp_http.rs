@@ -4,6 +4,7 @@
 mod agent;
 mod conversation;
 mod headers;
+mod hostile;
 mod limits;
 mod refusals;
 mod replicas;
