@@ -24,5 +24,7 @@ create index mcp_subscription_topic on mcp_subscription (topic);
 -- What a search asks of every document that it finds.
 create index search_document_state on search_document (number, is_deleted, created_at, updated_at);
 -- postgres
+-- Writers in parallel fill a pending list faster than one of them can empty it, and that one is held up by all the others.
+alter index search_document_terms set (fastupdate = off);
 -- No statement is planned by these statistics, and they take long to gather.
 alter table search_document alter column terms set statistics 0;
