@@ -101,6 +101,16 @@ pub struct ResourceCapability {
 }
 
 impl Capabilities {
+    /// Everything there is: tools, prompts and resources, told of when they change, and completion.
+    pub fn all() -> Self {
+        Self {
+            tools: Some(ListCapability { list_changed: true }),
+            prompts: Some(ListCapability { list_changed: true }),
+            resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
+            completions: true,
+        }
+    }
+
     pub(crate) fn to_json(&self, revision: Revision) -> Value {
         let mut capabilities = Map::new();
         if let Some(prompts) = self.prompts {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Context, Failure, Interest, Kind, ListCapability,
-    Page, Profile, Prompt, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Context, Failure, Interest, Kind, Page, Profile,
+    Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,12 +29,7 @@ const PAGES_MAX: usize = 100;
 pub fn profile() -> Profile {
     let mut profile = Profile::new(super::NAME, env!("CARGO_PKG_VERSION"));
     profile.title = Some("Requirements of a Spexus server".into());
-    profile.capabilities = Capabilities {
-        tools: Some(ListCapability { list_changed: true }),
-        prompts: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
-        completions: true,
-    };
+    profile.capabilities = Capabilities::all();
     profile.versions = VersionPolicy::Strict { terminate: true };
     profile.tool_errors = ToolErrors::ByRevision;
     profile

@@ -14,9 +14,8 @@ mod uri;
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Context, Failure, FieldError, Kind,
-    ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolErrors,
-    ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Context, Failure, FieldError, Kind, Page,
+    Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use ops::{Call, Credentials, Engine, Error};
 use serde_json::{Map, Value, json};
@@ -35,12 +34,7 @@ pub fn profile() -> Profile {
     profile.title = Some("MCP server for requirements management system".into());
     // The seed that describes the server demands the title in its revision, which does not know it yet.
     profile.title_since = mcp::Revision::V2024_11_05;
-    profile.capabilities = Capabilities {
-        tools: Some(ListCapability { list_changed: true }),
-        prompts: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
-        completions: true,
-    };
+    profile.capabilities = Capabilities::all();
     profile.versions = VersionPolicy::Strict { terminate: false };
     profile.tool_errors = ToolErrors::ByRevision;
     profile.canonical = changes::canonical;

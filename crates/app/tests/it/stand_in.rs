@@ -16,9 +16,8 @@ use std::{
 };
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Context, Failure, FieldError, Kind,
-    ListCapability, Page, Profile, Prompt, PromptArgument, Resource, ResourceCapability, Revision, Server,
-    Session, Step, Tool, ToolErrors, ToolOutput,
+    Capabilities, Change, Completion, CompletionReference, Context, Failure, FieldError, Kind, Page, Profile,
+    Prompt, PromptArgument, Resource, Revision, Server, Session, Step, Tool, ToolErrors, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
@@ -225,12 +224,7 @@ impl StandIn {
 
 fn profile() -> Profile {
     let mut profile = Profile::new("stand-in", "1");
-    profile.capabilities = Capabilities {
-        tools: Some(ListCapability { list_changed: true }),
-        prompts: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
-        completions: true,
-    };
+    profile.capabilities = Capabilities::all();
     profile.tool_errors = ToolErrors::ByRevision;
     profile
 }

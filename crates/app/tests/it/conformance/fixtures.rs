@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Context, Failure, Kind, ListCapability, Page,
-    Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Capabilities, Change, Completion, CompletionReference, Context, Failure, Kind, Page, Prompt,
+    PromptArgument, Resource, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 use spexus::streamable::{Feed, News};
@@ -21,12 +21,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// What is served, which is all that the product serves.
 pub fn capabilities() -> Capabilities {
-    Capabilities {
-        tools: Some(ListCapability { list_changed: true }),
-        prompts: Some(ListCapability { list_changed: true }),
-        resources: Some(ResourceCapability { list_changed: true, subscribe: true, by_path: false }),
-        completions: true,
-    }
+    Capabilities::all()
 }
 
 /// The fixtures.
