@@ -24,6 +24,7 @@ mod mcp_http;
 mod merge;
 mod process;
 mod proxy;
+mod requirements_context;
 mod requirements_tools;
 mod rest;
 mod rest_fuzz;
