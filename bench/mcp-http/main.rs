@@ -29,7 +29,8 @@ fn main() -> anyhow::Result<()> {
     let rmcp = Server::rmcp(&settings.programs.join("peer-rmcp-http"))?;
 
     let mut rows = Vec::new();
-    let works: [(&str, &Server, Make); 5] = [
+    let works: [(&str, &Server, Make); 6] = [
+        ("a constant from the same library", &rmcp, |address, _, _| Request::get(address, "", "/constant")),
         ("tools/call, rmcp, trivial", &rmcp, |address, _, _| {
             message(
                 address,
@@ -55,6 +56,7 @@ fn main() -> anyhow::Result<()> {
             Request::get(address, token, &format!("/api/v1/requirements/{}", reference(number)))
         }),
     ];
+    let works: Vec<_> = works.into_iter().filter(|(name, ..)| name.contains(&settings.only)).collect();
     for n_connections in CONNECTIONS {
         let mut measured: Vec<Vec<(Measured, f64)>> = works.iter().map(|_| Vec::new()).collect();
         for round in 0..settings.rounds {
@@ -77,6 +79,9 @@ fn main() -> anyhow::Result<()> {
         ("bridge", ours.bridge(&settings.programs, &token)),
         ("spexus mcp", servers::mcp(&settings.programs, &database)),
     ] {
+        if !name.contains(&settings.only) {
+            continue;
+        }
         eprintln!("{name}");
         for in_flight in CONNECTIONS {
             let mut run = stdio::Program::start(command(), name)?;
@@ -184,12 +189,15 @@ struct Settings {
     rounds: usize,
     time: Duration,
     programs: PathBuf,
+    /// Only works whose names hold this text.
+    only: String,
 }
 
 impl Settings {
     fn read() -> anyhow::Result<Settings> {
         let programs = std::env::current_exe()?.parent().context("a folder of programs")?.to_owned();
-        let mut settings = Settings { json: false, rounds: 3, time: Duration::from_secs(2), programs };
+        let mut settings =
+            Settings { json: false, rounds: 3, time: Duration::from_secs(2), programs, only: String::new() };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().with_context(|| format!("{argument}: a value is missing"));
@@ -198,7 +206,8 @@ impl Settings {
                 "--rounds" => settings.rounds = value()?.parse::<usize>()?.max(1),
                 "--seconds" => settings.time = Duration::from_secs_f64(value()?.parse()?),
                 "--programs" => settings.programs = value()?.into(),
-                _ => anyhow::bail!("{argument}: expected --json, --rounds, --seconds or --programs"),
+                "--only" => settings.only = value()?,
+                _ => anyhow::bail!("{argument}: expected --json, --rounds, --seconds, --programs or --only"),
             }
         }
         Ok(settings)

@@ -24,7 +24,9 @@ fn main() -> anyhow::Result<()> {
         config.json_response = true;
         let sessions = Arc::new(LocalSessionManager::default());
         let service = StreamableHttpService::new(|| Ok(Echo), sessions, config);
-        let router = axum::Router::new().nest_service("/mcp", service);
+        // What the HTTP library costs by itself.
+        let constant = axum::routing::get(async || "{\"text\":\"some text\"}");
+        let router = axum::Router::new().nest_service("/mcp", service).route("/constant", constant);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         #[expect(clippy::print_stdout, reason = "the driver reads the address from there")]
         {
