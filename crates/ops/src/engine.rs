@@ -124,7 +124,7 @@ impl Engine {
 
     /// Like [`Engine::call`], and waits for it. Not for asynchronous callers.
     pub fn wait(&self, call: Call) -> Reply {
-        let (sender, receiver) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.call(call, move |reply| {
             let _ = sender.send(reply);
         });

@@ -391,6 +391,10 @@ fn plainly(found: &str) -> &str {
 /// The nearest of some names, if one is near.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |other: &str| strsim::damerau_levenshtein(name, other);
+    // Who says `type` means `type_id`.
+    if let Some(longer) = known.iter().find(|other| other.strip_suffix("_id") == Some(name)) {
+        return Some(longer);
+    }
     known
         .iter()
         .copied()

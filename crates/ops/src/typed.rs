@@ -84,13 +84,15 @@ fn typed(schema: &Value, text: &str) -> Value {
 
 /// Whether a schema allows values of a type.
 pub fn may_be(schema: &Value, name: &str) -> bool {
-    let allows = match &schema["type"] {
+    match &schema["type"] {
         Value::String(only) => only == name,
         Value::Array(several) => several.iter().any(|one| one == name),
-        _ => false,
-    };
-    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema[*keyword].as_array()).flatten();
-    allows || alternatives.into_iter().any(|alternative| may_be(alternative, name))
+        _ => ["anyOf", "oneOf"]
+            .iter()
+            .filter_map(|keyword| schema[*keyword].as_array())
+            .flatten()
+            .any(|alternative| may_be(alternative, name)),
+    }
 }
 
 #[cfg(test)]

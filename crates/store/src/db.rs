@@ -145,7 +145,7 @@ impl Store {
         E: From<Error> + Send + 'static,
         B: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = mpsc::sync_channel(1);
         self.run(mode, body, move |result| {
             // A receiver that is gone has nobody to tell.
             let _ = sender.send(result);
