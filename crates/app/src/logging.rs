@@ -5,7 +5,7 @@
 
 use std::{
     borrow::Cow,
-    fmt,
+    fmt::{self, Write as _},
     io::{self, Write},
     sync::{
         LazyLock, OnceLock,
@@ -190,28 +190,28 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let level = event.metadata().level();
+        let level = event.metadata().level().as_str();
         match self.format {
             Format::Text => {
+                let mut fields = TextFields::default();
+                event.record(&mut fields);
                 if self.has_time {
-                    write!(writer, "{} ", now())?;
+                    SystemTime.format_time(&mut writer)?;
+                    writer.write_char(' ')?;
                 }
-                write!(writer, "[{level}]")?;
-                if let Some(id) = fields.others.remove("req_id") {
-                    write!(writer, " [req_id={}]", tamed(&plain(&id)))?;
+                for part in ["[", level, "]", &fields.id, " ", &fields.message, &fields.others, "\n"] {
+                    writer.write_str(part)?;
                 }
-                write!(writer, " {}", tamed(&fields.message))?;
-                for (name, value) in &fields.others {
-                    write!(writer, " {name}={}", tamed(&plain(value)))?;
-                }
-                writeln!(writer)
+                Ok(())
             }
             Format::Json => {
+                let mut fields = JsonFields::default();
+                event.record(&mut fields);
+                let mut time = String::new();
+                SystemTime.format_time(&mut Writer::new(&mut time))?;
                 let mut line = Map::new();
-                line.insert("time".into(), json!(now()));
-                line.insert("level".into(), json!(level.as_str()));
+                line.insert("time".into(), json!(time));
+                line.insert("level".into(), json!(level));
                 line.insert("message".into(), json!(fields.message));
                 line.append(&mut fields.others);
                 writeln!(writer, "{}", Value::Object(line))
@@ -220,36 +220,71 @@ where
     }
 }
 
-fn now() -> String {
-    let mut time = String::new();
-    let _ = SystemTime.format_time(&mut Writer::new(&mut time));
-    time
-}
+/// Takes what comes from a client, which must not look like a line of ours, or move the cursor of who reads it.
+struct Tamed<'a>(&'a mut String);
 
-/// What comes from a client must not look like a line of ours, or move the cursor of who reads it.
-fn tamed(text: &str) -> String {
-    let mut tamed = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' => tamed.push_str("\n    "),
-            character if !mcp::is_plain(character) => tamed.push('\u{fffd}'),
-            character => tamed.push(character),
+impl fmt::Write for Tamed<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            self.0.push_str(text);
+            return Ok(());
         }
+        for character in text.chars() {
+            match character {
+                '\n' => self.0.push_str("\n    "),
+                character if !mcp::is_plain(character) => self.0.push('\u{fffd}'),
+                character => self.0.push(character),
+            }
+        }
+        Ok(())
     }
-    tamed
 }
 
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+/// The parts of a line of text. It is written for every request, so that it is put together in one go.
+#[derive(Default)]
+struct TextFields {
+    id: String,
+    message: String,
+    others: String,
+}
+
+impl TextFields {
+    /// Adds a field, whose value is written by `write`.
+    fn add(&mut self, field: &Field, write: impl FnOnce(&mut Tamed<'_>) -> fmt::Result) {
+        let (text, before, after) = match field.name() {
+            "message" => (&mut self.message, [""; 3], ""),
+            "req_id" => (&mut self.id, [" [", "req_id", "="], "]"),
+            name => (&mut self.others, [" ", name, "="], ""),
+        };
+        before.iter().for_each(|part| text.push_str(part));
+        // Writing into a string does not fail.
+        let _ = write(&mut Tamed(text));
+        text.push_str(after);
+    }
+}
+
+impl Visit for TextFields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, |text| text.write_str(value));
+    }
+
+    /// Times to the microsecond, and whatever else is measured likewise.
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, |text| write!(text, "{value:.3}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, |text| write!(text, "{value:?}"));
+    }
 }
 
 #[derive(Default)]
-struct Fields {
+struct JsonFields {
     message: String,
     others: Map<String, Value>,
 }
 
-impl Visit for Fields {
+impl Visit for JsonFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.others.insert(field.name().into(), json!(value));
     }
