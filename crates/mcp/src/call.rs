@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 
 use crate::{
     batch::BatchNumber,
-    error::{Error, error_bytes, result_bytes},
+    error::{Error, error_bytes, outcome_bytes, result_bytes},
     failure::{Failure, Kind},
     id::Id,
     method::Method,
     profile::Profile,
     request::Request,
     revision::Revision,
-    tool::failed_result,
+    tool::{Outcome, failed_result},
 };
 
 /// A request to be run.
@@ -141,9 +141,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn new(ticket: Arc<Ticket>, result: Result<Value, Error>) -> Self {
+    pub(crate) fn new(ticket: Arc<Ticket>, result: Result<Outcome, Error>) -> Self {
         match result {
-            Ok(result) => Self { bytes: result_bytes(&ticket.id, &result), ticket, error: None },
+            Ok(result) => Self { bytes: outcome_bytes(&ticket.id, &result), ticket, error: None },
             Err(error) => Self { bytes: error_bytes(Some(&ticket.id), &error), ticket, error: Some(error) },
         }
     }

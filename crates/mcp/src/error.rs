@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{failure::FieldError, id::Id, revision::Revision, wording::shown};
+use crate::{failure::FieldError, id::Id, revision::Revision, tool::Outcome, wording::shown};
 
 /// Not JSON at all.
 pub(crate) const PARSE_ERROR: i64 = -32700;
@@ -82,6 +82,24 @@ pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
         result: &'a R,
     }
     to_bytes(&Response { jsonrpc: "2.0", id, result })
+}
+
+/// Puts the result of a request into the bytes of a response.
+pub(crate) fn outcome_bytes(id: &Id, outcome: &Outcome) -> Vec<u8> {
+    const ENDS: &[u8] = b"}}";
+    let mut bytes = result_bytes(id, &outcome.members);
+    if let Some(structured) = &outcome.structured {
+        // Reopens the result for a last member that is JSON already.
+        bytes.truncate(bytes.len() - ENDS.len());
+        bytes.reserve(structured.len() + 32);
+        if !outcome.members.is_empty() {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(b"\"structuredContent\":");
+        bytes.extend_from_slice(structured.as_bytes());
+        bytes.extend_from_slice(ENDS);
+    }
+    bytes
 }
 
 /// Puts an error into the bytes of a response; without a readable id there is no `id` member.

@@ -1,14 +1,20 @@
-//! A quick look at a message, for what HTTP has in its headers and must be the same: its revision, method and name.
+//! A message that has been read, and a quick look at it, for what HTTP has in its headers and must be the same: its
+//! revision, method and name.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use crate::id::Id;
+use crate::message::{self, Incoming, Rejection};
+use crate::stateless::PROTOCOL_VERSION;
 
-/// What a message says of itself. Nothing is said of what cannot be read.
+/// What one line or one HTTP body holds, for [`Session::take`](crate::Session::take).
+#[derive(Debug)]
+pub struct Arrived<'a> {
+    pub(crate) content: Result<Incoming<'a>, Rejection>,
+    pub(crate) n_bytes: usize,
+}
+
+/// What a message says of itself. Nothing is said of what cannot be read, nor of a batch.
 #[derive(Debug, Default)]
 pub struct Glance {
     /// Its id; none in a notification.
@@ -21,43 +27,44 @@ pub struct Glance {
     pub name: Option<String>,
 }
 
-/// Looks at a message. Whether it is in order is not looked at.
-pub fn glance<'a>(bytes: &'a [u8]) -> Glance {
-    #[derive(Deserialize)]
-    struct Message<'a> {
-        #[serde(borrow, default)]
-        id: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        method: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        params: Option<&'a RawValue>,
-    }
-    // Of a member that comes twice the last one counts, as it will when the message is read.
-    type Members<'a> = HashMap<Cow<'a, str>, &'a RawValue>;
-    let members = |raw: Option<&'a RawValue>| -> Members<'a> {
-        raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-    };
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(bytes) else { return Glance::default() };
-    let params = members(message.params);
-    let meta = members(params.get("_meta").copied());
-    let method = text(message.method);
-    // Each is what the method is about, whatever else the message brings along.
-    let name = params.get(if method.as_deref() == Some("resources/read") { "uri" } else { "name" }).copied();
-    Glance {
-        id: message.id.and_then(Id::parse),
-        version: text(meta.get("io.modelcontextprotocol/protocolVersion").copied()),
-        name: text(name),
-        method,
-    }
+/// Reads what came.
+pub fn read(bytes: &[u8]) -> Arrived<'_> {
+    Arrived { content: message::parse(bytes), n_bytes: bytes.len() }
 }
 
-fn text(raw: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str::<Cow<'_, str>>(raw?.get()).ok().map(Cow::into_owned)
+impl Arrived<'_> {
+    /// Whether it is several messages at once.
+    pub fn is_batch(&self) -> bool {
+        matches!(self.content, Ok(Incoming::Batch(_)))
+    }
+
+    /// Looks at the message. Whether it is in order is not looked at.
+    pub fn glance(&self) -> Glance {
+        let message = match &self.content {
+            Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(_)) => return Glance::default(),
+            Err(rejection) => return Glance { id: rejection.id.clone(), ..Glance::default() },
+        };
+        let params = message.params.as_ref().ok();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        // Each is what the method is about, whatever else the message brings along.
+        let name = if message.method == "resources/read" { "uri" } else { "name" };
+        Glance {
+            id: message.id.clone(),
+            method: Some(message.method.clone()),
+            version: text(params.and_then(|params| params.get("_meta")?.get(PROTOCOL_VERSION))),
+            name: text(params.and_then(|params| params.get(name))),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::glance;
+    use super::{Glance, read};
+
+    fn glance(bytes: &[u8]) -> Glance {
+        read(bytes).glance()
+    }
 
     #[test]
     fn what_can_be_read_is_told() {
@@ -68,12 +75,14 @@ mod tests {
         assert_eq!(seen.method.as_deref(), Some("tools/call"));
         assert_eq!(seen.version.as_deref(), Some("2026-07-28"));
         assert_eq!(seen.name.as_deref(), Some("ab"));
-        let seen = glance(br#"{"method":"tools/call","params":{"name":"list_types","name":"create_epic","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#);
+        let seen = glance(br#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"list_types","name":"create_epic","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#);
         assert_eq!(
             (seen.name.as_deref(), seen.version.as_deref()),
             (Some("create_epic"), Some("2026-07-28"))
         );
-        let seen = glance(br#"{"method":"resources/read","params":{"uri":"epic://EP-001","name":"else"}}"#);
+        let seen = glance(
+            br#"{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"epic://EP-001","name":"else"}}"#,
+        );
         assert_eq!(seen.name.as_deref(), Some("epic://EP-001"));
         for bytes in ["", "[]", "{\"id\":{}}", "{\"params\":[]}", "{\"params\":{\"_meta\":1,\"name\":2}}"] {
             let seen = glance(bytes.as_bytes());

@@ -15,7 +15,7 @@ use crate::{
     revision::Revision,
     server::{Context, Progress, Server},
     stateless,
-    tool::{Tool, failed_result},
+    tool::{Outcome, Tool, failed_result},
     wording::{mismatch, nearest, shown, unknown_name},
 };
 
@@ -43,13 +43,16 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
             let arguments = Value::Object(arguments);
             call_tool(server, &context, &profile, client_capabilities.as_ref(), &name, arguments)
         }
-        request => answer(server, &context, &profile, request).map_err(|failure| context.error(&failure)),
+        request => match answer(server, &context, &profile, request) {
+            Ok(members) => Ok(members.into()),
+            Err(failure) => Err(context.error(&failure)),
+        },
     };
-    let result = result.map(|mut result| {
+    let result = result.map(|mut result: Outcome| {
         if ticket.revision.is_stateless() {
-            stateless::complete(&profile, ticket.method, &mut result);
+            stateless::complete(&profile, ticket.method, &mut result.members);
         }
-        Value::Object(result)
+        result
     });
     Answer::new(ticket.clone(), result)
 }
@@ -141,7 +144,7 @@ fn call_tool(
     client_capabilities: Option<&Map<String, Value>>,
     name: &str,
     arguments: Value,
-) -> Result<Map<String, Value>, Error> {
+) -> Result<Outcome, Error> {
     let tool = match server.tool(context, name) {
         Ok(Some(tool)) => tool,
         Ok(None) => return Err(unknown_tool(server, context, name)),
@@ -158,15 +161,15 @@ fn call_tool(
         .check_arguments(context, &tool, &arguments)
         .and_then(|()| server.call_tool(context, &tool, arguments));
     match outcome {
-        Ok(output) => Ok(output.into_json(context.revision)),
+        Ok(output) => Ok(output.into_outcome(context.revision)),
         Err(failure) => failed(context, profile, &failure),
     }
 }
 
 /// A failed tool in the words of its revision, whether it failed itself or could not be looked up.
-fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result<Map<String, Value>, Error> {
-    failed_result(profile, context.revision, failure, &context.request_id())
-        .ok_or_else(|| context.error(failure))
+fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result<Outcome, Error> {
+    let result = failed_result(profile, context.revision, failure, &context.request_id());
+    result.map(Outcome::from).ok_or_else(|| context.error(failure))
 }
 
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {

@@ -13,6 +13,7 @@ use crate::{
     call::{Answer, Call, Ticket},
     error::{Error, INVALID_PARAMS, INVALID_REQUEST, error_bytes, result_bytes},
     failure::FieldError,
+    glance::{self, Arrived},
     id::Id,
     message::{self, Incoming, Message},
     method::Method,
@@ -149,10 +150,15 @@ impl Session {
 
     /// Takes one message: a line, or the body of a POST.
     pub fn handle(&mut self, bytes: &[u8], now: Instant) -> Vec<Step> {
+        self.take(glance::read(bytes), now)
+    }
+
+    /// The same for what has been read already.
+    pub fn take(&mut self, arrived: Arrived<'_>, now: Instant) -> Vec<Step> {
         let mut steps = Vec::with_capacity(1);
-        match message::parse(bytes) {
-            Ok(Incoming::One(message)) => self.message(message, None, bytes.len(), now, &mut steps),
-            Ok(Incoming::Batch(items)) => self.batch(items, bytes.len(), now, &mut steps),
+        match arrived.content {
+            Ok(Incoming::One(message)) => self.message(message, None, arrived.n_bytes, now, &mut steps),
+            Ok(Incoming::Batch(items)) => self.batch(items, arrived.n_bytes, now, &mut steps),
             Err(rejection) => self.refuse(rejection.id, rejection.error, None, &mut steps),
         }
         steps
@@ -165,7 +171,7 @@ impl Session {
         if !self.in_flight.get(id).is_some_and(|ticket| Arc::ptr_eq(ticket, &answer.ticket)) {
             return None;
         }
-        let ticket = self.take(id)?;
+        let ticket = self.land(id)?;
         if answer.error.is_some() {
             self.unsubscribe(&ticket);
         }
@@ -179,7 +185,7 @@ impl Session {
         late.sort_by_key(|ticket| ticket.number);
         let mut expired = Vec::new();
         for ticket in late {
-            self.take(&ticket.id);
+            self.land(&ticket.id);
             self.unsubscribe(&ticket);
             ticket.cancel();
             let bytes = ticket.timed_out(&self.profile, timeout);
@@ -491,7 +497,7 @@ impl Session {
         if self.in_flight.get(id).is_some_and(|ticket| ticket.method == Method::Initialize) {
             return;
         }
-        let Some(ticket) = self.take(id) else {
+        let Some(ticket) = self.land(id) else {
             // Over HTTP the request came by itself, and somebody else has it.
             if self.transport == Transport::Http {
                 steps.push(Step::Cancel(id.clone()));
@@ -512,7 +518,8 @@ impl Session {
         }
     }
 
-    fn take(&mut self, id: &Id) -> Option<Arc<Ticket>> {
+    /// Takes a request out of those in flight.
+    fn land(&mut self, id: &Id) -> Option<Arc<Ticket>> {
         let ticket = self.in_flight.remove(id)?;
         self.in_flight_bytes -= ticket.n_bytes;
         Some(ticket)

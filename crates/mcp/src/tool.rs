@@ -69,7 +69,7 @@ pub struct ToolOutput {
     /// Content blocks, each as the protocol has them.
     pub content: Vec<Value>,
     /// The same as a value, for programs (from 2025-06-18 on).
-    pub structured: Option<Value>,
+    pub structured: Option<Structured>,
     /// Details about the answer that are not part of it.
     pub meta: Map<String, Value>,
 }
@@ -82,26 +82,81 @@ impl ToolOutput {
 
     /// A value, as compact JSON in a text block and as structured content.
     pub fn json(value: Value) -> Self {
-        Self { content: vec![text_block(&value.to_string())], structured: Some(value), ..Self::default() }
+        Self {
+            content: vec![text_block(&value.to_string())],
+            structured: Some(value.into()),
+            ..Self::default()
+        }
     }
 
-    pub(crate) fn into_json(self, revision: Revision) -> Map<String, Value> {
-        let mut result = Map::new();
-        result.insert("content".into(), Value::Array(self.content));
-        if let Some(value) = self.structured.filter(|_| revision >= Revision::V2025_06_18) {
-            // Up to 2025-11-25 structured content is an object; later it may be anything.
-            let value = match value {
-                Value::Object(_) => value,
-                other if revision.is_stateless() => other,
-                other => json!({ "result": other }),
-            };
-            result.insert("structuredContent".into(), value);
+    /// The same for what the server has put into JSON already, which is not taken apart and put together again.
+    pub fn json_text(text: String) -> Self {
+        let content = vec![text_block(&text)];
+        Self { content, structured: Some(Structured::Text(text)), ..Self::default() }
+    }
+
+    pub(crate) fn into_outcome(self, revision: Revision) -> Outcome {
+        let mut outcome = Outcome::default();
+        outcome.members.insert("content".into(), Value::Array(self.content));
+        // Up to 2025-11-25 structured content is an object; later it may be anything.
+        let fits = |value: &Structured| revision.is_stateless() || value.is_object();
+        let structured = self.structured.filter(|_| revision >= Revision::V2025_06_18);
+        match structured.map(|value| if fits(&value) { value } else { value.inside() }) {
+            Some(Structured::Value(value)) => _ = outcome.members.insert("structuredContent".into(), value),
+            Some(Structured::Text(text)) => outcome.structured = Some(text),
+            None => {}
         }
-        result.insert("isError".into(), json!(false));
+        outcome.members.insert("isError".into(), json!(false));
         if !self.meta.is_empty() {
-            result.insert("_meta".into(), Value::Object(self.meta));
+            outcome.members.insert("_meta".into(), Value::Object(self.meta));
         }
-        result
+        outcome
+    }
+}
+
+/// What a tool gives back for programs.
+#[derive(Clone, Debug)]
+pub enum Structured {
+    /// A value.
+    Value(Value),
+    /// A value as JSON, which is sent as it is.
+    Text(String),
+}
+
+impl Structured {
+    fn is_object(&self) -> bool {
+        match self {
+            Self::Value(value) => value.is_object(),
+            Self::Text(text) => text.starts_with('{'),
+        }
+    }
+
+    /// The value as the only member of an object.
+    fn inside(self) -> Self {
+        match self {
+            Self::Value(value) => Self::Value(json!({ "result": value })),
+            Self::Text(text) => Self::Text(format!("{{\"result\":{text}}}")),
+        }
+    }
+}
+
+impl From<Value> for Structured {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// The result of a request, on its way out.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub members: Map<String, Value>,
+    /// The `structuredContent`, where it is JSON already.
+    pub structured: Option<String>,
+}
+
+impl From<Map<String, Value>> for Outcome {
+    fn from(members: Map<String, Value>) -> Self {
+        Self { members, structured: None }
     }
 }
 
@@ -133,4 +188,27 @@ pub(crate) fn failed_result(
 
 fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json, value::RawValue};
+
+    use super::ToolOutput;
+    use crate::{error::outcome_bytes, id::Id, revision::Revision};
+
+    #[test]
+    fn json_that_is_text_already_reads_the_same() {
+        let raw: &RawValue = serde_json::from_str("7").expect("JSON");
+        let id = Id::parse(raw).expect("an id");
+        let read = |output: ToolOutput, revision| -> Value {
+            serde_json::from_slice(&outcome_bytes(&id, &output.into_outcome(revision))).expect("JSON")
+        };
+        for value in [json!({"a": "\"ё\n"}), json!({}), json!([1, {"b": null}]), json!("text")] {
+            for revision in Revision::ALL {
+                let text = read(ToolOutput::json_text(value.to_string()), revision);
+                assert_eq!(text, read(ToolOutput::json(value.clone()), revision), "{revision:?}");
+            }
+        }
+    }
 }

@@ -73,7 +73,7 @@ pub fn output(mut result: Map<String, Value>) -> Option<ToolOutput> {
     };
     // The host hears of the server that it talks to, which is us.
     meta.retain(|name, _| !name.starts_with("io.modelcontextprotocol/"));
-    Some(ToolOutput { content, structured: result.remove("structuredContent"), meta })
+    Some(ToolOutput { content, structured: result.remove("structuredContent").map(Into::into), meta })
 }
 
 fn text(object: &mut Map<String, Value>, key: &str) -> Option<String> {

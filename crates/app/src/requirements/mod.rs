@@ -83,6 +83,12 @@ impl Requirements {
 
     /// Runs an operation, and waits for it.
     pub fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
+        let answer = self.ask(name, arguments, context)?;
+        serde_json::from_str(&answer).map_err(|error| no_json(name, &error))
+    }
+
+    /// The same, as the JSON that the operation answered.
+    pub fn ask(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<String, Failure> {
         let Some(entry) = ops::find(name) else { return Err(Failure::internal()) };
         let cancel = store::Cancel::default();
         let given_up = cancel.clone();
@@ -100,12 +106,13 @@ impl Requirements {
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),
         };
-        let answer = self.engine.wait(call).result.map_err(|error| failure(&error))?;
-        serde_json::from_str(&answer.json).map_err(|error| {
-            tracing::error!(operation = name, "an answer is no JSON: {error}");
-            Failure::internal()
-        })
+        Ok(self.engine.wait(call).result.map_err(|error| failure(&error))?.json)
     }
+}
+
+fn no_json(operation: &str, error: &serde_json::Error) -> Failure {
+    tracing::error!(operation, "an answer is no JSON: {error}");
+    Failure::internal()
 }
 
 /// An operation's error in the words of the protocol.
@@ -173,6 +180,11 @@ impl Server for Requirements {
         let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
         let window = Window::take(&mut arguments)?;
         let parts = include::take(&mut arguments);
+        if offer.shape == Shape::Whole && parts.is_empty() {
+            let name = offer.entry.name;
+            let answer = self.ask(name, offer.arguments(arguments, window.offset), context)?;
+            return Ok(ToolOutput::json_text(answer));
+        }
         let mut answer = self.run(offer, arguments, window.offset, context)?;
         include::add(self, context, &mut answer, &parts)?;
         Ok(ToolOutput::json(match offer.shape {
@@ -199,8 +211,8 @@ impl Server for Requirements {
     }
 
     fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
-        let value = resources::read(self, context, uri)?;
-        Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": value.to_string() })])
+        let text = resources::read(self, context, uri)?;
+        Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": text })])
     }
 
     fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {

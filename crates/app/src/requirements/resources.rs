@@ -155,8 +155,8 @@ pub fn templates() -> Vec<Resource> {
     ]
 }
 
-/// Reads a resource whole.
-pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<Value, Failure> {
+/// Reads a resource whole, as JSON.
+pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<String, Failure> {
     let target = uri::parse(uri).map_err(|problem| match problem {
         Problem::Unknown => not_found(uri),
         Problem::Parameter(name, known) => {
@@ -171,23 +171,30 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<V
             }
         }
     })?;
-    let uri::Target { operation, is_template, kind, .. } = target;
+    let uri::Target { operation, is_template, .. } = target;
     let found = match target.is_list {
-        true => gather(server, context, target),
-        false => server.call(target.operation, Value::Object(target.arguments), context),
+        true => gather(server, context, target).map(|found| found.to_string()),
+        false if operation == "get_hierarchy" => tree(server, context, target, uri),
+        false => server.ask(operation, Value::Object(target.arguments), context),
     };
-    let mut found = found.map_err(|failure| match failure.kind {
+    found.map_err(|failure| match failure.kind {
         // What a template is filled with is an argument; what any other URI names is the resource.
         Kind::NotFound if is_template => Failure { kind: Kind::InvalidArguments, ..failure },
         Kind::InvalidArguments if !is_template => not_found(uri),
         _ => failure,
-    })?;
-    if operation != "get_hierarchy" {
-        return Ok(found);
-    }
-    // The tree of one epic is that epic with what is below it.
-    let tree = found["data"][0].take();
-    if tree["kind"] == kind { Ok(tree) } else { Err(not_found(uri)) }
+    })
+}
+
+/// The tree of one epic: that epic with what is below it.
+fn tree(
+    server: &Requirements,
+    context: &Context<'_>,
+    target: uri::Target,
+    uri: &str,
+) -> Result<String, Failure> {
+    let found = server.call(target.operation, Value::Object(target.arguments), context)?;
+    let tree = &found["data"][0];
+    if tree["kind"] == target.kind { Ok(tree.to_string()) } else { Err(not_found(uri)) }
 }
 
 fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> Result<Value, Failure> {

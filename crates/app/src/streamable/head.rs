@@ -1,6 +1,7 @@
 //! What the headers of a request say, and whether it is the same as what the message says.
 
 use axum::http::HeaderMap;
+use axum::http::header::{self, HeaderName};
 use axum::http::request::Parts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,22 +12,22 @@ use super::Host;
 use super::reply::Refusal;
 
 /// The headers of the protocol.
-pub const SESSION: &str = "mcp-session-id";
-pub const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const HEADER_MISMATCH: i64 = -32020;
 
 /// The text of a header, if it is there. What is no text is something that nobody expects.
-pub fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().map_or("\u{fffd}", str::trim))
 }
 
 /// A page of another site must not ask in the name of whoever looks at it, nor one that calls our address its own.
 pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
-    let called = text(&head.headers, "host").or_else(|| head.uri.authority().map(|name| name.as_str()));
-    if let Some(origin) = text(&head.headers, "origin")
+    let called = text(&head.headers, header::HOST).or_else(|| head.uri.authority().map(|name| name.as_str()));
+    if let Some(origin) = text(&head.headers, header::ORIGIN)
         && !host.is_origin_allowed(origin, called)
     {
         return Err(Refusal::forbidden(format!("pages of {} may not ask here", mcp::shown(origin))));
@@ -50,7 +51,8 @@ pub fn takes_answer(headers: &HeaderMap) -> bool {
 }
 
 fn takes(headers: &HeaderMap, kinds: &[&str]) -> bool {
-    let mut accepted = headers.get_all("accept").iter().filter_map(|value| value.to_str().ok()).peekable();
+    let mut accepted =
+        headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     accepted.peek().is_none()
         || accepted.flat_map(|value| value.split(',')).any(|range| {
             let kind = range.split(';').next().unwrap_or_default().trim();

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use mcp::{Answer, Call, Error, Glance, Id, Request, Revision, Session, Step, Ticket};
+use mcp::{Answer, Arrived, Call, Error, Glance, Id, Request, Revision, Session, Step, Ticket};
 use serde_json::Value;
 use store::mcp_session;
 use tokio::sync::mpsc;
@@ -78,7 +78,8 @@ impl Endpoint {
         note.user.clone_from(&visitor.username);
         let bytes = tokio::time::timeout(self.options.request_timeout, read(body)).await;
         let bytes = bytes.unwrap_or_else(|_| Err(Refusal::slow())).map_err(|refusal| (refusal, None))?;
-        let seen = mcp::glance(&bytes);
+        let arrived = mcp::read(&bytes);
+        let seen = arrived.glance();
         note.name(&seen);
         let refused = |error: Error| {
             let status = StatusCode::BAD_REQUEST;
@@ -110,7 +111,7 @@ impl Endpoint {
         }
         let incoming =
             Incoming { endpoint: self.clone(), started: Instant::now(), visitor, session, head, seen };
-        incoming.answer(&bytes, id, revision, note).await
+        incoming.answer(arrived, id, revision, note).await
     }
 
     /// Who asks, if they may.
@@ -160,7 +161,7 @@ struct Incoming<'a> {
 impl Incoming<'_> {
     async fn answer(
         self,
-        bytes: &[u8],
+        arrived: Arrived<'_>,
         id: &str,
         revision: Revision,
         note: &mut Note,
@@ -172,7 +173,8 @@ impl Incoming<'_> {
         // Who listens must hear of every change after the acknowledgement.
         let following = if is_listen { self.endpoint.host.follow().await } else { None };
         let mut session = Session::http(self.endpoint.profile.clone(), id, revision);
-        let handled = catch_unwind(AssertUnwindSafe(|| session.handle(bytes, self.started)));
+        let is_batch = arrived.is_batch();
+        let handled = catch_unwind(AssertUnwindSafe(|| session.take(arrived, self.started)));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
         let mut message = None;
         let mut calls = Vec::new();
@@ -198,7 +200,6 @@ impl Incoming<'_> {
             };
             return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
         }
-        let is_batch = bytes.trim_ascii_start().starts_with(b"[");
         let n_more = u32::try_from(calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
         self.endpoint
             .host
@@ -505,5 +506,5 @@ async fn id_of(mut body: Body) -> Option<Id> {
             kept.extend_from_slice(&data);
         }
     }
-    (kept.len() <= LOOKED_AT_MAX).then(|| mcp::glance(&kept).id).flatten()
+    (kept.len() <= LOOKED_AT_MAX).then(|| mcp::read(&kept).glance().id).flatten()
 }

@@ -72,13 +72,14 @@ impl Window {
         let mut output = ToolOutput::text(text);
         let n_remaining = n_items - end;
         if n_remaining == 0 {
-            output.structured = Some(Value::Array(items));
+            output.structured = Some(Value::Array(items).into());
             return output;
         }
         let cursor = format!("p{end:x}");
         let note = json!({"nextCursor": cursor, "remaining": n_remaining}).to_string();
         output.content.push(json!({"type": "text", "text": note}));
-        output.structured = Some(json!({"result": items, "nextCursor": cursor, "remaining": n_remaining}));
+        let page = json!({"result": items, "nextCursor": cursor, "remaining": n_remaining});
+        output.structured = Some(page.into());
         output
     }
 }

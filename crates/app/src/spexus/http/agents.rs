@@ -29,6 +29,8 @@ const TOOLSETS: &str = "x-mcp-toolsets";
 /// Serves agents.
 pub struct Agents {
     app: Arc<App>,
+    /// The tools that the server shows by itself.
+    usual: Arc<Tools>,
     /// The tools of each choice of sets that somebody has made.
     tools: Mutex<HashMap<Vec<String>, Arc<Tools>>>,
 }
@@ -37,28 +39,21 @@ impl Agents {
     /// The endpoint. From now on, agents that listen hear of changes.
     pub fn start(app: &Arc<App>) -> Arc<Endpoint> {
         tokio::spawn(follow(app.clone()));
-        let host = Arc::new(Agents { app: app.clone(), tools: Mutex::default() });
+        let usual = Arc::new(Tools::new(&app.options.tools));
+        let host = Arc::new(Agents { app: app.clone(), usual, tools: Mutex::default() });
         let options = Options { request_timeout: app.options.request_timeout };
         Endpoint::new(app.options.profile.clone(), host, app.engine.store().clone(), options)
     }
 
     /// The tools that a request is shown.
     fn tools(&self, head: &Parts) -> Result<Arc<Tools>, Refusal> {
-        let chosen = head.headers.get(TOOLSETS).map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let options = match &chosen {
-            None => self.app.options.tools.clone(),
-            Some(names) => {
-                let sets = ToolOptions::parse_sets(names).map_err(|message| {
-                    Refusal::new(
-                        StatusCode::BAD_REQUEST,
-                        -32602,
-                        "INVALID_PARAMS",
-                        format!("{TOOLSETS}: {message}"),
-                    )
-                })?;
-                ToolOptions { sets, ..self.app.options.tools.clone() }
-            }
-        };
+        let Some(names) = head.headers.get(TOOLSETS) else { return Ok(self.usual.clone()) };
+        let sets =
+            ToolOptions::parse_sets(&String::from_utf8_lossy(names.as_bytes())).map_err(|message| {
+                let message = format!("{TOOLSETS}: {message}");
+                Refusal::new(StatusCode::BAD_REQUEST, -32602, "INVALID_PARAMS", message)
+            })?;
+        let options = ToolOptions { sets, ..self.app.options.tools.clone() };
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(known.entry(options.sets.clone()).or_insert_with(|| Arc::new(Tools::new(&options))).clone())
     }

@@ -178,16 +178,16 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/reference", get(page::reference))
         .fallback(unknown_path)
         .method_not_allowed_fallback(answer::method_not_allowed)
-        .layer(other_origins(&app.options))
+        .layer(tower::util::option_layer(other_origins(&app.options)))
         .with_state(app)
 }
 
 /// Lets the pages of listed origins read answers. Without any listed, no page of another site can.
-fn other_origins(options: &HttpOptions) -> CorsLayer {
+fn other_origins(options: &HttpOptions) -> Option<CorsLayer> {
     let origins: Vec<HeaderValue> =
         options.allowed_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     if origins.is_empty() {
-        return CorsLayer::new();
+        return None;
     }
     let headers = [
         "authorization",
@@ -211,7 +211,7 @@ fn other_origins(options: &HttpOptions) -> CorsLayer {
         "mcp-session-id",
         "www-authenticate",
     ];
-    CorsLayer::new()
+    let layer = CorsLayer::new()
         .allow_origin(origins)
         .allow_credentials(true)
         .allow_methods([
@@ -222,7 +222,8 @@ fn other_origins(options: &HttpOptions) -> CorsLayer {
             http::Method::DELETE,
         ])
         .allow_headers(headers.map(HeaderName::from_static))
-        .expose_headers(exposed.map(HeaderName::from_static))
+        .expose_headers(exposed.map(HeaderName::from_static));
+    Some(layer)
 }
 
 async fn unknown_path(request: Request) -> Response<Body> {
