@@ -1,5 +1,7 @@
 //! What an operation works with: the transaction, who is asking, and ways to find and record things.
 
+use std::cell::RefCell;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::entity::Entity;
@@ -7,7 +9,6 @@ use store::model::{Kind, Reference, Time};
 use store::project::Project;
 use store::revision::{self, New};
 use store::{Tx, entity, project, user};
-use uuid::Uuid;
 
 use crate::caller::{Caller, Request};
 use crate::error::{Error, Kind as ErrorKind, Result};
@@ -174,9 +175,26 @@ pub struct Subject<'a> {
 
 /// A UUID of version 7 for a time.
 pub fn new_id(now: Time) -> String {
-    let microseconds = now.microseconds().max(0) as u64;
-    let (seconds, nanoseconds) = (microseconds / 1_000_000, (microseconds % 1_000_000 * 1_000) as u32);
-    Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
+    let milliseconds = now.microseconds().max(0) as u64 / 1_000;
+    uuid::Builder::from_unix_timestamp_millis(milliseconds, &random()).into_uuid().to_string()
+}
+
+/// Ten random bytes, of which the system is asked for many at once: every request has an id.
+fn random() -> [u8; 10] {
+    const STOCK: usize = 200 * 10;
+    thread_local! {
+        static LEFT: RefCell<(Box<[u8; STOCK]>, usize)> = RefCell::new((Box::new([0; STOCK]), STOCK));
+    }
+    LEFT.with_borrow_mut(|(stock, used)| {
+        if *used == STOCK {
+            getrandom::fill(&mut stock[..]).expect("the system has random bytes");
+            *used = 0;
+        }
+        let mut bytes = [0; 10];
+        bytes.copy_from_slice(&stock[*used..*used + 10]);
+        *used += 10;
+        bytes
+    })
 }
 
 /// Refuses what is deleted, and says when it was.

@@ -187,10 +187,15 @@ impl Operation for DeleteRequirementType {
             let message = format!("{used} requirements (deleted ones included) have the type {}", gone.name);
             return Err(Error::conflict(message));
         }
-        types::delete_requirement_type(cx.tx, &gone.id)?;
-        record(cx, KIND, &gone.id, gone.version + 1, Some(&gone), None)?;
-        Ok(gone)
+        remove(cx, gone)
     }
+}
+
+/// Deletes a type that nothing has.
+pub(crate) fn remove(cx: &mut Cx<'_, '_>, gone: RequirementType) -> Result<RequirementType> {
+    types::delete_requirement_type(cx.tx, &gone.id)?;
+    record(cx, KIND, &gone.id, gone.version + 1, Some(&gone), None)?;
+    Ok(gone)
 }
 
 fn find(cx: &mut Cx<'_, '_>, wanted: &Text<1, 100>) -> Result<RequirementType> {

@@ -219,6 +219,11 @@ impl<'r> Plan<'r> {
         self.outcomes[row] == Outcome::Wrong
     }
 
+    /// Whether the caller may do what administrators may.
+    pub fn is_by_administrator(&self) -> bool {
+        self.no_administrator.is_none()
+    }
+
     /// Notes a problem unless the caller is an administrator.
     pub fn needs_administrator(&mut self, row: usize, field: &str) -> bool {
         match self.no_administrator.clone() {

@@ -1,6 +1,8 @@
-//! Imports projects, types and statuses: what administrators look after. An import adds and changes, and removes nothing.
+//! Imports projects, types and statuses: what administrators look after. An import adds and changes, and removes nothing;
+//! only in a store that holds nothing yet it takes the place of the types and statuses that every store begins with.
 
 use ::exchange::Kind as RecordKind;
+use store::entity::{self, Filter};
 use store::model::{Kind, is_project_key};
 use store::project::Project;
 use store::status::{Status, StatusModel, Transition};
@@ -20,11 +22,17 @@ pub(super) struct Setup {
     requirement_types: Vec<(Option<RequirementType>, RequirementType)>,
     relationship_types: Vec<(Option<RelationshipType>, RelationshipType)>,
     models: Vec<(StatusModel, StatusModel)>,
+    /// What the store began with and the file does not have.
+    gone_requirement_types: Vec<RequirementType>,
+    gone_relationship_types: Vec<RelationshipType>,
+    takes_over: bool,
 }
 
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
-    let mut setup = Setup::default();
+    let everything = Filter { include_deleted: true, ..Filter::default() };
+    let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)? == 0;
+    let mut setup = Setup { takes_over, ..Setup::default() };
     for row in plan.rows(RecordKind::Project) {
         setup.project(cx, plan, row);
     }
@@ -33,6 +41,12 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
     }
     for row in plan.rows(RecordKind::RelationshipType) {
         setup.relationship_type(cx, plan, row)?;
+    }
+    if takes_over {
+        let named = names(plan, RecordKind::RequirementType);
+        setup.gone_requirement_types = left_out(&mut plan.requirement_types, &named, |known| &known.name);
+        let named = names(plan, RecordKind::RelationshipType);
+        setup.gone_relationship_types = left_out(&mut plan.relationship_types, &named, |known| &known.name);
     }
     setup.statuses(plan);
     Ok(setup)
@@ -88,7 +102,7 @@ impl Setup {
             created_at: cx.now(),
             updated_at: cx.now(),
         });
-        after.description = description.or(after.description);
+        after.description = description.or(after.description.filter(|_| !self.takes_over));
         if before.as_ref() == Some(&after) {
             return;
         }
@@ -130,7 +144,7 @@ impl Setup {
             updated_at: cx.now(),
         });
         after.inverse_name = inverse.unwrap_or(after.inverse_name);
-        after.description = description.or(after.description);
+        after.description = description.or(after.description.filter(|_| !self.takes_over));
         after.acyclic = plan.records[row].flag("acyclic").unwrap_or(after.acyclic);
         if before.as_ref() == Some(&after) {
             return Ok(());
@@ -164,6 +178,7 @@ impl Setup {
         let before = plan.models.clone();
         let mut positions: Vec<(Kind, String, i64)> = Vec::new();
         let mut changed: Vec<(usize, Kind)> = Vec::new();
+        let mut told: Vec<(Kind, String)> = Vec::new();
         for row in plan.rows(RecordKind::Status) {
             let Some(kind) = entity_kind(plan, row) else { continue };
             let Some(mut model) = plan.models.get(&kind).cloned() else { continue };
@@ -202,6 +217,7 @@ impl Setup {
             }
             plan.models.insert(kind, model);
             changed.push((row, kind));
+            told.push((kind, name));
         }
         for model in plan.models.values_mut() {
             let kind = model.entity_kind;
@@ -210,6 +226,10 @@ impl Setup {
                 told.map_or(i64::MAX, |(.., position)| *position)
             };
             model.statuses.sort_by_key(position);
+            if self.takes_over && told.iter().any(|(of, _)| *of == kind) {
+                model.statuses.retain(|status| told.contains(&(kind, status.name.clone())));
+                model.transitions.clear();
+            }
         }
         for row in plan.rows(RecordKind::Transition) {
             let Some(kind) = entity_kind(plan, row) else { continue };
@@ -225,7 +245,9 @@ impl Setup {
             if model.transitions.contains(&transition) {
                 continue;
             }
-            plan.decide(row, Outcome::Created);
+            if !before[&kind].transitions.contains(&transition) {
+                plan.decide(row, Outcome::Created);
+            }
             model.transitions.push(transition);
             plan.models.insert(kind, model);
             changed.push((row, kind));
@@ -263,11 +285,29 @@ impl Setup {
                 None => relationship_type::add(cx, after)?,
             };
         }
+        for gone in self.gone_requirement_types {
+            requirement_type::remove(cx, gone)?;
+        }
+        for gone in self.gone_relationship_types {
+            relationship_type::remove(cx, gone)?;
+        }
         for (before, after) in self.models {
             status_model::replace(cx, &before, after, &[])?;
         }
         Ok(())
     }
+}
+
+/// What the rows of a kind are called.
+fn names(plan: &mut Plan<'_>, kind: RecordKind) -> Vec<String> {
+    let rows = plan.rows(kind);
+    rows.into_iter().filter_map(|row| plan.text(row, "name").map(str::to_owned)).collect()
+}
+
+/// Takes out what the file does not name, where it names anything.
+fn left_out<T>(known: &mut Vec<T>, named: &[String], name: impl Fn(&T) -> &str) -> Vec<T> {
+    let is_named = |item: &mut T| named.iter().any(|named| same_name(named, name(item)));
+    if named.is_empty() { Vec::new() } else { known.extract_if(.., |item| !is_named(item)).collect() }
 }
 
 fn decide(plan: &mut Plan<'_>, row: usize, is_new: bool) {

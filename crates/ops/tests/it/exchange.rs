@@ -50,6 +50,36 @@ fn every_format_alone_carries_everything() {
 }
 
 #[test]
+fn types_and_statuses_that_a_store_has_given_up_do_not_come_back_with_its_export() {
+    on_every_pair(|from, to| {
+        fill(from);
+        from.ok("delete_requirement_type", json!({ "requirement_type": "Non-Functional" }));
+        let renamed = json!({ "requirement_type": "Functional", "name": "What", "description": null });
+        from.ok("update_requirement_type", renamed);
+        from.ok("delete_relationship_type", json!({ "relationship_type": "conflicts_with" }));
+        let model = from.ok("get_status_model", json!({ "kind": "requirement" }));
+        let statuses = model["statuses"].as_array().expect("statuses").iter();
+        let mut statuses: Vec<Value> =
+            statuses.filter(|status| status["name"] != "Obsolete").cloned().collect();
+        statuses[0]["name"] = json!("Idea");
+        statuses.rotate_left(1);
+        let renamed = json!([{ "from": "Draft", "to": "Idea" }]);
+        let changed =
+            json!({ "kind": "requirement", "statuses": statuses, "transitions": [], "renamed": renamed });
+        from.ok("update_status_model", changed);
+        let file = export(from, json!({ "format": "json" }));
+        to.member("ursula", "User");
+        import(to, "json", &file);
+        assert_eq!(export(to, json!({ "format": "json" })), file);
+        // A store that holds something keeps what it has.
+        to.ok("create_requirement_type", json!({ "name": "Later" }));
+        import(to, "json", &file);
+        let types = to.ok("list_requirement_types", json!({}));
+        assert!(types.to_string().contains("Later"), "{types}");
+    });
+}
+
+#[test]
 fn an_export_may_be_of_a_project_or_an_epic_and_may_tell_of_what_is_deleted() {
     on_every_store(|world| {
         fill(world);
