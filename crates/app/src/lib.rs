@@ -16,10 +16,6 @@ pub mod tmkb;
 use mcp::Profile;
 use settings::Settings;
 
-/// Requests and reports are made of many small texts, on which this one spends half of what the system's does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Lets the environment rename a server or change its policy on versions.
 pub fn override_profile(profile: &mut Profile, settings: &mut Settings) {
     profile.name = settings.value("MCP_SERVER_NAME", profile.name.clone());
