@@ -126,7 +126,10 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<exchange::import::Import>(),
 ];
 
+/// What is asked for through the same door, and has no surface of its own: agents see it as the list of resources.
+const UNLISTED: &[Entry] = &[entry::<entity::browse::Browse>()];
+
 /// The operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    OPERATIONS.iter().find(|entry| entry.name == name)
+    OPERATIONS.iter().chain(UNLISTED).find(|entry| entry.name == name)
 }

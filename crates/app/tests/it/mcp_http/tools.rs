@@ -144,31 +144,80 @@ fn all_that_was_promised_is_listed() {
     });
 }
 
-/// [002 R15.6] Resources come in pages, each once.
+/// [002 R15.6] Resources come in pages, each once, whatever is made or deleted between two pages.
 #[test]
 fn resources_are_listed_in_pages() {
     on_every_store(|backend| {
+        backend.create("/projects", &json!({"key": "ABC", "name": "Another"}));
         for number in 0..105 {
-            backend.create("/epics", &json!({"title": format!("Epic {number}"), "priority": 1}));
+            let project = if number % 5 == 0 { "ABC" } else { "DEFAULT" };
+            backend.create(
+                "/epics",
+                &json!({"title": format!("Epic {number}"), "priority": 1, "project": project}),
+            );
         }
+        backend.create("/user-stories", &json!({"epic_id": "EP-001", "title": "Story", "priority": 1}));
         let agent = Agent::stateless(backend);
-        let (mut seen, mut cursor) = (Vec::new(), Value::Null);
-        loop {
-            let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
-            let page = agent.result("resources/list", params);
-            let uris = page["resources"].as_array().expect("resources").iter();
-            seen.extend(uris.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()));
-            cursor = page["nextCursor"].clone();
-            if cursor.is_null() {
-                break;
-            }
+        let first = agent.result("resources/list", json!({}));
+        let told = uris(&first);
+        assert_eq!(told.len(), 100);
+
+        // What was told last, something before it, and something that was not told yet.
+        let last = told[99].trim_start_matches("epic://");
+        for reference in [last, "EP-002", "ABC-EP-021"] {
+            let gone = backend.send("DELETE", &format!("/epics/{reference}"), &json!({}));
+            assert_eq!(gone.status, 200, "{}", gone.text);
         }
-        let epics: std::collections::BTreeSet<_> =
-            seen.iter().filter(|uri| uri.starts_with("epic://")).collect();
-        assert_eq!((epics.len(), seen.iter().filter(|uri| uri.starts_with("epic://")).count()), (105, 105));
-        let bad = agent.ask("resources/list", json!({"cursor": "nonsense"}));
-        assert_eq!(bad.json["error"]["code"], -32602, "{}", bad.text);
+        backend.create("/epics", &json!({"title": "New", "priority": 1, "project": "ABC"}));
+        let second = agent.result("resources/list", json!({ "cursor": first["nextCursor"] }));
+        let rest = [
+            "epic://ABC-EP-017",
+            "epic://ABC-EP-018",
+            "epic://ABC-EP-019",
+            "epic://ABC-EP-020",
+            "epic://ABC-EP-022",
+            "user-story://US-001",
+            "prompt://PROMPT-001",
+        ];
+        assert_eq!(uris(&second), rest);
+        assert!(second.get("nextCursor").is_none(), "{second}");
     });
+}
+
+/// Whatever was never given as a cursor is refused, and neither begins anew nor ends the list.
+#[test]
+fn a_forged_cursor_is_refused() {
+    on_every_store(|backend| {
+        let epic = backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        let id = epic["id"].as_str().expect("an id");
+        let comment = backend.create("/epics/EP-001/comments", &json!({"content": "Why?"}));
+        let agent = Agent::stateless(backend);
+        let whole = uris(&agent.result("resources/list", json!({})));
+        assert_eq!(uris(&agent.result("resources/list", json!({ "cursor": id }))), whole[1..]);
+        let upper = id.to_uppercase();
+        let long = "0".repeat(5_000);
+        for cursor in [
+            "",
+            " ",
+            "nonsense",
+            "0..0",
+            "\0",
+            "EP-001",
+            "018f0000-0000-7000-8000-000000000000",
+            comment["id"].as_str().expect("an id"),
+            &upper,
+            &long,
+        ] {
+            let answer = agent.ask("resources/list", json!({ "cursor": cursor }));
+            assert_eq!(answer.json["error"]["code"], -32602, "{cursor}: {}", answer.text);
+            assert!(answer.message().starts_with("cursor: "), "{}", answer.text);
+        }
+    });
+}
+
+fn uris(page: &Value) -> Vec<String> {
+    let resources = page["resources"].as_array().expect("resources").iter();
+    resources.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()).collect()
 }
 
 fn names(result: &Value) -> Vec<String> {
