@@ -279,6 +279,9 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
     };
     match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
         Ok(news) => feed.tell(news),
-        Err(error) => tracing::warn!("a change could not be told: {error}"),
+        Err(error) => {
+            tracing::warn!("a change could not be told: {error}");
+            feed.tell(News { has_gap: true, ..News::default() });
+        }
     }
 }
