@@ -133,15 +133,23 @@ impl Listening {
                     Err(failure) => {
                         has_missed = true;
                         current = self.replace(current, None);
-                        // A server that refuses the token, or cannot do this, will not change its mind soon, and counts failures.
-                        let is_unable =
-                            matches!(failure.kind, Kind::Other | Kind::Unauthenticated | Kind::Forbidden);
-                        let pause = if is_unable { UNABLE_PAUSE } else { retry::pause(n_failures) };
+                        // A server that refuses the token, or cannot do this, will not change its mind soon.
+                        let is_refused = failure.kind == Kind::Unauthenticated;
+                        let is_unable = matches!(failure.kind, Kind::Other | Kind::Forbidden);
+                        let short = retry::pause(n_failures);
+                        let pause = if is_unable || is_refused { UNABLE_PAUSE } else { short };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
                         tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
+                        // It counts refusals and locks out who collects them: whatever the host wants, nothing is tried
+                        // before a request of its own was served.
+                        let accepted = async {
+                            time::sleep(short).await;
+                            self.upstream.served().await;
+                        };
                         tokio::select! {
                             () = time::sleep(pause) => {}
                             Ok(()) = wanted.changed(), if is_unable => {}
+                            () = accepted, if is_refused => {}
                         }
                         continue;
                     }

@@ -16,7 +16,7 @@ use reqwest::{
     redirect,
 };
 use serde_json::{Map, Value, json};
-use tokio::{runtime::Runtime, time};
+use tokio::{runtime::Runtime, sync::Notify, time};
 
 use super::{
     body::{Body, Problem},
@@ -51,6 +51,7 @@ pub struct Upstream {
     label: String,
     n_requests: AtomicU64,
     n_retries: AtomicU64,
+    served: Notify,
 }
 
 /// Something to ask.
@@ -105,6 +106,7 @@ impl Upstream {
             label: format!("{:016x}", retry::random()),
             n_requests: AtomicU64::new(0),
             n_retries: AtomicU64::new(0),
+            served: Notify::new(),
         })
     }
 
@@ -116,6 +118,11 @@ impl Upstream {
     /// How many requests there were, and how many retries.
     pub fn counts(&self) -> (u64, u64) {
         (self.n_requests.load(Ordering::Relaxed), self.n_retries.load(Ordering::Relaxed))
+    }
+
+    /// Waits until the server has served a request since this was last waited for, so that it takes the token.
+    pub async fn served(&self) {
+        self.served.notified().await;
     }
 
     /// Lets something run beside the requests.
@@ -200,6 +207,9 @@ impl Upstream {
             Err(error) => return self.away(&error),
         };
         let status = response.status().as_u16();
+        if status == 200 {
+            self.served.notify_one();
+        }
         let asked = header_text(&response, header::RETRY_AFTER);
         let asked = retry::asked_pause(asked.as_deref());
         let message = match self.message(response, question).await {

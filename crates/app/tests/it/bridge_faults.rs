@@ -202,6 +202,55 @@ fn a_refused_token_is_told_with_what_to_do() {
     assert_eq!(server.requests("resources/read").len(), 1, "a refusal is not tried again");
 }
 
+/// [002 R12.6] A server counts refusals, and locks out who is refused again and again: whatever the host does not ask for is
+/// asked once.
+#[test]
+fn a_refused_token_is_not_shown_again_and_again() {
+    let server = StandIn::start();
+    let mut bridge = start(&server.url, &[("MCP_PAT_TOKEN", "mcp_pat_old")]);
+    bridge.handshake("2025-06-18");
+    server.wait_for("subscriptions/listen", 1);
+    for id in 0..3 {
+        let answer = bridge.request(id, "tools/list", json!({}));
+        assert_eq!(answer["error"]["code"], -32001, "{answer}");
+        let answer = bridge.request(id, "resources/subscribe", json!({"uri": "epic://EP-001"}));
+        assert_eq!(answer["error"]["code"], -32001, "{answer}");
+    }
+    // What may pass would have been tried four times by now.
+    thread::sleep(Duration::from_secs(3));
+    let n_requests = |method| server.requests(method).len();
+    assert_eq!(n_requests("server/discover"), 1, "the greeting");
+    assert_eq!(n_requests("tools/list"), 3, "one for each time that the host asked");
+    assert_eq!(n_requests("resources/read"), 3, "one for each time that the host asked");
+    assert_eq!(n_requests("subscriptions/listen"), 1, "whatever the host wants to hear of");
+    assert_eq!(server.n_requests(), 8);
+    let (status, _, log) = bridge.end();
+    assert!(status.success());
+    assert!(log.contains("the token has expired") && !log.contains("mcp_pat_old"), "{log}");
+}
+
+/// A token may be taken again, as when its owner is let in once more: then changes are heard of.
+#[test]
+fn a_token_that_is_taken_again_is_used_again() {
+    let server = StandIn::start();
+    server.refuse_tokens(true);
+    let mut bridge = start(&server.url, &[]);
+    bridge.handshake("2025-06-18");
+    server.wait_for("subscriptions/listen", 1);
+    let uri = json!({"uri": "epic://EP-001"});
+    assert_eq!(bridge.request(1, "resources/subscribe", uri.clone())["error"]["code"], -32001);
+    server.refuse_tokens(false);
+    assert_eq!(bridge.request(2, "resources/read", uri.clone())["result"]["contents"][0]["uri"], uri["uri"]);
+    bridge.send(
+        &json!({"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe", "params": uri}).to_string(),
+    );
+    let mut answer = bridge.receive();
+    while answer["id"] != 3 {
+        answer = bridge.receive();
+    }
+    assert_eq!(answer["result"], json!({}), "{answer}");
+}
+
 #[test]
 fn in_a_storm_every_request_is_answered_once_and_no_write_happens_twice() {
     const N_REQUESTS: usize = 400;
