@@ -33,6 +33,7 @@ pub use engine::{Call, Engine, Gate, Reply};
 pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
 pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};
+pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use start::{First, first_start};
 pub use typed::{Arguments, may_be};

@@ -4,7 +4,7 @@ use mcp::{Context, Failure, FieldError, Kind, Page, Resource};
 use serde_json::{Map, Value, json};
 
 use super::uri::{self, Problem, SCHEMES};
-use super::{Requirements, budget};
+use super::{Requirements, budget, plain};
 
 const JSON: &str = "application/json";
 /// Entries of one page.
@@ -134,7 +134,7 @@ fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> 
         let mut arguments = target.arguments.clone();
         arguments.insert("limit".into(), json!(PAGE));
         arguments.insert("offset".into(), json!(page * PAGE));
-        let mut found = server.call(target.operation, Value::Object(arguments), context)?;
+        let mut found = plain(server.call(target.operation, Value::Object(arguments), context)?);
         total = found["total_count"].as_i64().unwrap_or_default();
         let Value::Array(items) = found["data"].take() else { break };
         let last = items.len() < PAGE as usize;

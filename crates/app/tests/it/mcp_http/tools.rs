@@ -215,6 +215,38 @@ fn a_forged_cursor_is_refused() {
     });
 }
 
+/// Snippets are for pages over REST and for agents here: text as it was written, with what was found between stars.
+#[test]
+fn snippets_are_plain_text() {
+    on_every_store(|backend| {
+        backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        backend.create("/user-stories", &json!({"epic_id": "EP-001", "title": "Pay by card", "priority": 1}));
+        let text = "Сумма < 10 & \"валюта\" не пуста: показать <b>ошибку</b> &amp; требования";
+        let requirement = json!({"user_story_id": "US-001", "title": "Check", "priority": 1,
+            "type_id": "Functional", "description": text});
+        backend.create("/requirements", &requirement);
+        let marked = "Сумма < 10 & \"валюта\" не пуста: показать <b>**ошибку**</b> &amp; **требования**";
+
+        let agent = Agent::stateless(backend);
+        for tool in ["search_global", "search_requirements"] {
+            let found = agent.call(tool, json!({"query": "ошибка требование"}));
+            assert_eq!(found["data"][0]["snippet"], marked, "{tool}: {found}");
+            // Nothing is marked where a title was found, and the text is still text.
+            let found = agent.call(tool, json!({"query": "check"}));
+            assert_eq!(found["data"][0]["snippet"], text, "{tool}: {found}");
+        }
+        let uri = "requirements://search?query=%D0%BE%D1%88%D0%B8%D0%B1%D0%BA%D0%B0%20%D1%82%D1%80%D0%B5%D0%B1%D0%BE%D0%B2%D0%B0%D0%BD%D0%B8%D0%B5";
+        let read = agent.result("resources/read", json!({ "uri": uri }));
+        let read: Value =
+            serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+        assert_eq!(read["data"][0]["snippet"], marked, "{read}");
+        let html = backend.get("/search?query=ошибка%20требование").json["data"][0]["snippet"].clone();
+        let expected = "Сумма &lt; 10 &amp; &quot;валюта&quot; не пуста: показать &lt;b&gt;<mark>ошибку</mark>&lt;/b&gt; \
+                        &amp;amp; <mark>требования</mark>";
+        assert_eq!(html, expected);
+    });
+}
+
 fn uris(page: &Value) -> Vec<String> {
     let resources = page["resources"].as_array().expect("resources").iter();
     resources.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()).collect()
