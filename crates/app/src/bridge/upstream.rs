@@ -210,15 +210,21 @@ impl Upstream {
         if status == 200 {
             self.served.notify_one();
         }
+        let content_type = header_text(&response, header::CONTENT_TYPE).unwrap_or_default();
         let asked = header_text(&response, header::RETRY_AFTER);
         let asked = retry::asked_pause(asked.as_deref());
         let message = match self.message(response, question).await {
             Ok(message) => message,
             Err(Some(attempt)) => return attempt,
-            Err(None) if retry::is_passing(status) => {
-                return Attempt::Failed(failure::from_status(status, self.url()), asked);
+            Err(None) => {
+                let failure = failure::from_status(status, self.url(), &content_type);
+                let is_passing = retry::is_passing(status);
+                return if is_passing {
+                    Attempt::Failed(failure, asked)
+                } else {
+                    Attempt::Answered(Err(failure))
+                };
             }
-            Err(None) => return Attempt::Answered(Err(failure::from_status(status, self.url()))),
         };
         let answer = match message {
             Message { error: Some(error), .. } => Err(failure::from_error(status, &error)),
@@ -226,7 +232,7 @@ impl Upstream {
                 Some(Value::Bool(true)) => Err(failure::from_result(&result)),
                 _ => Ok(result),
             },
-            Message { .. } => Err(failure::not_understood(question.method)),
+            Message { .. } => Err(failure::from_status(status, self.url(), &content_type)),
         };
         match answer {
             Err(failure) if retry::is_passing(status) || failure::is_still_running(&failure) => {
@@ -286,12 +292,13 @@ impl Upstream {
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
+        let content_type = header_text(&response, header::CONTENT_TYPE).unwrap_or_default();
         if status == StatusCode::OK && is_stream(&response) {
             return Ok(response);
         }
         match self.message(response, &question).await {
             Ok(Message { error: Some(error), .. }) => Err(failure::from_error(status.as_u16(), &error)),
-            _ => Err(failure::from_status(status.as_u16(), self.url())),
+            _ => Err(failure::from_status(status.as_u16(), self.url(), &content_type)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::{BufReader, Write},
     net::TcpListener,
     thread,
     time::{Duration, Instant},
@@ -13,7 +14,7 @@ use crate::{
     bridge::{create_epic, ready, start},
     fault_proxy::{Fault, FaultProxy},
     process::Serving,
-    stand_in::StandIn,
+    stand_in::{Request, StandIn},
 };
 
 /// A bridge that is ready, a proxy that does as planned, and the server behind it. The tools are known already.
@@ -171,6 +172,46 @@ fn a_host_is_greeted_though_the_server_hangs() {
     let answer = bridge.handshake("2025-11-25");
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     assert!(answer["result"]["instructions"].as_str().expect("instructions").contains("did not answer"));
+}
+
+/// The address of something else: what is there is told, and which setting to look at.
+#[test]
+fn who_answers_without_being_spexus_is_named() {
+    let page = "<!doctype html><title>Welcome</title>";
+    for (content_type, body, found) in [
+        ("text/html; charset=utf-8", page, "a web page (text/html)"),
+        ("text/plain", "It works!", "text/plain"),
+        ("application/json", r#"{"status":"up"}"#, "JSON that is no answer"),
+        ("application/json", "[1]", "JSON that is no answer"),
+        ("", "", "something without a type"),
+    ] {
+        let url = answer_always(content_type, body);
+        let mut bridge = start(&url, &[]);
+        let greeting = bridge.handshake("2025-06-18");
+        let expected = format!("{url}/api/v1/mcp is no Spexus server: found {found}: check BACKEND_API_URL");
+        let instructions = greeting["result"]["instructions"].as_str().expect("instructions");
+        assert!(instructions.contains(&expected), "{instructions}");
+        let answer = bridge.request(1, "resources/read", json!({"uri": "epic://EP-001"}));
+        assert_eq!(answer["error"]["code"], -32007, "{answer}");
+        assert_eq!(answer["error"]["data"]["code"], "BACKEND_UNAVAILABLE", "{answer}");
+        assert_eq!(answer["error"]["message"], expected, "[002 R13.7]");
+    }
+}
+
+/// A server that has one answer to everything.
+fn answer_always(content_type: &str, body: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let kind = if content_type.is_empty() { "" } else { &format!("content-type: {content_type}\r\n") };
+    let answer =
+        format!("HTTP/1.1 200 OK\r\n{kind}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = Request::read(&mut BufReader::new(&stream));
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    url
 }
 
 #[test]
