@@ -226,6 +226,10 @@ impl Server for Requirements {
         Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": text })])
     }
 
+    fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        resources::check(self, context, uri)
+    }
+
     fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {
         whole(prompts::list(self, context)?, cursor)
     }

@@ -87,7 +87,31 @@ pub fn templates() -> Vec<Resource> {
 
 /// Reads a resource whole, as JSON.
 pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<String, Failure> {
-    let target = uri::parse(uri).map_err(|problem| match problem {
+    let target = target(uri)?;
+    let uri::Target { operation, is_template, .. } = target;
+    let found = match target.is_list {
+        true => gather(server, context, target).map(|found| found.to_string()),
+        false if operation == "get_hierarchy" => tree(server, context, target, uri),
+        false => server.ask(operation, Value::Object(target.arguments), context),
+    };
+    found.map_err(|failure| about(failure, is_template, uri))
+}
+
+/// Says whether a resource is there, and reads no more of it than is needed for that.
+pub fn check(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+    let uri::Target { mut operation, mut arguments, is_list, is_template, kind } = target(uri)?;
+    if is_list {
+        arguments.insert("limit".into(), json!(1));
+    } else if operation == "get_hierarchy" {
+        operation = "get_entity";
+        arguments.insert("kind".into(), json!(kind));
+    }
+    let found = server.ask(operation, Value::Object(arguments), context);
+    found.map(drop).map_err(|failure| about(failure, is_template, uri))
+}
+
+fn target(uri: &str) -> Result<uri::Target, Failure> {
+    uri::parse(uri).map_err(|problem| match problem {
         Problem::Unknown => not_found(uri),
         Problem::Parameter(name, known) => {
             let message = format!("is no parameter of this template; known are {}", known.join(", "));
@@ -100,19 +124,16 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<S
                 ..Failure::new(Kind::InvalidArguments, format!("{name}: {message}"))
             }
         }
-    })?;
-    let uri::Target { operation, is_template, .. } = target;
-    let found = match target.is_list {
-        true => gather(server, context, target).map(|found| found.to_string()),
-        false if operation == "get_hierarchy" => tree(server, context, target, uri),
-        false => server.ask(operation, Value::Object(target.arguments), context),
-    };
-    found.map_err(|failure| match failure.kind {
-        // What a template is filled with is an argument; what any other URI names is the resource.
+    })
+}
+
+/// What a template is filled with is an argument; what any other URI names is the resource.
+fn about(failure: Failure, is_template: bool, uri: &str) -> Failure {
+    match failure.kind {
         Kind::NotFound if is_template => Failure { kind: Kind::InvalidArguments, ..failure },
         Kind::InvalidArguments if !is_template => not_found(uri),
         _ => failure,
-    })
+    }
 }
 
 /// The tree of one epic: that epic with what is below it.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     backend::{Backend, on_every_store, on_sqlite},
-    bridge::command,
+    bridge::{command, stateless},
     fault_proxy::{Fault, FaultProxy},
     process::Serving,
     server::wait_until,
@@ -155,6 +155,29 @@ fn changes_in_the_store_reach_the_host() {
         assert_eq!(heard["params"]["uri"], uri);
         server.create("/epics", &json!({"title": "Returns", "priority": 2}));
         assert_eq!(bridge.receive()["method"], "notifications/resources/list_changed");
+    });
+}
+
+/// What the server leaves out of its acknowledgement, the bridge does as well.
+#[test]
+fn a_stateless_host_is_told_what_it_will_hear_of() {
+    on_sqlite(&[], &[], |server, _| {
+        server.create("/epics", &json!({"title": "Checkout", "priority": 1}));
+        let mut bridge = Serving::spawn(command(&server.url, &[("MCP_PAT_TOKEN", &server.token)]));
+        let params = stateless(json!({"notifications": {
+            "resourcesListChanged": true,
+            "resourceSubscriptions": ["epic://EP-404", "epic://EP-001", "tale://1"],
+        }}));
+        let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+        bridge.send(&listen.to_string());
+        let first = bridge.receive();
+        assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+        let expected = json!({"resourcesListChanged": true, "resourceSubscriptions": ["epic://EP-001"]});
+        assert_eq!(first["params"]["notifications"], expected);
+        let changed = server.send("PATCH", "/epics/EP-001", &json!({"title": "Till"}));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        let heard = bridge.receive();
+        assert_eq!(heard["params"]["uri"], "epic://EP-001", "{heard}");
     });
 }
 

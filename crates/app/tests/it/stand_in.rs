@@ -182,18 +182,17 @@ impl StandIn {
         let mut answer = Vec::new();
         for step in session.handle(&request.body, Instant::now()) {
             match step {
-                Step::Send(message) if request.header("mcp-method") == "subscriptions/listen" => {
-                    let is_plain = *self.shared.is_plain.lock().expect("not poisoned");
-                    if is_plain {
-                        let error = json!({"code": -32601, "message": "Method not found"});
-                        return respond(request, stream, "200 OK", &error_body(&request.json(), error));
-                    }
-                    return self.stream(stream, &session, &message);
-                }
                 Step::Send(message) => answer = message,
                 Step::Call(call) => answer = self.run(request, call, &mut session),
                 Step::Stop | Step::Refused(..) | Step::Cancel(_) => {}
             }
+        }
+        if session.is_listening() {
+            if *self.shared.is_plain.lock().expect("not poisoned") {
+                let error = json!({"code": -32601, "message": "Method not found"});
+                return respond(request, stream, "200 OK", &error_body(&request.json(), error));
+            }
+            return self.stream(stream, &session, &answer);
         }
         let value: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
         if *self.shared.is_plain.lock().expect("not poisoned") {

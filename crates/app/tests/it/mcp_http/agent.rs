@@ -188,12 +188,18 @@ impl<'a> Agent<'a> {
     /// Listens to what a filter names, and waits for the acknowledgement.
     #[track_caller]
     pub fn listen(&self, notifications: Value) -> Stream {
+        self.listen_to(notifications).0
+    }
+
+    /// The same, with what was acknowledged.
+    #[track_caller]
+    pub fn listen_to(&self, notifications: Value) -> (Stream, Value) {
         let message = self.message("subscriptions/listen", json!({ "notifications": notifications }));
         self.conversation.borrow_mut().sent(message.to_string().as_bytes());
         let stream = Stream::open(self.backend, "POST", &self.headers(&message), &message.to_string());
         let first = self.hear(&stream);
         assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
-        stream
+        (stream, first["params"]["notifications"].clone())
     }
 
     /// The same, and reads nothing of what comes.
