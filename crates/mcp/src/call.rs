@@ -1,6 +1,7 @@
 //! A request on its way: what is to be run, and the ticket by which its answer finds home.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -136,16 +137,23 @@ impl Ticket {
 pub struct Answer {
     pub(crate) ticket: Arc<Ticket>,
     pub(crate) bytes: Vec<u8>,
+    /// The resources that a subscription will hear of, which the session puts into words.
+    pub(crate) watched: Option<BTreeSet<String>>,
     /// What went wrong, for the log.
     pub error: Option<Error>,
 }
 
 impl Answer {
     pub(crate) fn new(ticket: Arc<Ticket>, result: Result<Outcome, Error>) -> Self {
-        match result {
-            Ok(result) => Self { bytes: outcome_bytes(&ticket.id, &result), ticket, error: None },
-            Err(error) => Self { bytes: error_bytes(Some(&ticket.id), &error), ticket, error: Some(error) },
-        }
+        let (bytes, error) = match result {
+            Ok(result) => (outcome_bytes(&ticket.id, &result), None),
+            Err(error) => (error_bytes(Some(&ticket.id), &error), Some(error)),
+        };
+        Self { ticket, bytes, watched: None, error }
+    }
+
+    pub(crate) fn listening(ticket: Arc<Ticket>, watched: BTreeSet<String>) -> Self {
+        Self { ticket, bytes: Vec::new(), watched: Some(watched), error: None }
     }
 
     /// The answer to a call that the transport had to refuse.

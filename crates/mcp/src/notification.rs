@@ -116,12 +116,15 @@ impl Filter {
                 return Err(FieldError::new("notifications.resourceSubscriptions", problem));
             }
             Some(Value::Array(uris)) => {
+                let mut seen = BTreeSet::new();
                 for (index, uri) in uris.into_iter().enumerate() {
                     let Value::String(uri) = uri else {
                         let field = format!("notifications.resourceSubscriptions[{index}]");
                         return Err(mismatch(&field, "a string", &uri));
                     };
-                    filter.uris.push(((profile.canonical)(&uri), uri));
+                    if seen.insert(uri.clone()) {
+                        filter.uris.push(((profile.canonical)(&uri), uri));
+                    }
                 }
             }
             Some(other) => {
@@ -132,6 +135,16 @@ impl Filter {
             filter.uris = Vec::new();
         }
         Ok(filter)
+    }
+
+    /// The resources that were asked for.
+    pub fn uris(&self) -> Vec<String> {
+        self.uris.iter().map(|(_, given)| given.clone()).collect()
+    }
+
+    /// Leaves out all resources but these.
+    pub fn keep(&mut self, watched: &BTreeSet<String>) {
+        self.uris.retain(|(_, given)| watched.contains(given));
     }
 
     /// Adds what is to be heard.

@@ -45,6 +45,8 @@ pub enum Request {
     Subscribe(String),
     /// `resources/unsubscribe`
     Unsubscribe(String),
+    /// `subscriptions/listen`, with the resources that it names
+    Listen(Vec<String>),
     /// `prompts/list`
     ListPrompts(Option<String>),
     /// `prompts/get`

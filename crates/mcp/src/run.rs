@@ -43,6 +43,10 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
             let arguments = Value::Object(arguments);
             call_tool(server, &context, &profile, client_capabilities.as_ref(), &name, arguments)
         }
+        Request::Listen(uris) => match server.watchable(&context, uris) {
+            Ok(watched) => return Answer::listening(ticket.clone(), watched),
+            Err(failure) => Err(context.error(&failure)),
+        },
         request => match answer(server, &context, &profile, request) {
             Ok(members) => Ok(members.into()),
             Err(failure) => Err(context.error(&failure)),
@@ -96,7 +100,7 @@ fn answer(
         }
         Request::GetPrompt { name, arguments } => get_prompt(server, context, &name, &arguments)?,
         Request::Complete(reference, completion) => complete(server, context, &reference, &completion)?,
-        Request::CallTool { .. } => unreachable!("run() answers it, since its errors are of two kinds"),
+        Request::CallTool { .. } | Request::Listen(_) => unreachable!("run() answers these by itself"),
     })
 }
 

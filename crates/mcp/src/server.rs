@@ -1,6 +1,6 @@
 //! What a server does. Everything has a default, so that a server writes only what it offers.
 
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -89,6 +89,22 @@ pub trait Server: Send + Sync {
     /// Says whether a resource may be subscribed to; by default, if it can be read.
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
         self.read(context, uri).map(drop)
+    }
+
+    /// Returns which of some resources can be listened to: those that can be subscribed to.
+    fn watchable(&self, context: &Context<'_>, uris: Vec<String>) -> Result<BTreeSet<String>, Failure> {
+        let mut watchable = BTreeSet::new();
+        for uri in uris {
+            if context.is_cancelled() {
+                return Err(Failure::new(Kind::Timeout, "nobody waits any more"));
+            }
+            match self.check_subscription(context, &uri) {
+                Ok(()) => drop(watchable.insert(uri)),
+                Err(Failure { kind: Kind::NotFound | Kind::InvalidArguments | Kind::Forbidden, .. }) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(watchable)
     }
 
     /// Lists the prompts.

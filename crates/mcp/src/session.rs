@@ -1,7 +1,7 @@
 //! One client's conversation: its lifecycle, its revision, what is in flight and what it listens to.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -76,9 +76,18 @@ pub struct Session {
     batches: Batches,
     /// What the client listens to, by its one spelling, in the client's own.
     subscriptions: BTreeMap<String, String>,
-    listeners: Vec<(Id, Filter)>,
+    listeners: Vec<Listener>,
     /// What the client wants to hear of may differ from what was last asked.
     is_interest_new: bool,
+}
+
+/// A `subscriptions/listen`.
+#[derive(Debug)]
+struct Listener {
+    id: Id,
+    filter: Filter,
+    /// Hears nothing before.
+    is_acknowledged: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +132,9 @@ impl Session {
         &self.client
     }
 
-    /// Whether a `subscriptions/listen` is open.
+    /// Whether a `subscriptions/listen` is open and acknowledged.
     pub fn is_listening(&self) -> bool {
-        !self.listeners.is_empty()
+        self.listeners.iter().any(|listener| listener.is_acknowledged)
     }
 
     /// The revision that the conversation is held in.
@@ -175,7 +184,10 @@ impl Session {
         if answer.error.is_some() {
             self.unsubscribe(&ticket);
         }
-        self.reply(ticket.batch, answer.bytes)
+        match answer.watched {
+            Some(watched) => Some(self.acknowledge(id, &watched)),
+            None => self.reply(ticket.batch, answer.bytes),
+        }
     }
 
     /// Gives up on calls older than `timeout`. Returns them with the messages that say so, if any is due now.
@@ -207,7 +219,7 @@ impl Session {
         {
             messages.push(change.bytes(None));
         }
-        for (id, filter) in &self.listeners {
+        for Listener { id, filter, .. } in self.listeners.iter().filter(|one| one.is_acknowledged) {
             messages.extend(filter.wanted(change).iter().map(|change| change.bytes(Some(id))));
         }
         messages
@@ -220,7 +232,7 @@ impl Session {
         }
         let uris = self.subscriptions.values().cloned().collect();
         let mut interest = Interest { lists: self.state == State::Ready, uris };
-        self.listeners.iter().for_each(|(_, filter)| filter.add_to(&mut interest));
+        self.listeners.iter().for_each(|listener| listener.filter.add_to(&mut interest));
         Some(interest)
     }
 
@@ -228,7 +240,8 @@ impl Session {
     pub fn close(&mut self) -> Vec<Vec<u8>> {
         self.state = State::Closing;
         let listeners = std::mem::take(&mut self.listeners);
-        listeners.iter().map(|(id, _)| notification::listen_result(id, &self.profile)).collect()
+        let open = listeners.iter().filter(|listener| listener.is_acknowledged);
+        open.map(|listener| notification::listen_result(&listener.id, &self.profile)).collect()
     }
 
     fn batch(
@@ -287,7 +300,7 @@ impl Session {
         if self.state == State::Closing {
             return Err(Error::new(INVALID_REQUEST, "Server is shutting down"));
         }
-        let is_listening = self.listeners.iter().any(|(id, _)| id == arrival.id);
+        let is_listening = self.listeners.iter().any(|listener| listener.id == *arrival.id);
         if is_listening || self.in_flight.contains_key(arrival.id) {
             let message = format!("Invalid Request: a request with id {} is still in flight", arrival.id);
             return Err(Error::new(INVALID_REQUEST, message));
@@ -467,10 +480,30 @@ impl Session {
             return Err(Error::new(INVALID_REQUEST, message));
         }
         let filter = Filter::parse(params, &self.profile)?;
-        steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
-        self.listeners.push((arrival.id.clone(), filter));
+        let uris = filter.uris();
+        let is_acknowledged = uris.is_empty();
+        if is_acknowledged {
+            steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
+        } else {
+            // Only the server knows which of them are there.
+            let request = Request::Listen(uris);
+            self.start(arrival, Method::Listen, Revision::V2026_07_28, request, Told::default(), steps);
+        }
+        self.listeners.push(Listener { id: arrival.id.clone(), filter, is_acknowledged });
         self.is_interest_new = true;
         Ok(())
+    }
+
+    /// Begins to tell a subscription of these resources, and of the lists that it asked for.
+    fn acknowledge(&mut self, id: &Id, watched: &BTreeSet<String>) -> Vec<u8> {
+        let Some(listener) = self.listeners.iter_mut().find(|listener| listener.id == *id) else {
+            // The session has been closed meanwhile.
+            return notification::listen_result(id, &self.profile);
+        };
+        listener.filter.keep(watched);
+        listener.is_acknowledged = true;
+        self.is_interest_new = true;
+        notification::acknowledged(id, &listener.filter)
     }
 
     fn notification(&mut self, name: &str, params: Option<&RawValue>, steps: &mut Vec<Step>) {
@@ -491,7 +524,7 @@ impl Session {
     /// Nobody waits for this request any more: nothing will be sent for it.
     fn cancel(&mut self, id: &Id, steps: &mut Vec<Step>) {
         let n_listeners = self.listeners.len();
-        self.listeners.retain(|(listener, _)| listener != id);
+        self.listeners.retain(|listener| listener.id != *id);
         self.is_interest_new |= self.listeners.len() < n_listeners;
         // The protocol does not let `initialize` be cancelled.
         if self.in_flight.get(id).is_some_and(|ticket| ticket.method == Method::Initialize) {
@@ -511,8 +544,12 @@ impl Session {
         }
     }
 
-    /// Takes back what a subscribe that came to nothing had begun.
+    /// Takes back what a subscribe or listen that came to nothing had begun.
     fn unsubscribe(&mut self, ticket: &Ticket) {
+        if ticket.method == Method::Listen {
+            self.listeners.retain(|listener| listener.id != ticket.id);
+            self.is_interest_new = true;
+        }
         if let Some(uri) = &ticket.subscribes {
             self.is_interest_new |= self.subscriptions.remove(uri).is_some();
         }

@@ -1,5 +1,6 @@
 //! Epics, user stories, acceptance criteria and requirements.
 
+pub mod browse;
 pub mod criteria;
 pub mod delete;
 pub mod epic;

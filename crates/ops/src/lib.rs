@@ -33,6 +33,7 @@ pub use engine::{Call, Engine, Gate, Reply};
 pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
 pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};
+pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use start::{First, first_start};
 pub use typed::{Arguments, may_be};
@@ -126,7 +127,10 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<exchange::import::Import>(),
 ];
 
+/// What is asked for through the same door, and has no surface of its own: agents see it as the list of resources.
+const UNLISTED: &[Entry] = &[entry::<entity::browse::Browse>()];
+
 /// The operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    OPERATIONS.iter().find(|entry| entry.name == name)
+    OPERATIONS.iter().chain(UNLISTED).find(|entry| entry.name == name)
 }

@@ -23,8 +23,8 @@ const SNIPPET_CHARS: usize = 200;
 /// Search titles, texts, reference ids and comments.
 ///
 /// All words must be found, in any form; the last one may be incomplete. `"quoted words"` must be neighbours, `-word`
-/// must not occur, and what an id such as `REQ-12` names comes first. Any text is a query. In snippets the words that
-/// were found are between `<mark>` and `</mark>`, and the rest is escaped for HTML.
+/// must not occur, and what an id such as `REQ-12` names comes first. Any text is a query. Snippets are HTML, with the
+/// words that were found in `<mark>`; agents get plain text with `**` around them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchGlobal {
@@ -116,7 +116,7 @@ pub struct SearchHit {
     /// The title; acceptance criteria have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// A passage of the text, as HTML, with the words that were found in `<mark>`.
+    /// A passage of the text with the words that were found: HTML with `<mark>`, or for agents plain text with `**`.
     snippet: String,
     /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -403,4 +403,12 @@ fn to_html(pieces: &[Piece]) -> String {
         html.push_str(close);
     }
     html
+}
+
+/// The text of a snippet, with a mark on both sides of what was found.
+pub fn plain_snippet(html: &str, mark: &str) -> String {
+    // What stands for the sign that begins all others comes last.
+    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    let marked = html.replace("</mark><mark>", "").replace("<mark>", mark).replace("</mark>", mark);
+    signs.iter().fold(marked, |text, (escaped, sign)| text.replace(escaped, sign))
 }

@@ -1,6 +1,7 @@
 //! Epics, user stories, acceptance criteria, requirements and steering documents: one table, one set of queries.
 
 mod list;
+mod names;
 mod tree;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use crate::value::Row;
 use crate::values;
 
 pub use self::list::{Filter, Sort, VALUES_MAX, count, list};
+pub use self::names::{Named, names};
 pub use self::tree::{Ancestor, Below, ancestors, below, delete, deletion, deletion_members, purge, restore};
 
 /// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or

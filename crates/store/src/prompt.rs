@@ -94,6 +94,12 @@ pub fn list(tx: &mut Tx<'_>, include_deleted: bool, limit: i64, offset: i64) -> 
     Ok((prompts, total.unwrap_or_default()))
 }
 
+/// Live prompts after a number.
+pub fn after(tx: &mut Tx<'_>, number: i64, limit: i64) -> Result<Vec<Prompt>> {
+    let sql = select!("where m.deleted_at is null and m.number > ?1 order by m.number limit ?2");
+    tx.rows(sql, values![number, limit], read)
+}
+
 /// Adds a prompt; false when its number is taken.
 pub fn insert(tx: &mut Tx<'_>, new: &Prompt) -> Result<bool> {
     let sql = "insert into prompt (id, number, name, name_folded, title, description, content, role, active, creator_id,

@@ -18,6 +18,9 @@ use crate::{
 /// The file, below the home folder.
 const FILE: &str = ".requirements-mcp/config.json";
 
+/// No token is longer: a server would refuse the header that carries it, and somebody has pasted something else.
+const TOKEN_CHARACTERS_MAX: usize = 1_024;
+
 /// A request is not tried more often than this, whatever is configured.
 const RETRIES_MAX: u32 = 20;
 
@@ -103,16 +106,23 @@ impl fmt::Debug for Token {
 }
 
 impl FromSetting for Token {
-    const EXPECTED: &str = "a token such as mcp_pat_…, of letters, digits and -._~+/=";
+    const EXPECTED: &str = "a token such as mcp_pat_…, of at most 1024 letters, digits and -._~+/=";
 
     fn from_setting(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-        (!text.is_empty() && text.bytes().all(is_token)).then(|| Self(text.to_owned()))
+        let fits = (1..=TOKEN_CHARACTERS_MAX).contains(&text.len());
+        (fits && text.bytes().all(is_token)).then(|| Self(text.to_owned()))
     }
 
-    fn shown(_: &str) -> String {
-        "something else (not shown)".into()
+    fn shown(text: &str) -> String {
+        let text = text.trim();
+        let n_characters = text.chars().count();
+        match text.chars().position(char::is_control) {
+            _ if n_characters > TOKEN_CHARACTERS_MAX => format!("{n_characters} characters (not shown)"),
+            Some(place) => format!("a control character in place {} (not shown)", place + 1),
+            None => "something else (not shown)".into(),
+        }
     }
 }
 
@@ -221,8 +231,18 @@ mod tests {
     fn a_token_does_not_show_itself() {
         let token = Token::from_setting(" mcp_pat_abc\n").expect("blanks around it do not count");
         assert_eq!((token.0.as_str(), format!("{token:?}").as_str()), ("mcp_pat_abc", "Token([redacted])"));
-        for nonsense in ["", " ", "two words", "line\nbreak", "käse"] {
+        let longest = "x".repeat(TOKEN_CHARACTERS_MAX);
+        assert!(Token::from_setting(&longest).is_some());
+        for (nonsense, found) in [
+            ("", "something else (not shown)"),
+            (" ", "something else (not shown)"),
+            ("two words", "something else (not shown)"),
+            ("käse", "something else (not shown)"),
+            ("line\nbreak", "a control character in place 5 (not shown)"),
+            (&format!("{longest}x"), "1025 characters (not shown)"),
+        ] {
             assert_eq!(Token::from_setting(nonsense), None, "{nonsense}");
+            assert_eq!(Token::shown(nonsense), found, "{nonsense}");
         }
     }
 

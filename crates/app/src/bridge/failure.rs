@@ -24,9 +24,20 @@ pub fn from_result(result: &Map<String, Value>) -> Failure {
     with_data(named(data).unwrap_or(Kind::Other), &message, data)
 }
 
-/// A status without a JSON-RPC answer: something on the way, or another program, has spoken.
-pub fn from_status(status: u16, url: &str) -> Failure {
+/// A status without a JSON-RPC answer: something on the way, or another program, has spoken, and this is the type of what
+/// it said.
+pub fn from_status(status: u16, url: &str, content_type: &str) -> Failure {
     let (kind, message) = match status {
+        200..=299 => {
+            let found = match content_type.split(';').next().unwrap_or_default().trim() {
+                "" => "something without a type".to_owned(),
+                "text/html" => "a web page (text/html)".to_owned(),
+                "application/json" => "JSON that is no answer".to_owned(),
+                other => mcp::shown(other),
+            };
+            let message = format!("{url} is no Spexus server: found {found}: check BACKEND_API_URL");
+            (Kind::Unavailable, message)
+        }
         401 => (Kind::Unauthenticated, "the token was not accepted".into()),
         403 => (Kind::Forbidden, format!("{url} does not let this token in (status 403)")),
         404 | 405 => (

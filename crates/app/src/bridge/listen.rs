@@ -51,9 +51,15 @@ pub struct Listener {
 struct Shared {
     lists: Arc<Lists>,
     changed: OnceLock<Changed>,
-    /// The resources that the server tells of now; none while it does not listen.
-    heard: watch::Sender<Option<BTreeSet<String>>>,
+    /// The resources that the server was asked to tell of, and those that it does tell of; none while it does not.
+    heard: watch::Sender<Option<Heard>>,
     is_listening: AtomicBool,
+}
+
+#[derive(Clone)]
+struct Heard {
+    asked: BTreeSet<String>,
+    honoured: BTreeSet<String>,
 }
 
 impl Listener {
@@ -89,7 +95,19 @@ impl Listener {
     /// Waits until changes of a resource are heard of.
     pub async fn hears(&self, uri: &str) {
         let mut heard = self.shared.heard.subscribe();
-        let _ = heard.wait_for(|heard| heard.as_ref().is_some_and(|uris| uris.contains(uri))).await;
+        let _ =
+            heard.wait_for(|heard| heard.as_ref().is_some_and(|heard| heard.honoured.contains(uri))).await;
+    }
+
+    /// Waits until the server was asked for some resources, and returns those of them that it tells of.
+    pub async fn honoured(&self, uris: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut heard = self.shared.heard.subscribe();
+        let is_asked =
+            |heard: &Option<Heard>| heard.as_ref().is_some_and(|heard| heard.asked.is_superset(uris));
+        match heard.wait_for(is_asked).await.ok().and_then(|heard| heard.clone()) {
+            Some(heard) => uris.intersection(&heard.honoured).cloned().collect(),
+            None => uris.clone(),
+        }
     }
 }
 
@@ -103,6 +121,8 @@ struct Listening {
 struct Stream {
     number: u64,
     interest: Interest,
+    /// The resources among it that the server tells of.
+    honoured: BTreeSet<String>,
     reading: JoinHandle<()>,
 }
 
@@ -133,15 +153,23 @@ impl Listening {
                     Err(failure) => {
                         has_missed = true;
                         current = self.replace(current, None);
-                        // A server that refuses the token, or cannot do this, will not change its mind soon, and counts failures.
-                        let is_unable =
-                            matches!(failure.kind, Kind::Other | Kind::Unauthenticated | Kind::Forbidden);
-                        let pause = if is_unable { UNABLE_PAUSE } else { retry::pause(n_failures) };
+                        // A server that refuses the token, or cannot do this, will not change its mind soon.
+                        let is_refused = failure.kind == Kind::Unauthenticated;
+                        let is_unable = matches!(failure.kind, Kind::Other | Kind::Forbidden);
+                        let short = retry::pause(n_failures);
+                        let pause = if is_unable || is_refused { UNABLE_PAUSE } else { short };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
                         tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
+                        // It counts refusals and locks out who collects them: whatever the host wants, nothing is tried
+                        // before a request of its own was served.
+                        let accepted = async {
+                            time::sleep(short).await;
+                            self.upstream.served().await;
+                        };
                         tokio::select! {
                             () = time::sleep(pause) => {}
                             Ok(()) = wanted.changed(), if is_unable => {}
+                            () = accepted, if is_refused => {}
                         }
                         continue;
                     }
@@ -194,14 +222,17 @@ impl Listening {
             let mut reader =
                 Reader { response: self.upstream.open(question).await?, events: Events::default() };
             let first = reader.next().await.ok_or_else(|| failure::not_understood("subscriptions/listen"))?;
-            if first.iter().any(|message| message["method"] == "notifications/subscriptions/acknowledged") {
-                Ok((reader, first))
-            } else {
-                Err(failure::not_understood("subscriptions/listen"))
-            }
+            let is_acknowledged =
+                |message: &&Value| message["method"] == "notifications/subscriptions/acknowledged";
+            let acknowledged = first.iter().find(is_acknowledged);
+            let acknowledged = acknowledged.ok_or_else(|| failure::not_understood("subscriptions/listen"))?;
+            let uris = acknowledged["params"]["notifications"]["resourceSubscriptions"].as_array();
+            let uris = uris.into_iter().flatten().filter_map(Value::as_str);
+            let honoured: BTreeSet<String> = uris.map(str::to_owned).collect();
+            Ok((reader, first, honoured))
         };
         let late = |_| failure::away(&self.upstream.backend().to_string(), "it does not acknowledge");
-        let (mut reader, first) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
+        let (mut reader, first, honoured) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
         tracing::debug!(resources = interest.uris.len(), "changes are heard of");
         let (shared, lost) = (self.shared.clone(), lost.clone());
         let reading = tokio::spawn(async move {
@@ -211,13 +242,18 @@ impl Listening {
             }
             let _ = lost.send(number);
         });
-        Ok(Stream { number, interest: interest.clone(), reading })
+        Ok(Stream { number, interest: interest.clone(), honoured, reading })
     }
 
     /// Puts one stream in another's place.
     fn replace(&self, old: Option<Stream>, new: Option<Stream>) -> Option<Stream> {
         self.shared.is_listening.store(new.is_some(), Ordering::Relaxed);
-        self.shared.heard.send_replace(new.as_ref().map(|stream| stream.interest.uris.clone()));
+        self.shared.heard.send_replace(
+            new.as_ref().map(|stream| Heard {
+                asked: stream.interest.uris.clone(),
+                honoured: stream.honoured.clone(),
+            }),
+        );
         if let Some(old) = old {
             tokio::spawn(async move {
                 time::sleep(OVERLAP).await;

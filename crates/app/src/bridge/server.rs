@@ -1,6 +1,6 @@
 //! The bridge as a server of its host: every question goes to the Spexus server, and its answer back.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Context, Failure, Interest, Kind, Page, Profile,
@@ -202,6 +202,16 @@ impl Server for Bridge {
         match self.upstream.wait(listening, || !context.is_cancelled()) {
             Some(Ok(())) => Ok(()),
             _ => Err(Failure::new(Kind::Unavailable, "the server does not tell of changes now: try again")),
+        }
+    }
+
+    fn watchable(&self, context: &Context<'_>, uris: Vec<String>) -> Result<BTreeSet<String>, Failure> {
+        let uris = BTreeSet::from_iter(uris);
+        let asked = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.honoured(&uris)).await };
+        match self.upstream.wait(asked, || !context.is_cancelled()) {
+            Some(Ok(honoured)) => Ok(honoured),
+            // Nobody can say now. They are asked for when the server is back.
+            _ => Ok(uris),
         }
     }
 

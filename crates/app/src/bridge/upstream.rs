@@ -16,7 +16,7 @@ use reqwest::{
     redirect,
 };
 use serde_json::{Map, Value, json};
-use tokio::{runtime::Runtime, time};
+use tokio::{runtime::Runtime, sync::Notify, time};
 
 use super::{
     body::{Body, Problem},
@@ -51,6 +51,7 @@ pub struct Upstream {
     label: String,
     n_requests: AtomicU64,
     n_retries: AtomicU64,
+    served: Notify,
 }
 
 /// Something to ask.
@@ -105,6 +106,7 @@ impl Upstream {
             label: format!("{:016x}", retry::random()),
             n_requests: AtomicU64::new(0),
             n_retries: AtomicU64::new(0),
+            served: Notify::new(),
         })
     }
 
@@ -116,6 +118,11 @@ impl Upstream {
     /// How many requests there were, and how many retries.
     pub fn counts(&self) -> (u64, u64) {
         (self.n_requests.load(Ordering::Relaxed), self.n_retries.load(Ordering::Relaxed))
+    }
+
+    /// Waits until the server has served a request since this was last waited for, so that it takes the token.
+    pub async fn served(&self) {
+        self.served.notified().await;
     }
 
     /// Lets something run beside the requests.
@@ -200,15 +207,24 @@ impl Upstream {
             Err(error) => return self.away(&error),
         };
         let status = response.status().as_u16();
+        if status == 200 {
+            self.served.notify_one();
+        }
+        let content_type = header_text(&response, header::CONTENT_TYPE).unwrap_or_default();
         let asked = header_text(&response, header::RETRY_AFTER);
         let asked = retry::asked_pause(asked.as_deref());
         let message = match self.message(response, question).await {
             Ok(message) => message,
             Err(Some(attempt)) => return attempt,
-            Err(None) if retry::is_passing(status) => {
-                return Attempt::Failed(failure::from_status(status, self.url()), asked);
+            Err(None) => {
+                let failure = failure::from_status(status, self.url(), &content_type);
+                let is_passing = retry::is_passing(status);
+                return if is_passing {
+                    Attempt::Failed(failure, asked)
+                } else {
+                    Attempt::Answered(Err(failure))
+                };
             }
-            Err(None) => return Attempt::Answered(Err(failure::from_status(status, self.url()))),
         };
         let answer = match message {
             Message { error: Some(error), .. } => Err(failure::from_error(status, &error)),
@@ -216,7 +232,7 @@ impl Upstream {
                 Some(Value::Bool(true)) => Err(failure::from_result(&result)),
                 _ => Ok(result),
             },
-            Message { .. } => Err(failure::not_understood(question.method)),
+            Message { .. } => Err(failure::from_status(status, self.url(), &content_type)),
         };
         match answer {
             Err(failure) if retry::is_passing(status) || failure::is_still_running(&failure) => {
@@ -276,12 +292,13 @@ impl Upstream {
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
+        let content_type = header_text(&response, header::CONTENT_TYPE).unwrap_or_default();
         if status == StatusCode::OK && is_stream(&response) {
             return Ok(response);
         }
         match self.message(response, &question).await {
             Ok(Message { error: Some(error), .. }) => Err(failure::from_error(status.as_u16(), &error)),
-            _ => Err(failure::from_status(status.as_u16(), self.url())),
+            _ => Err(failure::from_status(status.as_u16(), self.url(), &content_type)),
         }
     }
 

@@ -73,7 +73,7 @@ impl Requirements {
         offset: i64,
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
-        self.call(offer.entry.name, offer.arguments(arguments, offset), context)
+        self.call(offer.entry.name, offer.arguments(arguments, offset), context).map(plain)
     }
 
     /// What is behind a tool.
@@ -113,6 +113,17 @@ impl Requirements {
 fn no_json(operation: &str, error: &serde_json::Error) -> Failure {
     tracing::error!(operation, "an answer is no JSON: {error}");
     Failure::internal()
+}
+
+/// An answer whose snippets are text: an agent would pay for HTML, and repeat it.
+fn plain(mut answer: Value) -> Value {
+    let hits = answer.get_mut("data").and_then(Value::as_array_mut).into_iter().flatten();
+    for snippet in hits.filter_map(|hit| hit.get_mut("snippet")) {
+        if let Value::String(html) = snippet {
+            *html = ops::plain_snippet(html, "**");
+        }
+    }
+    answer
 }
 
 /// An operation's error in the words of the protocol.
@@ -213,6 +224,10 @@ impl Server for Requirements {
     fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
         let text = resources::read(self, context, uri)?;
         Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": text })])
+    }
+
+    fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+        resources::check(self, context, uri)
     }
 
     fn prompts(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Prompt>, Failure> {

@@ -1,12 +1,10 @@
 //! Entities as resources: listed one by one, read whole, and found by template.
 
-use std::fmt;
-
 use mcp::{Context, Failure, FieldError, Kind, Page, Resource};
 use serde_json::{Map, Value, json};
 
 use super::uri::{self, Problem, SCHEMES};
-use super::{Requirements, budget};
+use super::{Requirements, budget, plain};
 
 const JSON: &str = "application/json";
 /// Entries of one page.
@@ -14,105 +12,37 @@ const PAGE: i64 = 100;
 /// Pages that are gathered for one resource.
 const PAGES_MAX: i64 = 200;
 
-/// A page of all entities: kind after kind, project after project, each by number, so that new ones do not move the
-/// others.
+/// A page of all entities: kind after kind, project after project, each by number. The cursor names the last entry that
+/// was told, so that neither new nor deleted ones move the others.
 pub fn list(
     server: &Requirements,
     context: &Context<'_>,
     cursor: Option<&str>,
 ) -> Result<Page<Resource>, Failure> {
-    let start = match cursor {
-        None => Position { kind: 0, project: String::new(), offset: 0 },
-        Some(cursor) => Position::parse(cursor).ok_or_else(budget::bad_cursor)?,
-    };
-    let projects = projects(server, context)?;
-    let mut items = Vec::new();
-    for (kind, (scheme, entity_kind)) in SCHEMES.iter().enumerate().skip(start.kind) {
-        // Prompts belong to no project.
-        let places =
-            if *entity_kind == store::model::Kind::Prompt { &[String::new()][..] } else { &projects };
-        for project in places {
-            if kind == start.kind && *project < start.project {
-                continue;
-            }
-            let is_start = kind == start.kind && *project == start.project;
-            let mut offset = if is_start { start.offset } else { 0 };
-            loop {
-                let wanted = PAGE - items.len() as i64;
-                if wanted == 0 {
-                    let position = Position { kind, project: project.clone(), offset };
-                    return Ok(Page { items, next_cursor: Some(position.to_string()) });
-                }
-                let page = part(server, context, *entity_kind, project, wanted, offset)?;
-                let found = page["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-                items.extend(found.iter().map(|item| resource(scheme, item)));
-                offset += found.len() as i64;
-                if found.is_empty() || offset >= page["total_count"].as_i64().unwrap_or_default() {
-                    break;
-                }
-            }
-        }
+    let mut arguments = json!({ "kinds": SCHEMES.map(|(_, kind)| kind.name()), "limit": PAGE });
+    if let Some(cursor) = cursor {
+        arguments["after"] = json!(cursor);
     }
-    Ok(Page { items, next_cursor: None })
+    let found = server.call("browse", arguments, context).map_err(|failure| match failure.kind {
+        // Nothing else in the arguments can be wrong.
+        Kind::InvalidArguments => budget::bad_cursor(),
+        _ => failure,
+    })?;
+    let entries = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = entries.last().filter(|_| found["has_more"] == true);
+    Ok(Page {
+        items: entries.iter().map(resource).collect(),
+        next_cursor: last.and_then(|entry| entry["id"].as_str()).map(str::to_owned),
+    })
 }
 
-/// Some entities of one kind in one project.
-fn part(
-    server: &Requirements,
-    context: &Context<'_>,
-    kind: store::model::Kind,
-    project: &str,
-    limit: i64,
-    offset: i64,
-) -> Result<Value, Failure> {
-    if kind == store::model::Kind::Prompt {
-        return server.call("list_prompts", json!({ "limit": limit, "offset": offset }), context);
-    }
-    let arguments = json!({ "kind": kind.name(), "project": project, "limit": limit, "offset": offset });
-    server.call("list_entities", arguments, context)
-}
-
-/// The ids of all projects, which are in the order of time.
-fn projects(server: &Requirements, context: &Context<'_>) -> Result<Vec<String>, Failure> {
-    let target = uri::Target::list("list_projects", Map::new());
-    let found = gather(server, context, target)?;
-    let projects = found["data"].as_array().into_iter().flatten();
-    let mut ids: Vec<String> =
-        projects.filter_map(|project| project["id"].as_str()).map(str::to_owned).collect();
-    ids.sort_unstable();
-    Ok(ids)
-}
-
-/// Where a page begins.
-struct Position {
-    kind: usize,
-    project: String,
-    offset: i64,
-}
-
-impl Position {
-    fn parse(cursor: &str) -> Option<Position> {
-        let mut parts = cursor.splitn(3, '.');
-        let kind = parts.next()?.parse().ok()?;
-        let project = parts.next()?.to_owned();
-        let offset = parts.next()?.parse().ok()?;
-        let position = Position { kind, project, offset };
-        (kind < SCHEMES.len() && offset >= 0 && position.to_string() == cursor).then_some(position)
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}.{}.{}", self.kind, self.project, self.offset)
-    }
-}
-
-fn resource(scheme: &str, item: &Value) -> Resource {
-    let text = |name: &str| item[name].as_str().unwrap_or_default();
+fn resource(entry: &Value) -> Resource {
+    let text = |name: &str| entry[name].as_str().unwrap_or_default();
+    let scheme =
+        SCHEMES.iter().find(|(_, kind)| kind.name() == text("kind")).map_or("", |(scheme, _)| *scheme);
     let reference = text("reference_id");
-    let title = if text("title").is_empty() { text("description") } else { text("title") };
-    let title: String = words::cut(title, 120).to_owned();
-    let about = match item["status"].as_str() {
+    let title = words::cut(text("label"), 120).to_owned();
+    let about = match entry["status"].as_str() {
         Some(status) => format!("{} {reference}, {status}", scheme.replace('-', " ")),
         None => format!("{} {reference}", scheme.replace('-', " ")),
     };
@@ -157,7 +87,31 @@ pub fn templates() -> Vec<Resource> {
 
 /// Reads a resource whole, as JSON.
 pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<String, Failure> {
-    let target = uri::parse(uri).map_err(|problem| match problem {
+    let target = target(uri)?;
+    let uri::Target { operation, is_template, .. } = target;
+    let found = match target.is_list {
+        true => gather(server, context, target).map(|found| found.to_string()),
+        false if operation == "get_hierarchy" => tree(server, context, target, uri),
+        false => server.ask(operation, Value::Object(target.arguments), context),
+    };
+    found.map_err(|failure| about(failure, is_template, uri))
+}
+
+/// Says whether a resource is there, and reads no more of it than is needed for that.
+pub fn check(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<(), Failure> {
+    let uri::Target { mut operation, mut arguments, is_list, is_template, kind } = target(uri)?;
+    if is_list {
+        arguments.insert("limit".into(), json!(1));
+    } else if operation == "get_hierarchy" {
+        operation = "get_entity";
+        arguments.insert("kind".into(), json!(kind));
+    }
+    let found = server.ask(operation, Value::Object(arguments), context);
+    found.map(drop).map_err(|failure| about(failure, is_template, uri))
+}
+
+fn target(uri: &str) -> Result<uri::Target, Failure> {
+    uri::parse(uri).map_err(|problem| match problem {
         Problem::Unknown => not_found(uri),
         Problem::Parameter(name, known) => {
             let message = format!("is no parameter of this template; known are {}", known.join(", "));
@@ -170,19 +124,16 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<S
                 ..Failure::new(Kind::InvalidArguments, format!("{name}: {message}"))
             }
         }
-    })?;
-    let uri::Target { operation, is_template, .. } = target;
-    let found = match target.is_list {
-        true => gather(server, context, target).map(|found| found.to_string()),
-        false if operation == "get_hierarchy" => tree(server, context, target, uri),
-        false => server.ask(operation, Value::Object(target.arguments), context),
-    };
-    found.map_err(|failure| match failure.kind {
-        // What a template is filled with is an argument; what any other URI names is the resource.
+    })
+}
+
+/// What a template is filled with is an argument; what any other URI names is the resource.
+fn about(failure: Failure, is_template: bool, uri: &str) -> Failure {
+    match failure.kind {
         Kind::NotFound if is_template => Failure { kind: Kind::InvalidArguments, ..failure },
         Kind::InvalidArguments if !is_template => not_found(uri),
         _ => failure,
-    })
+    }
 }
 
 /// The tree of one epic: that epic with what is below it.
@@ -204,7 +155,7 @@ fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> 
         let mut arguments = target.arguments.clone();
         arguments.insert("limit".into(), json!(PAGE));
         arguments.insert("offset".into(), json!(page * PAGE));
-        let mut found = server.call(target.operation, Value::Object(arguments), context)?;
+        let mut found = plain(server.call(target.operation, Value::Object(arguments), context)?);
         total = found["total_count"].as_i64().unwrap_or_default();
         let Value::Array(items) = found["data"].take() else { break };
         let last = items.len() < PAGE as usize;

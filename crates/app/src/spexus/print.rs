@@ -200,17 +200,7 @@ fn cell(value: Option<&Value>) -> String {
     let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Snippets are marked for pages.
     if text.contains("<mark>") {
-        for (marked, plain) in [
-            ("<mark>", ""),
-            ("</mark>", ""),
-            ("&lt;", "<"),
-            ("&gt;", ">"),
-            ("&quot;", "\""),
-            ("&#39;", "'"),
-            ("&amp;", "&"),
-        ] {
-            text = text.replace(marked, plain);
-        }
+        text = ops::plain_snippet(&text, "");
     }
     if text.chars().count() > CELL_MAX {
         text = text.chars().take(CELL_MAX - 1).collect::<String>() + "…";

@@ -69,6 +69,8 @@ pub trait Host: Send + Sync + 'static {
 pub struct Visitor {
     /// The id under which sessions are theirs.
     pub user_id: String,
+    /// What they are counted by when they begin conversations: the token, or the user where none was shown.
+    pub counted_by: String,
     /// What people call them.
     pub username: String,
     /// What answers them.

@@ -194,12 +194,6 @@ impl Incoming<'_> {
             }
         }
         note.revision = Some(calls.first().map_or(session.revision(), |call| call.ticket.revision));
-        if session.is_listening() {
-            let (Some(first), Some(following)) = (message.take(), following) else {
-                return Err((Refusal::stopping(), self.seen.id.clone()));
-            };
-            return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
-        }
         let n_more = u32::try_from(calls.len().saturating_sub(1)).unwrap_or(u32::MAX);
         self.endpoint
             .host
@@ -231,6 +225,12 @@ impl Incoming<'_> {
                 }
             }
             note.error = note.error.take().or(answered.error);
+        }
+        if session.is_listening() {
+            let (Some(first), Some(following)) = (message, following) else {
+                return Err((Refusal::stopping(), self.seen.id.clone()));
+            };
+            return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
         }
         let Some(message) = message else {
             return Ok(reply::empty(StatusCode::ACCEPTED));

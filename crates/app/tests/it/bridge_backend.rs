@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{
     backend::{Backend, on_every_store, on_sqlite},
-    bridge::command,
+    bridge::{command, stateless},
     fault_proxy::{Fault, FaultProxy},
     process::Serving,
+    server::wait_until,
 };
 
 /// Starts the bridge before a server and goes through the handshake.
@@ -28,10 +29,16 @@ fn call(bridge: &mut Serving, name: &str, arguments: Value) -> Value {
 /// Sends a request and returns its answer. What is told of changes meanwhile is passed over.
 #[track_caller]
 pub fn ask(bridge: &mut Serving, method: &str, params: Value) -> Value {
-    bridge.send(&json!({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}).to_string());
+    ask_as(bridge, json!("asked"), method, params)
+}
+
+/// The same, under an id.
+#[track_caller]
+fn ask_as(bridge: &mut Serving, id: Value, method: &str, params: Value) -> Value {
+    bridge.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
     loop {
         let message = bridge.receive();
-        if message["id"] == "asked" {
+        if message["id"] == id {
             return message;
         }
     }
@@ -148,6 +155,76 @@ fn changes_in_the_store_reach_the_host() {
         assert_eq!(heard["params"]["uri"], uri);
         server.create("/epics", &json!({"title": "Returns", "priority": 2}));
         assert_eq!(bridge.receive()["method"], "notifications/resources/list_changed");
+    });
+}
+
+/// What the server leaves out of its acknowledgement, the bridge does as well.
+#[test]
+fn a_stateless_host_is_told_what_it_will_hear_of() {
+    on_sqlite(&[], &[], |server, _| {
+        server.create("/epics", &json!({"title": "Checkout", "priority": 1}));
+        let mut bridge = Serving::spawn(command(&server.url, &[("MCP_PAT_TOKEN", &server.token)]));
+        let params = stateless(json!({"notifications": {
+            "resourcesListChanged": true,
+            "resourceSubscriptions": ["epic://EP-404", "epic://EP-001", "tale://1"],
+        }}));
+        let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+        bridge.send(&listen.to_string());
+        let first = bridge.receive();
+        assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+        let expected = json!({"resourcesListChanged": true, "resourceSubscriptions": ["epic://EP-001"]});
+        assert_eq!(first["params"]["notifications"], expected);
+        let changed = server.send("PATCH", "/epics/EP-001", &json!({"title": "Till"}));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        let heard = bridge.receive();
+        assert_eq!(heard["params"]["uri"], "epic://EP-001", "{heard}");
+    });
+}
+
+/// The bridge holds nothing that its end would lose. One is killed in the middle of a call, and another goes on.
+#[test]
+fn a_new_bridge_goes_on_where_another_was_lost() {
+    on_every_store(|server| {
+        let proxy = FaultProxy::start(&server.url);
+        let mut lost = ready(server, &proxy.url, "2025-06-18");
+        let create = json!({"name": "create_epic", "arguments": {"title": "Checkout", "priority": 1}});
+        let made = ask_as(&mut lost, json!(1), "tools/call", create.clone());
+        assert_eq!(made["result"]["structuredContent"]["reference_id"], "EP-001", "{made}");
+        let uri = json!({"uri": "epic://EP-001"});
+        assert_eq!(ask(&mut lost, "resources/subscribe", uri.clone())["result"], json!({}));
+        // Whoever listens keeps the tools, so that the next request is the call.
+        ask(&mut lost, "tools/list", json!({}));
+        let arguments = json!({"epic_id": "EP-001", "title": "Check-out", "expected_version": 1});
+        let update = json!({"name": "update_epic", "arguments": arguments});
+        // It is written, the answer never comes, and neither does that of the retry.
+        proxy.plan([Fault::LoseAnswer, Fault::Hang]);
+        lost.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": update}).to_string());
+        wait_until("the change", || server.get("/epics/EP-001").json["version"] == 2);
+        lost.child.kill().expect("it runs");
+
+        let mut bridge = ready(server, &server.url, "2025-06-18");
+        let read = ask(&mut bridge, "resources/read", uri.clone());
+        let text = read["result"]["contents"][0]["text"].as_str().expect("a text");
+        assert!(text.contains("Check-out"), "{text}");
+        // The host repeats what was not answered, under the same id, and learns that it happened.
+        let again = ask_as(&mut bridge, json!(2), "tools/call", update);
+        assert_eq!(again["error"]["code"], -32004, "{again}");
+        assert!(again["error"].to_string().contains("\"version\":2"), "the state as it is: {again}");
+        assert_eq!(server.get("/epics/EP-001").json["version"], 2);
+        // Every host counts its requests from the same number: another one's request 1 is another request.
+        let second = ask_as(&mut bridge, json!(1), "tools/call", create);
+        assert_eq!(second["result"]["structuredContent"]["reference_id"], "EP-002", "{second}");
+
+        assert_eq!(ask(&mut bridge, "resources/subscribe", uri.clone())["result"], json!({}));
+        let changed = server.send("PATCH", "/epics/EP-001", &json!({"title": "Till"}));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        loop {
+            let heard = bridge.receive();
+            if heard["method"] == "notifications/resources/updated" {
+                assert_eq!(heard["params"]["uri"], uri["uri"]);
+                break;
+            }
+        }
     });
 }
 

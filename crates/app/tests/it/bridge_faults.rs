@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::{BufReader, Write},
     net::TcpListener,
     thread,
     time::{Duration, Instant},
@@ -13,7 +14,7 @@ use crate::{
     bridge::{create_epic, ready, start},
     fault_proxy::{Fault, FaultProxy},
     process::Serving,
-    stand_in::StandIn,
+    stand_in::{Request, StandIn},
 };
 
 /// A bridge that is ready, a proxy that does as planned, and the server behind it. The tools are known already.
@@ -173,6 +174,46 @@ fn a_host_is_greeted_though_the_server_hangs() {
     assert!(answer["result"]["instructions"].as_str().expect("instructions").contains("did not answer"));
 }
 
+/// The address of something else: what is there is told, and which setting to look at.
+#[test]
+fn who_answers_without_being_spexus_is_named() {
+    let page = "<!doctype html><title>Welcome</title>";
+    for (content_type, body, found) in [
+        ("text/html; charset=utf-8", page, "a web page (text/html)"),
+        ("text/plain", "It works!", "text/plain"),
+        ("application/json", r#"{"status":"up"}"#, "JSON that is no answer"),
+        ("application/json", "[1]", "JSON that is no answer"),
+        ("", "", "something without a type"),
+    ] {
+        let url = answer_always(content_type, body);
+        let mut bridge = start(&url, &[]);
+        let greeting = bridge.handshake("2025-06-18");
+        let expected = format!("{url}/api/v1/mcp is no Spexus server: found {found}: check BACKEND_API_URL");
+        let instructions = greeting["result"]["instructions"].as_str().expect("instructions");
+        assert!(instructions.contains(&expected), "{instructions}");
+        let answer = bridge.request(1, "resources/read", json!({"uri": "epic://EP-001"}));
+        assert_eq!(answer["error"]["code"], -32007, "{answer}");
+        assert_eq!(answer["error"]["data"]["code"], "BACKEND_UNAVAILABLE", "{answer}");
+        assert_eq!(answer["error"]["message"], expected, "[002 R13.7]");
+    }
+}
+
+/// A server that has one answer to everything.
+fn answer_always(content_type: &str, body: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let kind = if content_type.is_empty() { "" } else { &format!("content-type: {content_type}\r\n") };
+    let answer =
+        format!("HTTP/1.1 200 OK\r\n{kind}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = Request::read(&mut BufReader::new(&stream));
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
 #[test]
 fn a_server_that_comes_back_is_used_again() {
     let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -200,6 +241,55 @@ fn a_refused_token_is_told_with_what_to_do() {
     let message = answer["error"]["message"].as_str().expect("a message");
     assert!(message.contains("the token has expired") && message.contains("init"), "[002 R13.7]: {message}");
     assert_eq!(server.requests("resources/read").len(), 1, "a refusal is not tried again");
+}
+
+/// [002 R12.6] A server counts refusals, and locks out who is refused again and again: whatever the host does not ask for is
+/// asked once.
+#[test]
+fn a_refused_token_is_not_shown_again_and_again() {
+    let server = StandIn::start();
+    let mut bridge = start(&server.url, &[("MCP_PAT_TOKEN", "mcp_pat_old")]);
+    bridge.handshake("2025-06-18");
+    server.wait_for("subscriptions/listen", 1);
+    for id in 0..3 {
+        let answer = bridge.request(id, "tools/list", json!({}));
+        assert_eq!(answer["error"]["code"], -32001, "{answer}");
+        let answer = bridge.request(id, "resources/subscribe", json!({"uri": "epic://EP-001"}));
+        assert_eq!(answer["error"]["code"], -32001, "{answer}");
+    }
+    // What may pass would have been tried four times by now.
+    thread::sleep(Duration::from_secs(3));
+    let n_requests = |method| server.requests(method).len();
+    assert_eq!(n_requests("server/discover"), 1, "the greeting");
+    assert_eq!(n_requests("tools/list"), 3, "one for each time that the host asked");
+    assert_eq!(n_requests("resources/read"), 3, "one for each time that the host asked");
+    assert_eq!(n_requests("subscriptions/listen"), 1, "whatever the host wants to hear of");
+    assert_eq!(server.n_requests(), 8);
+    let (status, _, log) = bridge.end();
+    assert!(status.success());
+    assert!(log.contains("the token has expired") && !log.contains("mcp_pat_old"), "{log}");
+}
+
+/// A token may be taken again, as when its owner is let in once more: then changes are heard of.
+#[test]
+fn a_token_that_is_taken_again_is_used_again() {
+    let server = StandIn::start();
+    server.refuse_tokens(true);
+    let mut bridge = start(&server.url, &[]);
+    bridge.handshake("2025-06-18");
+    server.wait_for("subscriptions/listen", 1);
+    let uri = json!({"uri": "epic://EP-001"});
+    assert_eq!(bridge.request(1, "resources/subscribe", uri.clone())["error"]["code"], -32001);
+    server.refuse_tokens(false);
+    assert_eq!(bridge.request(2, "resources/read", uri.clone())["result"]["contents"][0]["uri"], uri["uri"]);
+    bridge.send(
+        &json!({"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe", "params": uri}).to_string(),
+    );
+    let mut answer = bridge.receive();
+    while answer["id"] != 3 {
+        answer = bridge.receive();
+    }
+    assert_eq!(answer["result"], json!({}), "{answer}");
 }
 
 #[test]

@@ -113,6 +113,19 @@ fn what_is_missing_or_wrong_is_told_before_anything_is_read() {
     }
     assert!(!stderr.contains("secret"), "[002 R13.3]: {stderr}");
 
+    let long = format!("mcp_pat_{}", "secret".repeat(1_000));
+    for (token, found) in [
+        (long.as_str(), "6008 characters (not shown)"),
+        ("mcp_pat_\u{7}secret", "a control character in place 9 (not shown)"),
+        ("mcp_pat_secret\r\nx-admin: 1", "a control character in place 15 (not shown)"),
+    ] {
+        let environment = [("BACKEND_API_URL", "http://127.0.0.1:1"), ("MCP_PAT_TOKEN", token)];
+        let (code, stdout, stderr) = run(program(&environment), "");
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        assert!(stderr.contains("MCP_PAT_TOKEN (from") && stderr.contains(found), "{stderr}");
+        assert!(stderr.len() < 300 && !stderr.contains("secret"), "[002 R13.3]: {stderr}");
+    }
+
     for (text, problem) in [
         ("{", "EOF"),
         ("[]", "expected a map"),

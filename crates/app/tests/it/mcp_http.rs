@@ -3,6 +3,7 @@
 
 mod agent;
 mod conversation;
+mod gaps;
 mod headers;
 mod hostile;
 mod limits;

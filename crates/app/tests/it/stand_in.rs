@@ -40,6 +40,7 @@ struct Shared {
     n_written: AtomicU64,
     is_plain: Mutex<bool>,
     has_more_tools: Mutex<bool>,
+    refuses: Mutex<bool>,
 }
 
 /// A request as it came.
@@ -105,6 +106,11 @@ impl StandIn {
         *self.shared.is_plain.lock().expect("not poisoned") = true;
     }
 
+    /// Refuses whatever token is shown, or takes the right one again.
+    pub fn refuse_tokens(&self, refuses: bool) {
+        *self.shared.refuses.lock().expect("not poisoned") = refuses;
+    }
+
     /// Lists one more tool from now on, and says so.
     pub fn add_tool(&self) {
         *self.shared.has_more_tools.lock().expect("not poisoned") = true;
@@ -129,6 +135,11 @@ impl StandIn {
     pub fn requests(&self, method: &str) -> Vec<Request> {
         let requests = self.shared.requests.lock().expect("not poisoned");
         requests.iter().filter(|request| request.header("mcp-method") == method).cloned().collect()
+    }
+
+    /// How many requests there were, of whichever method.
+    pub fn n_requests(&self) -> usize {
+        self.shared.requests.lock().expect("not poisoned").len()
     }
 
     /// Waits until there were so many requests of a method.
@@ -162,7 +173,8 @@ impl StandIn {
     }
 
     fn answer(&self, request: &Request, stream: &TcpStream) -> io::Result<()> {
-        if request.header("authorization") != format!("Bearer {TOKEN}") {
+        let is_known = request.header("authorization") == format!("Bearer {TOKEN}");
+        if !is_known || *self.shared.refuses.lock().expect("not poisoned") {
             let error = json!({"code": -32001, "message": "the token has expired", "data": {"code": "UNAUTHENTICATED"}});
             return respond(request, stream, "401 Unauthorized", &error_body(&request.json(), error));
         }
@@ -170,18 +182,17 @@ impl StandIn {
         let mut answer = Vec::new();
         for step in session.handle(&request.body, Instant::now()) {
             match step {
-                Step::Send(message) if request.header("mcp-method") == "subscriptions/listen" => {
-                    let is_plain = *self.shared.is_plain.lock().expect("not poisoned");
-                    if is_plain {
-                        let error = json!({"code": -32601, "message": "Method not found"});
-                        return respond(request, stream, "200 OK", &error_body(&request.json(), error));
-                    }
-                    return self.stream(stream, &session, &message);
-                }
                 Step::Send(message) => answer = message,
                 Step::Call(call) => answer = self.run(request, call, &mut session),
                 Step::Stop | Step::Refused(..) | Step::Cancel(_) => {}
             }
+        }
+        if session.is_listening() {
+            if *self.shared.is_plain.lock().expect("not poisoned") {
+                let error = json!({"code": -32601, "message": "Method not found"});
+                return respond(request, stream, "200 OK", &error_body(&request.json(), error));
+            }
+            return self.stream(stream, &session, &answer);
         }
         let value: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
         if *self.shared.is_plain.lock().expect("not poisoned") {

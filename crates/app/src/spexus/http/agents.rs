@@ -111,10 +111,11 @@ impl Host for Agents {
             };
             let address = head.extensions.get::<Peer>().map(|peer| peer.0.to_string());
             let (user_id, username) = (caller.user_id.clone(), caller.username.clone());
+            let counted_by = caller.token_id.clone().unwrap_or_else(|| user_id.clone());
             let server =
                 Requirements::new(self.app.engine.clone(), Credentials::Known(Box::new(caller)), tools)
                     .for_request(text("idempotency-key"), address);
-            Ok(Visitor { user_id, username, server: Arc::new(server) })
+            Ok(Visitor { user_id, counted_by, username, server: Arc::new(server) })
         })
     }
 
@@ -123,7 +124,7 @@ impl Host for Agents {
     }
 
     fn admit_session(&self, visitor: &Visitor) -> Result<(), Refusal> {
-        self.app.limits.admit_session(&visitor.user_id).map_err(|error| Refusal {
+        self.app.limits.admit_session(&visitor.counted_by).map_err(|error| Refusal {
             status: StatusCode::TOO_MANY_REQUESTS,
             error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
         })
@@ -278,6 +279,9 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
     };
     match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
         Ok(news) => feed.tell(news),
-        Err(error) => tracing::warn!("a change could not be told: {error}"),
+        Err(error) => {
+            tracing::warn!("a change could not be told: {error}");
+            feed.tell(News { has_gap: true, ..News::default() });
+        }
     }
 }

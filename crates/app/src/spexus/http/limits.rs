@@ -18,7 +18,7 @@ pub struct LimitSettings {
     pub requests: u32,
     /// Failed authentications from one address.
     pub failures: u32,
-    /// Conversations that agents of one user begin.
+    /// Conversations that agents begin with one token.
     pub sessions: u32,
 }
 
@@ -80,13 +80,13 @@ impl Limits {
         }
     }
 
-    /// Counts a conversation that an agent of a user begins.
-    pub fn admit_session(&self, user_id: &str) -> Result<()> {
+    /// Counts a conversation that an agent begins with a token, or as a user where it showed none.
+    pub fn admit_session(&self, id: &str) -> Result<()> {
         let Some(sessions) = &self.sessions else { return Ok(()) };
         if sessions.len() > KEYS_MAX {
             sessions.retain_recent();
         }
-        sessions.check_key(&Arc::from(user_id)).map_err(|refusal| {
+        sessions.check_key(&Arc::from(id)).map_err(|refusal| {
             let seconds = refusal.wait_time_from(self.clock.now()).as_secs() + 1;
             limited(format!("initialize was sent too often; try again in {seconds} s"), seconds)
         })

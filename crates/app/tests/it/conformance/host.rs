@@ -87,7 +87,8 @@ struct Anyone {
 impl Host for Anyone {
     fn admit<'a>(&'a self, _: &'a Parts, _: &'a str) -> Wait<'a, Result<Visitor, Refusal>> {
         let server = Arc::new(Fixtures::new(self.feed.clone()));
-        Box::pin(async { Ok(Visitor { user_id: self.user_id.clone(), username: "anyone".into(), server }) })
+        let (user_id, counted_by) = (self.user_id.clone(), self.user_id.clone());
+        Box::pin(async { Ok(Visitor { user_id, counted_by, username: "anyone".into(), server }) })
     }
 
     fn is_still_welcome<'a>(&'a self, _: &'a Parts) -> Wait<'a, bool> {

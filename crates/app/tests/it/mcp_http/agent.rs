@@ -188,12 +188,26 @@ impl<'a> Agent<'a> {
     /// Listens to what a filter names, and waits for the acknowledgement.
     #[track_caller]
     pub fn listen(&self, notifications: Value) -> Stream {
+        self.listen_to(notifications).0
+    }
+
+    /// The same, with what was acknowledged.
+    #[track_caller]
+    pub fn listen_to(&self, notifications: Value) -> (Stream, Value) {
         let message = self.message("subscriptions/listen", json!({ "notifications": notifications }));
         self.conversation.borrow_mut().sent(message.to_string().as_bytes());
         let stream = Stream::open(self.backend, "POST", &self.headers(&message), &message.to_string());
         let first = self.hear(&stream);
         assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
-        stream
+        (stream, first["params"]["notifications"].clone())
+    }
+
+    /// The same, and reads nothing of what comes.
+    #[track_caller]
+    pub fn listen_asleep(&self, notifications: Value) -> Asleep {
+        let message = self.message("subscriptions/listen", json!({ "notifications": notifications }));
+        self.conversation.borrow_mut().sent(message.to_string().as_bytes());
+        Asleep(connect(self.backend, "POST", &self.headers(&message), &message.to_string()))
     }
 
     /// The next message of a stream.
@@ -230,6 +244,30 @@ pub fn rename(backend: &Backend, reference: &str) {
     assert_eq!(changed.status, 200, "{}", changed.text);
 }
 
+/// A stream whose events nobody reads.
+pub struct Asleep(TcpStream);
+
+impl Asleep {
+    /// Begins to read.
+    #[track_caller]
+    pub fn wake(self) -> Stream {
+        Stream::read(self.0)
+    }
+}
+
+fn connect(backend: &Backend, method: &str, headers: &[(&'static str, String)], body: &str) -> TcpStream {
+    let address = backend.url.trim_start_matches("http://");
+    let mut connection = TcpStream::connect(address).expect("the server listens");
+    let mut head = format!("{method} /api/v1/mcp HTTP/1.1\r\nhost: {address}\r\n");
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += &format!("content-length: {}\r\n\r\n", body.len());
+    connection.write_all(head.as_bytes()).expect("the server reads");
+    connection.write_all(body.as_bytes()).expect("the server reads");
+    connection
+}
+
 /// An open stream of events. When it is dropped the connection is cut.
 pub struct Stream {
     connection: TcpStream,
@@ -239,15 +277,11 @@ pub struct Stream {
 impl Stream {
     #[track_caller]
     fn open(backend: &Backend, method: &str, headers: &[(&'static str, String)], body: &str) -> Stream {
-        let address = backend.url.trim_start_matches("http://");
-        let mut connection = TcpStream::connect(address).expect("the server listens");
-        let mut head = format!("{method} /api/v1/mcp HTTP/1.1\r\nhost: {address}\r\n");
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        head += &format!("content-length: {}\r\n\r\n", body.len());
-        connection.write_all(head.as_bytes()).expect("the server reads");
-        connection.write_all(body.as_bytes()).expect("the server reads");
+        Stream::read(connect(backend, method, headers, body))
+    }
+
+    #[track_caller]
+    fn read(connection: TcpStream) -> Stream {
         let mut lines =
             BufReader::new(connection.try_clone().expect("a socket")).lines().map_while(Result::ok);
         let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, STATELESS, initialize};
 use super::refusals::{check, token_of};
-use crate::backend::{Answer, on_sqlite, send};
+use crate::backend::{Answer, Backend, on_sqlite, send};
 
 /// [000 rate limit] [002 R12.7]
 #[test]
@@ -19,6 +19,23 @@ fn initialize_is_limited_by_itself() {
         agent.result("tools/list", json!({}));
         let other = Agent::new(backend, "2025-11-25", &token_of(backend, "other", "User"));
         other.result("initialize", initialize("2025-11-25"));
+
+        // Another token of the same user is another agent.
+        let second = backend.create("/tokens", &json!({"name": "second", "scopes": ["read"]}));
+        let second = Agent::new(backend, "2025-11-25", second["token"].as_str().expect("a secret"));
+        for _ in 0..3 {
+            second.result("initialize", initialize("2025-11-25"));
+        }
+        check_limited(&second.ask("initialize", initialize("2025-11-25")));
+
+        // Who has logged in shows no token: all logins of a user are counted together.
+        let statuses: Vec<u16> = (0..4)
+            .map(|_| {
+                let agent = Agent::new(backend, "2025-11-25", &login(backend));
+                agent.ask("initialize", initialize("2025-11-25")).status
+            })
+            .collect();
+        assert_eq!(statuses, [200, 200, 200, 429]);
     });
 }
 
@@ -56,6 +73,16 @@ fn guessing_tokens_is_limited() {
         check_limited(&guess());
         Agent::new(backend, "2025-11-25", &backend.token).result("ping", json!({}));
     });
+}
+
+/// The secret of a new login of the administrator.
+#[track_caller]
+fn login(backend: &Backend) -> String {
+    let body = json!({"username": "admin", "password": backend.password}).to_string();
+    let login = backend.anonymous("POST", "/auth/login").header("content-type", "application/json");
+    let answer = send(login.body(body));
+    let cookie = answer.header("set-cookie").split(';').next().and_then(|pair| pair.split_once('='));
+    cookie.expect("a cookie").1.to_owned()
 }
 
 #[track_caller]

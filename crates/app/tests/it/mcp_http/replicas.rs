@@ -1,6 +1,7 @@
 //! Two servers on one PostgreSQL: whichever is asked knows the session, and both hear of every change.
 
-use private_postgres::Server as Postgres;
+use postgres::{Client, NoTls};
+use private_postgres::{Options, Server as Postgres};
 use serde_json::json;
 
 use super::agent::{Agent, rename};
@@ -60,6 +61,34 @@ fn a_stream_ends_with_its_session_wherever_that_was_ended() {
         assert!(stream.end().is_empty());
         wait_until("nobody to listen", || first.metric("spexus_mcp_streams") == 0.0);
     });
+}
+
+/// A transaction that is open somewhere else in the cluster writes nothing here, and nobody waits for it; one that is open
+/// here may still tell of something that came before.
+#[test]
+fn only_transactions_of_the_same_database_hold_changes_back() {
+    let Some(server) = Postgres::own(Options::default()) else { return };
+    let (ours, others) = (server.database(), server.database());
+    let backend = Backend::start(ours.url(), &[]);
+    backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+    let agent = Agent::stateless(&backend);
+    let listening = agent.listen(json!({"resourceSubscriptions": ["epic://EP-001"]}));
+    let begin = |url: &str| {
+        let mut client = Client::connect(url, NoTls).expect("a database");
+        client.batch_execute("create table noted (text text)").expect("a table");
+        client.batch_execute("begin; insert into noted values ('still open')").expect("a transaction");
+        client
+    };
+    let elsewhere = begin(others.url());
+    rename(&backend, "EP-001");
+    assert_eq!(agent.hear(&listening)["params"]["uri"], "epic://EP-001");
+
+    let mut here = begin(ours.url());
+    rename(&backend, "EP-001");
+    listening.assert_quiet();
+    here.batch_execute("commit").expect("an end");
+    assert_eq!(agent.hear(&listening)["params"]["uri"], "epic://EP-001");
+    drop(elsewhere);
 }
 
 fn on_two_servers(test: impl Fn(&Backend, &Backend)) {

@@ -38,6 +38,61 @@ fn a_subscription_hears_what_it_asked_for_and_nothing_else() {
     });
 }
 
+/// The acknowledgement names what will be heard of: as with `resources/subscribe`, that is what can be read.
+#[test]
+fn what_is_not_there_is_not_acknowledged() {
+    on_every_store(|backend| {
+        backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        backend.create("/epics", &json!({"title": "Gone", "priority": 1}));
+        backend.create("/user-stories", &json!({"epic_id": "EP-001", "title": "Card", "priority": 1}));
+        assert_eq!(backend.send("DELETE", "/epics/EP-002", &json!({})).status, 200);
+        let there = [
+            "epic://ep-1",
+            "epic://EP-001/hierarchy",
+            "user-story://US-001",
+            "user-story://US-001/requirements",
+            "user-story://US-001/acceptance-criteria",
+            "prompt://PROMPT-001",
+            "epics://list?status=Backlog",
+            "user-stories://list?epic_id=EP-001",
+            "requirements://search?query=card",
+        ];
+        let not_there = [
+            "epic://EP-002",
+            "epic://EP-404",
+            "epic://EP-404/hierarchy",
+            "epic://US-001/hierarchy",
+            "user-story://EP-001",
+            "user-story://US-404/requirements",
+            "requirement://REQ-001/relationships",
+            "prompt://PROMPT-404",
+            "epics://list?status=Sold",
+            "epics://list?state=Backlog",
+            "user-stories://list?epic_id=EP-404",
+            "tale://1",
+            "",
+        ];
+        let agent = Agent::stateless(backend);
+        let wanted: Vec<&str> = not_there.into_iter().chain(there).collect();
+        let (stream, acknowledged) =
+            agent.listen_to(json!({"promptsListChanged": true, "resourceSubscriptions": wanted}));
+        assert_eq!(acknowledged, json!({"promptsListChanged": true, "resourceSubscriptions": there}));
+        rename(backend, "EP-001");
+        assert_eq!(agent.hear_of(&stream, "notifications/resources/updated")["params"]["uri"], there[0]);
+
+        // Both eras say the same of each.
+        let old = Agent::handshake(backend, "2025-11-25");
+        for uri in wanted {
+            let answer = old.ask("resources/subscribe", json!({ "uri": uri }));
+            assert_eq!(answer.json.get("result").is_some(), there.contains(&uri), "{uri}: {}", answer.text);
+            let answer = old.ask("resources/read", json!({ "uri": uri }));
+            assert_eq!(answer.json.get("result").is_some(), there.contains(&uri), "{uri}: {}", answer.text);
+        }
+        let (_, nothing) = agent.listen_to(json!({"resourceSubscriptions": ["epic://EP-404"]}));
+        assert_eq!(nothing, json!({}));
+    });
+}
+
 #[test]
 fn streams_end_in_order_when_the_server_stops() {
     on_sqlite(&[], &[], |backend, _| {

@@ -144,31 +144,112 @@ fn all_that_was_promised_is_listed() {
     });
 }
 
-/// [002 R15.6] Resources come in pages, each once.
+/// [002 R15.6] Resources come in pages, each once, whatever is made or deleted between two pages.
 #[test]
 fn resources_are_listed_in_pages() {
     on_every_store(|backend| {
+        backend.create("/projects", &json!({"key": "ABC", "name": "Another"}));
         for number in 0..105 {
-            backend.create("/epics", &json!({"title": format!("Epic {number}"), "priority": 1}));
+            let project = if number % 5 == 0 { "ABC" } else { "DEFAULT" };
+            backend.create(
+                "/epics",
+                &json!({"title": format!("Epic {number}"), "priority": 1, "project": project}),
+            );
         }
+        backend.create("/user-stories", &json!({"epic_id": "EP-001", "title": "Story", "priority": 1}));
         let agent = Agent::stateless(backend);
-        let (mut seen, mut cursor) = (Vec::new(), Value::Null);
-        loop {
-            let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
-            let page = agent.result("resources/list", params);
-            let uris = page["resources"].as_array().expect("resources").iter();
-            seen.extend(uris.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()));
-            cursor = page["nextCursor"].clone();
-            if cursor.is_null() {
-                break;
-            }
+        let first = agent.result("resources/list", json!({}));
+        let told = uris(&first);
+        assert_eq!(told.len(), 100);
+
+        // What was told last, something before it, and something that was not told yet.
+        let last = told[99].trim_start_matches("epic://");
+        for reference in [last, "EP-002", "ABC-EP-021"] {
+            let gone = backend.send("DELETE", &format!("/epics/{reference}"), &json!({}));
+            assert_eq!(gone.status, 200, "{}", gone.text);
         }
-        let epics: std::collections::BTreeSet<_> =
-            seen.iter().filter(|uri| uri.starts_with("epic://")).collect();
-        assert_eq!((epics.len(), seen.iter().filter(|uri| uri.starts_with("epic://")).count()), (105, 105));
-        let bad = agent.ask("resources/list", json!({"cursor": "nonsense"}));
-        assert_eq!(bad.json["error"]["code"], -32602, "{}", bad.text);
+        backend.create("/epics", &json!({"title": "New", "priority": 1, "project": "ABC"}));
+        let second = agent.result("resources/list", json!({ "cursor": first["nextCursor"] }));
+        let rest = [
+            "epic://ABC-EP-017",
+            "epic://ABC-EP-018",
+            "epic://ABC-EP-019",
+            "epic://ABC-EP-020",
+            "epic://ABC-EP-022",
+            "user-story://US-001",
+            "prompt://PROMPT-001",
+        ];
+        assert_eq!(uris(&second), rest);
+        assert!(second.get("nextCursor").is_none(), "{second}");
     });
+}
+
+/// Whatever was never given as a cursor is refused, and neither begins anew nor ends the list.
+#[test]
+fn a_forged_cursor_is_refused() {
+    on_every_store(|backend| {
+        let epic = backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        let id = epic["id"].as_str().expect("an id");
+        let comment = backend.create("/epics/EP-001/comments", &json!({"content": "Why?"}));
+        let agent = Agent::stateless(backend);
+        let whole = uris(&agent.result("resources/list", json!({})));
+        assert_eq!(uris(&agent.result("resources/list", json!({ "cursor": id }))), whole[1..]);
+        let upper = id.to_uppercase();
+        let long = "0".repeat(5_000);
+        for cursor in [
+            "",
+            " ",
+            "nonsense",
+            "0..0",
+            "\0",
+            "EP-001",
+            "018f0000-0000-7000-8000-000000000000",
+            comment["id"].as_str().expect("an id"),
+            &upper,
+            &long,
+        ] {
+            let answer = agent.ask("resources/list", json!({ "cursor": cursor }));
+            assert_eq!(answer.json["error"]["code"], -32602, "{cursor}: {}", answer.text);
+            assert!(answer.message().starts_with("cursor: "), "{}", answer.text);
+        }
+    });
+}
+
+/// Snippets are for pages over REST and for agents here: text as it was written, with what was found between stars.
+#[test]
+fn snippets_are_plain_text() {
+    on_every_store(|backend| {
+        backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        backend.create("/user-stories", &json!({"epic_id": "EP-001", "title": "Pay by card", "priority": 1}));
+        let text = "Сумма < 10 & \"валюта\" не пуста: показать <b>ошибку</b> &amp; требования";
+        let requirement = json!({"user_story_id": "US-001", "title": "Check", "priority": 1,
+            "type_id": "Functional", "description": text});
+        backend.create("/requirements", &requirement);
+        let marked = "Сумма < 10 & \"валюта\" не пуста: показать <b>**ошибку**</b> &amp; **требования**";
+
+        let agent = Agent::stateless(backend);
+        for tool in ["search_global", "search_requirements"] {
+            let found = agent.call(tool, json!({"query": "ошибка требование"}));
+            assert_eq!(found["data"][0]["snippet"], marked, "{tool}: {found}");
+            // Nothing is marked where a title was found, and the text is still text.
+            let found = agent.call(tool, json!({"query": "check"}));
+            assert_eq!(found["data"][0]["snippet"], text, "{tool}: {found}");
+        }
+        let uri = "requirements://search?query=%D0%BE%D1%88%D0%B8%D0%B1%D0%BA%D0%B0%20%D1%82%D1%80%D0%B5%D0%B1%D0%BE%D0%B2%D0%B0%D0%BD%D0%B8%D0%B5";
+        let read = agent.result("resources/read", json!({ "uri": uri }));
+        let read: Value =
+            serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+        assert_eq!(read["data"][0]["snippet"], marked, "{read}");
+        let html = backend.get("/search?query=ошибка%20требование").json["data"][0]["snippet"].clone();
+        let expected = "Сумма &lt; 10 &amp; &quot;валюта&quot; не пуста: показать &lt;b&gt;<mark>ошибку</mark>&lt;/b&gt; \
+                        &amp;amp; <mark>требования</mark>";
+        assert_eq!(html, expected);
+    });
+}
+
+fn uris(page: &Value) -> Vec<String> {
+    let resources = page["resources"].as_array().expect("resources").iter();
+    resources.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()).collect()
 }
 
 fn names(result: &Value) -> Vec<String> {

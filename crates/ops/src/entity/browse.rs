@@ -1,0 +1,120 @@
+//! Everything by name, a page at a time: what MCP lists as resources.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::entity::{self, Named};
+use store::model::{Kind, Reference};
+use store::{Tx, prompt};
+
+use crate::context::Cx;
+use crate::error::{Error, Result};
+use crate::input::{KindName, Limit, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route};
+
+/// Name what there is of some kinds, kind after kind, each by project and number.
+///
+/// A page begins after an entry, so that what is made or deleted meanwhile moves nothing from one page to another.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Browse {
+    /// The kinds, in their order.
+    kinds: Vec<KindName>,
+    /// The id of the last entry that is known already.
+    after: Option<Text<1, 64>>,
+    /// How many to return.
+    limit: Limit,
+}
+
+/// A page of names.
+#[derive(Serialize, JsonSchema)]
+pub struct Names {
+    data: Vec<Entry>,
+    /// Whether something comes after these.
+    has_more: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    id: String,
+    kind: Kind,
+    reference_id: String,
+    label: String,
+    status: Option<String>,
+}
+
+impl Output for Names {}
+
+impl Operation for Browse {
+    type Output = Names;
+    const NAME: &'static str = "browse";
+    // Whoever is not an agent has the lists of each kind, with filters.
+    const COMMANDS: &'static [Command] = &[];
+    const ROUTES: &'static [Route] = &[];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Names> {
+        let mut place = match &self.after {
+            Some(id) => Some(self.place(cx.tx, id.as_str())?),
+            None => None,
+        };
+        let first = place.as_ref().map_or(0, |place| place.kind);
+        let mut data = Vec::new();
+        for KindName(kind) in &self.kinds[first..] {
+            let after = place.take().map(|place| (place.project_id, place.number));
+            // One more than is wanted tells whether there is more.
+            let wanted = self.limit.0 + 1 - data.len() as i64;
+            data.extend(match kind {
+                Kind::Prompt => prompts(cx.tx, after.map_or(0, |(_, number)| number), wanted)?,
+                kind => entity::names(cx.tx, *kind, after, wanted)?.into_iter().map(Entry::from).collect(),
+            });
+            if data.len() as i64 > self.limit.0 {
+                break;
+            }
+        }
+        let has_more = data.len() as i64 > self.limit.0;
+        data.truncate(self.limit.0 as usize);
+        Ok(Names { data, has_more })
+    }
+}
+
+/// Where an entry stands.
+struct Place {
+    /// Among the kinds.
+    kind: usize,
+    project_id: String,
+    number: i64,
+}
+
+impl Browse {
+    /// The place of the entry with this id, which may have been deleted since it was told.
+    fn place(&self, tx: &mut Tx<'_>, id: &str) -> Result<Place> {
+        let reference = Reference::Id(id.to_owned());
+        let found = match entity::find(tx, &reference)? {
+            Some(entity) => Some((entity.kind, entity.project_id, entity.number)),
+            None => prompt::find(tx, &reference)?.map(|prompt| (Kind::Prompt, String::new(), prompt.number)),
+        };
+        let place = found.and_then(|(kind, project_id, number)| {
+            let kind = self.kinds.iter().position(|wanted| wanted.0 == kind)?;
+            Some(Place { kind, project_id, number })
+        });
+        place.ok_or_else(|| Error::field("after", "is no entry of this list".to_owned()))
+    }
+}
+
+fn prompts(tx: &mut Tx<'_>, after: i64, limit: i64) -> Result<Vec<Entry>> {
+    let entry = |prompt: prompt::Prompt| Entry {
+        id: prompt.id,
+        kind: Kind::Prompt,
+        reference_id: prompt.reference_id,
+        label: prompt.title,
+        status: None,
+    };
+    Ok(prompt::after(tx, after, limit)?.into_iter().map(entry).collect())
+}
+
+impl From<Named> for Entry {
+    fn from(named: Named) -> Entry {
+        let Named { id, kind, reference_id, label, status } = named;
+        Entry { id, kind, reference_id, label, status }
+    }
+}

@@ -1,0 +1,62 @@
+//! Entities by name, in an order in which neither new nor deleted ones move the others.
+
+use super::read_kind;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::model::{Kind, reference_id};
+use crate::values;
+
+/// What is told of an entity where many are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The UUID.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The reference id, such as `REQ-012`.
+    pub reference_id: String,
+    /// The title, or the text where it has none.
+    pub label: String,
+    /// The status.
+    pub status: Option<String>,
+}
+
+/// The live entities of a kind after a project and a number: project after project, each by number.
+pub fn names(tx: &mut Tx<'_>, kind: Kind, after: Option<(String, i64)>, limit: i64) -> Result<Vec<Named>> {
+    let sql = "select e.id, e.kind, p.key, e.number, coalesce(e.title, e.description, ''), e.status
+               from entity e join project p on p.id = e.project_id
+               where e.project_id = ?1 and e.kind = ?2 and e.deleted_at is null and e.number > ?3
+               order by e.number limit ?4";
+    let mut place = match after {
+        Some(place) => Some(place),
+        None => next_project(tx, kind, "")?,
+    };
+    let mut found = Vec::new();
+    while let Some((project, number)) = place {
+        let wanted = limit - found.len() as i64;
+        found.extend(tx.rows(sql, values![&project, kind.name(), number, wanted], |row| {
+            let kind = read_kind(&row.get::<String>(1)?)?;
+            Ok(Named {
+                id: row.get(0)?,
+                kind,
+                reference_id: reference_id(&row.get::<String>(2)?, kind, row.get(3)?),
+                label: row.get(4)?,
+                status: row.get(5)?,
+            })
+        })?);
+        if found.len() as i64 >= limit {
+            break;
+        }
+        place = next_project(tx, kind, &project)?;
+    }
+    Ok(found)
+}
+
+/// The next project that has something of a kind, by id, and the number before its first.
+fn next_project(tx: &mut Tx<'_>, kind: Kind, after: &str) -> Result<Option<(String, i64)>> {
+    let sql = "select p.id from project p
+               where p.id > ?1 and exists
+                   (select 1 from entity e where e.project_id = p.id and e.kind = ?2 and e.deleted_at is null)
+               order by p.id limit 1";
+    tx.row(sql, values![after, kind.name()], |row| Ok((row.get(0)?, 0)))
+}
