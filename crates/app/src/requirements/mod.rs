@@ -105,6 +105,7 @@ impl Requirements {
             },
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),
+            progress: None,
         };
         Ok(self.engine.wait(call).result.map_err(|error| failure(&error))?.json)
     }
