@@ -6,6 +6,7 @@ mod conversation;
 mod headers;
 mod hostile;
 mod limits;
+mod progress;
 mod refusals;
 mod replicas;
 mod sessions;
