@@ -58,6 +58,7 @@ impl Filling {
                 request: self.request.clone(),
                 idempotency_key: None,
                 cancel: None,
+                progress: None,
             };
             self.engine.call(call, move |reply| {
                 let _ = sender.send(reply.result.map(|_| ()));

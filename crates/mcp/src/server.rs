@@ -187,6 +187,11 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
+    /// Tells whether the client wants to hear of progress.
+    pub fn is_wanted(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// Says how far the call has come, of how much, and what it is doing. Progress only grows: a
     /// value that is not above the last one is not sent, as the protocol wants.
     pub fn report(&self, progress: f64, total: Option<f64>, message: Option<&str>) {

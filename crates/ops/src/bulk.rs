@@ -102,6 +102,8 @@ impl Operation for Bulk {
             let message = format!("expected 1 to {STEPS_MAX} operations, found {}", self.operations.len());
             return Err(Error::field("operations", message));
         }
+        let doing = if self.dry_run { "trying operations" } else { "running operations" };
+        cx.steps.begin(doing, Some(self.operations.len()));
         if self.dry_run {
             return self.rehearse(cx);
         }
@@ -109,6 +111,7 @@ impl Operation for Bulk {
         for (index, step) in self.operations.iter().enumerate() {
             let answer = step.run(cx, &answers).map_err(|error| error.within(&place(index)))?;
             answers.push(Some(answer));
+            cx.steps.advance();
         }
         Ok(self.done(answers.into_iter().map(|answer| Ok(answer.unwrap_or_default()))))
     }
@@ -130,6 +133,7 @@ impl Bulk {
                     outcome => answers.push(outcome.as_ref().ok().cloned()),
                 }
                 outcomes.push(outcome.map_err(|error| error.within(&place(index))));
+                cx.steps.advance();
             }
             Err::<(), Stop>(Stop::Tried(outcomes))
         });

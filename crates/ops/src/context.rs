@@ -13,6 +13,7 @@ use store::{Tx, entity, project, user};
 use crate::caller::{Caller, Request};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::Id;
+use crate::progress::{OnProgress, Steps};
 
 /// The context of a run.
 pub struct Cx<'a, 't> {
@@ -22,6 +23,8 @@ pub struct Cx<'a, 't> {
     pub request: &'a Request,
     /// The operation that runs.
     pub operation: &'static str,
+    /// How far it has come. An operation that is part of another tells nobody.
+    pub steps: Steps<'a>,
     caller: Option<&'a Caller>,
 }
 
@@ -33,7 +36,14 @@ impl<'a, 't> Cx<'a, 't> {
         operation: &'static str,
         caller: Option<&'a Caller>,
     ) -> Self {
-        Cx { tx, request, operation, caller }
+        Cx { tx, request, operation, steps: Steps::default(), caller }
+    }
+
+    /// The same context, with somebody who wants to know how far the operation has come.
+    #[must_use]
+    pub fn telling(mut self, listener: Option<&'a OnProgress>) -> Self {
+        self.steps = Steps::told(listener);
+        self
     }
 
     /// Who is asking.

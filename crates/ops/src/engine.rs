@@ -13,6 +13,7 @@ use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
 use crate::operation::{Answer, Effect, Entry, Prepared};
+use crate::progress::OnProgress;
 
 /// A call of an operation.
 pub struct Call {
@@ -28,6 +29,8 @@ pub struct Call {
     pub idempotency_key: Option<String>,
     /// Gives the call up when nobody waits for it any more.
     pub cancel: Option<Cancel>,
+    /// Hears how far the call has come.
+    pub progress: Option<OnProgress>,
 }
 
 /// What came of a call.
@@ -77,7 +80,7 @@ impl Engine {
 
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
     pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
-        let Call { entry, arguments, credentials, request, idempotency_key, cancel } = call;
+        let Call { entry, arguments, credentials, request, idempotency_key, cancel, progress } = call;
         let key = match idempotency_key.filter(|_| entry.takes_key()) {
             Some(key)
                 if key.is_empty()
@@ -101,6 +104,7 @@ impl Engine {
             request,
             key,
             cancel,
+            progress,
             caller: None,
             admitted: false,
             replayed: false,
@@ -164,6 +168,7 @@ struct Run {
     request: Request,
     key: Option<(String, String)>,
     cancel: Option<Cancel>,
+    progress: Option<OnProgress>,
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
@@ -264,7 +269,8 @@ impl Run {
     fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
         self.admit(tx)?;
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
-            let mut cx = Cx::new(tx, &self.request, self.entry.name, self.caller.as_ref());
+            let mut cx = Cx::new(tx, &self.request, self.entry.name, self.caller.as_ref())
+                .telling(self.progress.as_ref());
             return operation.run(&mut cx).map(Ok);
         };
         let name = self.entry.name;
@@ -272,8 +278,9 @@ impl Run {
             self.replayed = true;
             return replay(tx, &caller.user_id, name, key, hash).map(Ok);
         }
-        let request = &self.request;
-        let result = tx.savepoint(|tx| operation.run(&mut Cx::new(tx, request, name, Some(caller))));
+        let (request, progress) = (&self.request, self.progress.as_ref());
+        let result =
+            tx.savepoint(|tx| operation.run(&mut Cx::new(tx, request, name, Some(caller)).telling(progress)));
         let kept = match &result {
             Ok(answer) => Kept::Answer {
                 json: answer.json.clone(),

@@ -214,8 +214,9 @@ fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
         params: Map::new(),
         request_id: "init".into(),
         timeout: None,
+        wants_progress: false,
     };
-    let result = upstream.ask(question, || true);
+    let result = upstream.ask(question, || true, |_| {});
     let result = result.map_err(|failure| {
         Ending::failed(format!("the file is written, but the server cannot be used: {}", failure.message))
     })?;

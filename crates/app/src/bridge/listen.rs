@@ -217,6 +217,7 @@ impl Listening {
             params: Map::from_iter([("notifications".to_owned(), filter)]),
             request_id: format!("listen-{number}"),
             timeout: None,
+            wants_progress: false,
         };
         let opening = async {
             let mut reader =

@@ -12,7 +12,7 @@ use super::{
     cached::Cached,
     failure, listed,
     listen::Listener,
-    upstream::{Question, Upstream},
+    upstream::{Question, Told, Upstream},
 };
 use crate::large;
 
@@ -84,10 +84,8 @@ impl Bridge {
         name: Option<&str>,
         params: Value,
     ) -> Result<Map<String, Value>, Failure> {
-        let Value::Object(params) = params else { return Err(Failure::internal()) };
-        let request_id = context.request_id();
-        let question = Question { method, name, params, request_id, timeout: None };
-        self.upstream.ask(question, || !context.is_cancelled())
+        let question = question(context, method, name, params)?;
+        self.upstream.ask(question, || !context.is_cancelled(), |_| {})
     }
 
     /// Asks for a page and reads its items.
@@ -151,8 +149,9 @@ impl Server for Bridge {
             params: Map::new(),
             request_id: context.request_id(),
             timeout: Some(INTRODUCTION_TIME),
+            wants_progress: false,
         };
-        match self.upstream.ask(question, || !context.is_cancelled()) {
+        match self.upstream.ask(question, || !context.is_cancelled(), |_| {}) {
             Ok(result) => result.get("instructions").and_then(Value::as_str).map(str::to_owned),
             Err(failure) => Some(self.introduction(&failure)),
         }
@@ -169,7 +168,11 @@ impl Server for Bridge {
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
         let params = json!({ "name": tool.name, "arguments": arguments });
-        let result = self.ask(context, "tools/call", Some(&tool.name), params)?;
+        let mut question = question(context, "tools/call", Some(&tool.name), params)?;
+        question.wants_progress = context.progress.is_wanted();
+        // Asked again after a drop, the server begins anew; the host hears nothing until it is further than before.
+        let told = |told: Told<'_>| context.progress.report(told.progress, told.total, told.message);
+        let result = self.upstream.ask(question, || !context.is_cancelled(), told)?;
         listed::output(result).ok_or_else(|| failure::not_understood("tools/call"))
     }
 
@@ -267,6 +270,17 @@ impl Server for Bridge {
     fn interest(&self, interest: Interest) {
         self.listener.listen_to(interest);
     }
+}
+
+fn question<'a>(
+    context: &Context<'_>,
+    method: &'static str,
+    name: Option<&'a str>,
+    params: Value,
+) -> Result<Question<'a>, Failure> {
+    let Value::Object(params) = params else { return Err(Failure::internal()) };
+    let request_id = context.request_id();
+    Ok(Question { method, name, params, request_id, timeout: None, wants_progress: false })
 }
 
 /// Lists that are gathered whole have one page, which no cursor leads to.

@@ -21,10 +21,10 @@ use tokio::{runtime::Runtime, sync::Notify, time};
 use super::{
     body::{Body, Problem},
     config::{BackendUrl, Config},
-    events::Events,
+    events::{Piece, Pieces},
     failure, retry,
 };
-use crate::large;
+use crate::{large, logging::without_secrets};
 
 /// The revision that the server is spoken to in, whatever the host speaks.
 const REVISION: &str = "2026-07-28";
@@ -66,6 +66,18 @@ pub struct Question<'a> {
     pub request_id: String,
     /// How long it may take; the configured time if nothing else is said.
     pub timeout: Option<Duration>,
+    /// Whether the server is asked to tell how far it is.
+    pub wants_progress: bool,
+}
+
+/// How far the server is with a question.
+pub struct Told<'a> {
+    /// It only grows.
+    pub progress: f64,
+    /// What it grows to, where that is known.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: Option<&'a str>,
 }
 
 impl Upstream {
@@ -141,18 +153,19 @@ impl Upstream {
         })
     }
 
-    /// Asks, and waits for the result.
+    /// Asks, and waits for the result. What is told meanwhile is told on this thread.
     pub fn ask(
         &self,
         mut question: Question<'_>,
         is_wanted: impl Fn() -> bool,
+        told: impl Fn(Told<'_>),
     ) -> Result<Map<String, Value>, Failure> {
         self.n_requests.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         let method = question.method;
         question.request_id = format!("{}-{}", self.label, question.request_id);
         let request_id = question.request_id.clone();
-        let answer = self.wait(self.answer(question), is_wanted);
+        let answer = self.wait(self.answer(question, &told), is_wanted);
         let result = answer.unwrap_or_else(|| Err(Failure::new(Kind::Timeout, "nobody waits any more")));
         let duration = started.elapsed();
         match &result {
@@ -165,16 +178,20 @@ impl Upstream {
     }
 
     /// Tries until there is an answer, time or patience runs out.
-    async fn answer(&self, mut question: Question<'_>) -> Result<Map<String, Value>, Failure> {
+    async fn answer(
+        &self,
+        mut question: Question<'_>,
+        told: &impl Fn(Told<'_>),
+    ) -> Result<Map<String, Value>, Failure> {
         let timeout = question.timeout.unwrap_or(self.timeout);
         let deadline = time::Instant::now() + timeout;
         let headers = self.headers(&question);
-        let body = body(&question.request_id, question.method, std::mem::take(&mut question.params));
+        let body = body(&mut question);
         let mut n_retries = 0;
         let mut reason = None;
         loop {
-            let attempt = time::timeout_at(deadline, self.attempt(&question, &headers, body.clone())).await;
-            let (failure, asked) = match attempt {
+            let attempt = self.attempt(&question, &headers, body.clone(), told);
+            let (failure, asked) = match time::timeout_at(deadline, attempt).await {
                 Ok(Attempt::Answered(answer)) => return answer,
                 Ok(Attempt::Failed(failure, asked)) => (failure, asked),
                 Err(_) => {
@@ -201,7 +218,13 @@ impl Upstream {
         }
     }
 
-    async fn attempt(&self, question: &Question<'_>, headers: &HeaderMap, body: Vec<u8>) -> Attempt {
+    async fn attempt(
+        &self,
+        question: &Question<'_>,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+        told: &impl Fn(Told<'_>),
+    ) -> Attempt {
         let response = match self.client.post(&self.url).headers(headers.clone()).body(body).send().await {
             Ok(response) => response,
             Err(error) => return self.away(&error),
@@ -213,7 +236,7 @@ impl Upstream {
         let content_type = header_text(&response, header::CONTENT_TYPE).unwrap_or_default();
         let asked = header_text(&response, header::RETRY_AFTER);
         let asked = retry::asked_pause(asked.as_deref());
-        let message = match self.message(response, question).await {
+        let message = match self.message(response, question, told).await {
             Ok(message) => message,
             Err(Some(attempt)) => return attempt,
             Err(None) => {
@@ -248,27 +271,35 @@ impl Upstream {
         &self,
         mut response: Response,
         question: &Question<'_>,
+        told: &impl Fn(Told<'_>),
     ) -> Result<Message, Option<Attempt>> {
         let is_stream = is_stream(&response);
-        let mut events = Events::default();
-        let mut body = Body::new(matches!(question.method, "resources/read" | "tools/call" | "prompts/get"));
+        let mut pieces = Pieces::default();
+        let may_be_large = matches!(question.method, "resources/read" | "tools/call" | "prompts/get");
+        let mut body = Body::new(may_be_large);
         while let Some(chunk) = response.chunk().await.map_err(|error| Some(self.away(&error)))? {
-            if is_stream {
-                for message in events.add(&chunk).map_err(|_| Some(too_large()))? {
-                    let message: Message = serde_json::from_slice(&message).map_err(|_| None)?;
-                    if message.id == question.request_id.as_str() {
-                        return Ok(message);
-                    }
+            if !is_stream {
+                body.add(&chunk).map_err(refused)?;
+                continue;
+            }
+            let mut rest = &chunk[..];
+            while let Some(piece) = pieces.next(&mut rest) {
+                if let Piece::Data(data) = piece {
+                    body.add(data).map_err(refused)?;
+                    continue;
                 }
-            } else {
-                body.add(&chunk).map_err(|problem| match problem {
-                    Problem::TooLarge => Some(too_large()),
-                    Problem::NotJson => None,
-                    Problem::File(error) => {
-                        tracing::error!("a large answer cannot be kept in a file: {error}");
-                        Some(Attempt::Answered(Err(Failure::internal())))
-                    }
-                })?;
+                let (gathered, texts) = std::mem::replace(&mut body, Body::new(may_be_large)).end();
+                if gathered.is_empty() {
+                    continue;
+                }
+                let message: Message = serde_json::from_slice(&gathered).map_err(|_| None)?;
+                if message.id == question.request_id.as_str() {
+                    large::keep(texts);
+                    return Ok(message);
+                }
+                if texts.is_empty() {
+                    message.tell(&question.request_id, told);
+                }
             }
         }
         let (gathered, texts) = body.end();
@@ -287,8 +318,7 @@ impl Upstream {
     /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
     pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
         let headers = self.headers(&question);
-        let params = std::mem::take(&mut question.params);
-        let body = body(&question.request_id, question.method, params);
+        let body = body(&mut question);
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
@@ -296,7 +326,7 @@ impl Upstream {
         if status == StatusCode::OK && is_stream(&response) {
             return Ok(response);
         }
-        match self.message(response, &question).await {
+        match self.message(response, &question, &|_| {}).await {
             Ok(Message { error: Some(error), .. }) => Err(failure::from_error(status.as_u16(), &error)),
             _ => Err(failure::from_status(status.as_u16(), self.url(), &content_type)),
         }
@@ -342,14 +372,36 @@ struct Message {
     id: Value,
     result: Option<Map<String, Value>>,
     error: Option<Value>,
+    #[serde(default)]
+    method: Value,
+    #[serde(default)]
+    params: Value,
 }
 
-fn body(request_id: &str, method: &str, mut params: Map<String, Value>) -> Vec<u8> {
-    let meta = json!({
+impl Message {
+    /// Tells of progress, if it is about that, under the token that we asked with.
+    fn tell(&self, token: &str, told: &impl Fn(Told<'_>)) {
+        let params = &self.params;
+        if self.method != "notifications/progress" || params["progressToken"] != token {
+            return;
+        }
+        let Some(progress) = params["progress"].as_f64() else { return };
+        let message = params["message"].as_str().map(without_secrets);
+        told(Told { progress, total: params["total"].as_f64(), message: message.as_deref() });
+    }
+}
+
+fn body(question: &mut Question<'_>) -> Vec<u8> {
+    let Question { method, request_id, .. } = question;
+    let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": super::NAME, "version": env!("CARGO_PKG_VERSION")},
     });
+    if question.wants_progress {
+        meta["progressToken"] = json!(request_id);
+    }
+    let mut params = std::mem::take(&mut question.params);
     params.insert("_meta".into(), meta);
     json!({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}).to_string().into_bytes()
 }
@@ -374,6 +426,18 @@ fn header_text(response: &Response, name: HeaderName) -> Option<String> {
 
 fn is_stream(response: &Response) -> bool {
     header_text(response, header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// Why an answer cannot be passed on; none where it is not what the protocol says.
+fn refused(problem: Problem) -> Option<Attempt> {
+    match problem {
+        Problem::TooLarge => Some(too_large()),
+        Problem::NotJson => None,
+        Problem::File(error) => {
+            tracing::error!("a large answer cannot be kept in a file: {error}");
+            Some(Attempt::Answered(Err(Failure::internal())))
+        }
+    }
 }
 
 fn too_large() -> Attempt {

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod changes;
 mod complete;
 mod include;
+mod progress;
 mod prompts;
 mod resources;
 mod schema;
@@ -105,8 +106,10 @@ impl Requirements {
             },
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),
+            progress: None,
         };
-        Ok(self.engine.wait(call).result.map_err(|error| failure(&error))?.json)
+        let reply = progress::wait(&self.engine, call, &context.progress);
+        Ok(reply.result.map_err(|error| failure(&error))?.json)
     }
 }
 

@@ -25,7 +25,15 @@ pub fn fill(store: &Store) -> Result<()> {
             ops::Request { via: Via::Cli, now: now(), request_id: Some("demo".to_owned()), address: None };
         let credentials = Credentials::Local(None);
         engine
-            .wait(Call { entry, arguments, credentials, request, idempotency_key: None, cancel: None })
+            .wait(Call {
+                entry,
+                arguments,
+                credentials,
+                request,
+                idempotency_key: None,
+                cancel: None,
+                progress: None,
+            })
             .result?;
     }
     Ok(())

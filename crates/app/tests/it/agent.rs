@@ -125,7 +125,8 @@ impl Agent {
         self.n_asked += 1;
         let id = self.n_asked;
         if self.revision == "2026-07-28" {
-            params["_meta"] = stateless();
+            let Value::Object(meta) = stateless() else { unreachable!("it is an object") };
+            meta.into_iter().for_each(|(name, value)| params["_meta"][name] = value);
         }
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.serving.send(&request.to_string());

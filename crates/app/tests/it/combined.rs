@@ -70,6 +70,25 @@ fn one_session_has_all_parts() {
 }
 
 #[test]
+fn long_calls_tell_how_far_they_are() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let mut agent = Agent::spexus(folder(&[]), revision, &["--toolsets", "requirements,bulk"]);
+        let step = json!({"operation": "create_epic", "arguments": {"title": "Kitchen", "priority": 2}});
+        let arguments = json!({"operations": vec![step; 300]});
+        agent.call("bulk_update", arguments.clone());
+        let is_progress = |note: &&Value| note["method"] == "notifications/progress";
+        assert_eq!(agent.notes.iter().find(is_progress), None, "nobody asked");
+        let params = json!({"name": "bulk_update", "arguments": arguments, "_meta": {"progressToken": "p"}});
+        let answer = agent.ask("tools/call", params);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        let told: Vec<&Value> = agent.notes.iter().filter(is_progress).map(|note| &note["params"]).collect();
+        assert!(told.len() > 1 && told.iter().all(|told| told["progressToken"] == "p"), "{told:?}");
+        assert_eq!((&told[0]["progress"], &told[0]["total"]), (&json!(1.0), &json!(300.0)), "{told:?}");
+        assert_eq!(told[told.len() - 1]["progress"], 300.0, "{told:?}");
+    }
+}
+
+#[test]
 fn versions_are_negotiated() {
     let folder = folder(&[]);
     for (asked, expected) in

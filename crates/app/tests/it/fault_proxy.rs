@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
@@ -27,6 +27,8 @@ pub enum Fault {
     LoseAnswer,
     /// The server answers, and this many bytes of it arrive.
     CutAnswer(usize),
+    /// The connection is closed when this many events of the server's stream have arrived.
+    CutStream(usize),
     /// Somebody on the way answers with this status, and the seconds to wait if any.
     Status(u16, Option<u32>),
     /// The server's answer comes a byte at a time, with pauses.
@@ -97,6 +99,19 @@ impl FaultProxy {
                 let mut answer = Vec::new();
                 self.forward(&request)?.read_to_end(&mut answer)?;
                 out.write_all(&answer[..answer.len().min(n_bytes)])?;
+            }
+            Fault::CutStream(n_events) => {
+                let mut answer = BufReader::new(self.forward(&request)?);
+                let mut n_arrived = 0;
+                let mut line = Vec::new();
+                while n_arrived < n_events && answer.read_until(b'\n', &mut line)? > 0 {
+                    if line.starts_with(b"data: ") {
+                        // An event ends with an empty line.
+                        answer.read_until(b'\n', &mut line)?;
+                        n_arrived += 1;
+                    }
+                    out.write_all(&std::mem::take(&mut line))?;
+                }
             }
             Fault::Status(status, seconds) => {
                 let wait = seconds.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();

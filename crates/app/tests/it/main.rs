@@ -6,6 +6,7 @@ mod bad_input;
 mod bridge;
 mod bridge_backend;
 mod bridge_faults;
+mod bridge_progress;
 mod bridge_setup;
 mod cli;
 mod combined;

@@ -7,6 +7,7 @@ mod gaps;
 mod headers;
 mod hostile;
 mod limits;
+mod progress;
 mod refusals;
 mod replicas;
 mod sessions;

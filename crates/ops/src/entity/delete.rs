@@ -98,6 +98,8 @@ impl Operation for DeleteEntity {
                 root.reference_id
             )));
         }
+        let n_total = if self.dry_run { members.len() } else { 2 * members.len() };
+        cx.steps.begin("counting what goes", Some(n_total));
         let (with_it, dependents) = dependents(cx, &root, &members)?;
         let mut outcome = Deleted {
             reference_id: root.reference_id.clone(),
@@ -118,11 +120,13 @@ impl Operation for DeleteEntity {
             return Err(Error::conflict(message)
                 .with(json!({ "with_it": outcome.with_it, "dependents": dependents })));
         }
+        cx.steps.begin("deleting", Some(n_total));
         release_criterion(cx, &root)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         entity::delete(cx.tx, &root, &deletion_id, &actor, cx.now())?;
         note_members(cx, &deletion_id)?;
+        cx.steps.reach(n_total);
         outcome.deleted = true;
         Ok(outcome)
     }
@@ -159,6 +163,7 @@ fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<
             let filter = comment::Filter { entity_id: Some(member.id.clone()), ..comment::Filter::default() };
             below.comments += comment::count(cx.tx, &filter)?;
         }
+        cx.steps.advance();
     }
     Ok((below, names))
 }
@@ -188,6 +193,7 @@ fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     for member in entity::deletion_members(cx.tx, deletion_id)? {
         let change = Map::from_iter([("deleted_at".to_owned(), json!([null, member.deleted_at]))]);
         note(cx, &member, &change)?;
+        cx.steps.advance();
     }
     for gone in relationship::of_deletion(cx.tx, deletion_id)? {
         let change = Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]);

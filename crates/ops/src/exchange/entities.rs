@@ -34,6 +34,7 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
             if plan.outcomes[row] == Outcome::Wrong || plan.outcomes[row] == Outcome::LeftOut {
                 plan.forget(row);
             }
+            cx.steps.advance();
         }
     }
     Ok(())
@@ -345,6 +346,7 @@ pub(super) fn write(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
             None => planned.entity = add(cx, planned.entity.clone())?,
         }
         plan.references[row] = Some(planned.entity.reference_id.clone());
+        cx.steps.advance();
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::progress::Steps;
 
 /// Export requirements and all that belongs to them as JSON, CSV, Markdown or ReqIF.
 ///
@@ -94,7 +95,10 @@ impl Operation for Export {
         exporter.records.sort_by_key(|record| record.kind);
         let mut bytes = Vec::new();
         let time = exporter.newest.to_string();
-        ::exchange::write(format, &time, exporter.records.into_iter(), &mut bytes).map_err(internal)?;
+        let mut steps = exporter.steps;
+        steps.begin("writing the file", Some(2 * exporter.records.len()));
+        let records = exporter.records.into_iter().inspect(|_| steps.advance());
+        ::exchange::write(format, &time, records, &mut bytes).map_err(internal)?;
         Ok(ExportedFile {
             format: self.format,
             content_type: format.media_type(),
@@ -104,19 +108,24 @@ impl Operation for Export {
     }
 }
 
-struct Exporter {
+struct Exporter<'a> {
     include_deleted: bool,
     records: Vec<Record>,
     /// The newest time in the file, which stands for the time of the export where a format wants one.
     newest: Time,
     usernames: HashMap<String, String>,
+    steps: Steps<'a>,
 }
 
-impl Exporter {
-    fn new(cx: &mut Cx<'_, '_>, include_deleted: bool) -> Result<Exporter> {
+impl<'a> Exporter<'a> {
+    fn new(cx: &mut Cx<'a, '_>, include_deleted: bool) -> Result<Exporter<'a>> {
         let users = user::list(cx.tx, i64::from(i32::MAX), 0)?;
         let usernames = users.into_iter().map(|user| (user.id, user.username)).collect();
-        Ok(Exporter { include_deleted, records: Vec::new(), newest: Time::from_microseconds(0), usernames })
+        // How much there is shows only when it is gathered.
+        let mut steps = cx.steps;
+        steps.begin("reading records", None);
+        let newest = Time::from_microseconds(0);
+        Ok(Exporter { include_deleted, records: Vec::new(), newest, usernames, steps })
     }
 
     fn add(&mut self, record: Record) -> Result<()> {
@@ -127,6 +136,7 @@ impl Exporter {
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
         self.records.push(record);
+        self.steps.advance();
         Ok(())
     }
 

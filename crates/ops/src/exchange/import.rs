@@ -127,18 +127,26 @@ impl Operation for Import {
         };
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
         let mut plan = Plan::new(cx, &reading.records, project, !reading.problems.is_empty())?;
+        // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
+        // others are done with their neighbours.
+        let n_rows = reading.records.len();
+        let n_total = if self.dry_run { n_rows } else { 2 * n_rows };
+        cx.steps.begin("checking rows", Some(n_total));
         let setup = setup::plan(cx, &mut plan)?;
         entities::plan(cx, &mut plan)?;
         let links = links::plan(cx, &mut plan)?;
         let remarks = remarks::plan(cx, &mut plan)?;
         let prompts = prompts::plan(cx, &mut plan)?;
+        cx.steps.reach(n_rows);
         let sound = plan.problems.is_empty() && reading.problems.is_empty();
         if sound && !self.dry_run {
+            cx.steps.begin("writing rows", Some(n_total));
             setup.write(cx)?;
             entities::write(cx, &mut plan)?;
             links.write(cx, &plan)?;
             remarks.write(cx, &plan)?;
             prompts.write(cx, &mut plan)?;
+            cx.steps.reach(n_total);
         }
         let report = self.report(reading, plan);
         if sound || self.dry_run { Ok(report) } else { Err(report.refusal()?) }

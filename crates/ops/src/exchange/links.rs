@@ -38,6 +38,7 @@ impl Links {
         let mut ids = HashSet::new();
         let mut directed = Vec::new();
         for row in plan.rows(RecordKind::Relationship) {
+            cx.steps.advance();
             let source = plan.named(cx, row, "source", Some(Kind::Requirement))?;
             let target = plan.named(cx, row, "target", Some(Kind::Requirement))?;
             let wanted = plan.text(row, "type").unwrap_or_default();
@@ -133,6 +134,7 @@ impl Links {
             }
         }
         for row in rows {
+            cx.steps.advance();
             let epic = plan.named(cx, row, "epic", Some(Kind::Epic))?;
             let document = plan.named(cx, row, "steering_document", Some(Kind::SteeringDocument))?;
             let (Some(epic_index), Some(document_index)) = (epic, document) else { continue };
@@ -157,15 +159,18 @@ impl Links {
             let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?;
             let suspect = target.is_some_and(|target| target.content_version > target_version);
             crate::relationship::confirm(cx, &before, target_version, suspect)?;
+            cx.steps.advance();
         }
         for (mut new, source, target) in self.relationships {
             // What is new has its number only now.
             new.source = plan.entities[source].entity.reference_id.clone();
             new.target = plan.entities[target].entity.reference_id.clone();
             crate::relationship::add(cx, new)?;
+            cx.steps.advance();
         }
         for (epic, document) in self.documents {
             change_link(cx, &plan.entities[epic].entity, &plan.entities[document].entity, true)?;
+            cx.steps.advance();
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Remarks> 
         if remarks.row(cx, plan, row)?.is_none() {
             plan.forget(row);
         }
+        cx.steps.advance();
     }
     Ok(remarks)
 }
@@ -216,6 +217,7 @@ impl Remarks {
                 None => add(cx, after)?,
                 Some(before) => change(cx, before, after)?,
             };
+            cx.steps.advance();
         }
         Ok(())
     }

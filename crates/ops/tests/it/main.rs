@@ -15,6 +15,7 @@ mod limits;
 mod models;
 mod people;
 mod permissions;
+mod progress;
 mod projects;
 mod reports;
 mod search;

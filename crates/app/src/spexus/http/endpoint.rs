@@ -138,6 +138,7 @@ impl Endpoint {
                 .get("idempotency-key")
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             cancel: None,
+            progress: None,
         };
         let Reply { result, caller, replayed } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);

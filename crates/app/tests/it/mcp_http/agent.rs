@@ -210,6 +210,23 @@ impl<'a> Agent<'a> {
         Asleep(connect(self.backend, "POST", &self.headers(&message), &message.to_string()))
     }
 
+    /// Calls a tool, and hears of its progress.
+    #[track_caller]
+    pub fn follow(&self, tool: &str, arguments: Value, token: Value) -> Stream {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}});
+        let message = self.message("tools/call", params);
+        self.conversation.borrow_mut().sent(message.to_string().as_bytes());
+        Stream::open(self.backend, "POST", &self.headers(&message), &message.to_string())
+    }
+
+    /// Says that the last request is not wanted any more.
+    #[track_caller]
+    pub fn cancel_last(&self) {
+        let params = json!({"requestId": self.n_requests.get()});
+        let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        assert_eq!(self.post(&message.to_string()).status, 202);
+    }
+
     /// The next message of a stream.
     #[track_caller]
     pub fn hear(&self, stream: &Stream) -> Value {

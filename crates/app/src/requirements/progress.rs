@@ -1,0 +1,82 @@
+//! Waits for an operation, and tells the client meanwhile how far it is, where it asked for that.
+
+use std::cell::Cell;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use ops::{Call, Engine, Error, Kind, OnProgress, Progress, Reply};
+
+/// Progress is told no more often, but for the last of it.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Runs a call, and waits for it. Operations run on other threads; the client is told from this one.
+pub fn wait(engine: &Engine, mut call: Call, told: &mcp::Progress<'_>) -> Reply {
+    if !told.is_wanted() {
+        return engine.wait(call);
+    }
+    let (sender, news) = mpsc::channel();
+    let done = sender.clone();
+    call.progress = Some(now_and_then(move |progress| {
+        // Nobody waits any more, which is not the operation's concern.
+        let _ = sender.send(News::Progress(progress));
+    }));
+    engine.call(call, move |reply| {
+        let _ = done.send(News::Reply(Box::new(reply)));
+    });
+    for news in news {
+        match news {
+            News::Progress(Progress { n_done, n_total, doing }) => {
+                told.report(n_done as f64, n_total.map(|n_total| n_total as f64), Some(doing));
+            }
+            News::Reply(reply) => return *reply,
+        }
+    }
+    let result = Err(Error::new(Kind::InternalError, "the call was dropped"));
+    Reply { result, caller: None, replayed: false }
+}
+
+enum News {
+    Progress(Progress),
+    Reply(Box<Reply>),
+}
+
+/// Passes on the first, the last, and now and then one in between. Of an operation that runs again nothing is heard until it is
+/// further than before.
+fn now_and_then(tell: impl Fn(Progress) + Send + 'static) -> OnProgress {
+    let last = Cell::new(None);
+    Box::new(move |progress: Progress| {
+        let is_due = match last.get() {
+            None => true,
+            Some((n_done, _)) if progress.n_done <= n_done => false,
+            Some((_, at)) => progress.is_last() || Instant::now() >= at + INTERVAL,
+        };
+        if is_due {
+            last.set(Some((progress.n_done, Instant::now())));
+            tell(progress);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn of_many_steps_few_are_told_and_none_goes_back() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        let listener =
+            now_and_then(move |progress| heard.lock().expect("not poisoned").push(progress.n_done));
+        let step = |n_done| listener(Progress { n_done, n_total: Some(1_000), doing: "counting" });
+        (1..=400).for_each(step);
+        thread::sleep(INTERVAL);
+        // It runs again.
+        (1..=1_000).for_each(step);
+        let told = told.lock().expect("not poisoned").clone();
+        assert!(told.starts_with(&[1]) && told.ends_with(&[1_000]), "{told:?}");
+        assert!(told.is_sorted() && (3..20).contains(&told.len()), "{told:?}");
+    }
+}
