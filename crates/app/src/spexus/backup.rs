@@ -1,8 +1,6 @@
 //! `spexus backup` and `spexus restore`, with a line of progress where someone watches.
 
-use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use serde_json::json;
@@ -10,11 +8,9 @@ use store::Store;
 use store::backup::{self, Progress};
 use tracing::level_filters::LevelFilter;
 
+use super::bar::Bar;
 use super::config::{self, StoreConfig};
 use super::{Exit, now, print};
-
-/// How often the line is drawn anew.
-const DRAW_EVERY: Duration = Duration::from_millis(100);
 
 /// Writes everything into a new file.
 pub fn backup(matches: &ArgMatches) -> Exit {
@@ -70,19 +66,7 @@ fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &std:
     }
 }
 
-/// Draws how far it has come; nothing where stderr is a pipe.
 fn bar(what: &'static str) -> impl FnMut(Progress) + Send + 'static {
-    let watched = std::io::stderr().is_terminal();
-    let mut drawn = Instant::now();
-    move |progress: Progress| {
-        let whole = progress.done >= progress.total;
-        if !watched || (drawn.elapsed() < DRAW_EVERY && !whole) {
-            return;
-        }
-        drawn = Instant::now();
-        let percent = progress.done * 100 / progress.total.max(1);
-        let end = if whole { "\n" } else { "" };
-        let _ = write!(std::io::stderr(), "\r{what}: {percent} %{end}");
-        let _ = std::io::stderr().flush();
-    }
+    let mut bar = Bar::new();
+    move |progress: Progress| bar.draw(what, progress.done, Some(progress.total))
 }

@@ -1,14 +1,16 @@
 //! A command for every operation, made from the list: on the local store, or on a server with `--server`.
 
 use std::io::Read as _;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind};
+use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind, OnProgress, Progress};
 use serde_json::{Map, Value, json};
 use store::Store;
 use store::model::Via;
 use tracing::level_filters::LevelFilter;
 
+use super::bar::Bar;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
 use super::{Exit, now, print};
@@ -242,10 +244,19 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
         request,
         idempotency_key: None,
         cancel: None,
-        progress: None,
+        progress: Some(progress()),
     });
     let answer = reply.result?;
     serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
+}
+
+/// Draws how far long work has come.
+fn progress() -> OnProgress {
+    let bar = Mutex::new(Bar::new());
+    Box::new(move |Progress { n_done, n_total, doing }| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        bar.draw(doing, n_done as u64, n_total.map(|n_total| n_total as u64));
+    })
 }
 
 /// Opens the local store, with its first start behind it.

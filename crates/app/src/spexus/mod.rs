@@ -2,6 +2,7 @@
 
 mod arguments;
 mod backup;
+mod bar;
 mod commands;
 pub mod config;
 mod demo;
