@@ -1,7 +1,5 @@
 //! Fills a store with requirements through the operations themselves, so that it is what the server would have made.
 
-use std::sync::mpsc;
-
 use anyhow::Context;
 use ops::{Call, Credentials, Engine, Request};
 use serde_json::{Value, json};
@@ -10,8 +8,8 @@ use store::{Location, Options, Store};
 
 use crate::text::{self, PER_STORY};
 
-/// Calls that are under way at once.
-const AT_ONCE: usize = 256;
+/// So many are made in one transaction.
+const TOGETHER: u64 = 500;
 
 /// Makes an epic, stories, and requirements in them. Returns the token of the first start.
 pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
@@ -42,31 +40,20 @@ struct Filling {
 
 impl Filling {
     fn all(&self, name: &str, n_calls: u64, arguments: impl Fn(u64) -> Value) -> anyhow::Result<()> {
-        let (sender, receiver) = mpsc::sync_channel(AT_ONCE);
-        let entry = ops::find(name).with_context(|| format!("no operation is called {name}"))?;
-        let mut n_open = 0;
-        for number in 0..n_calls {
-            if n_open == AT_ONCE {
-                receiver.recv()??;
-                n_open -= 1;
-            }
-            let sender = sender.clone();
+        let entry = ops::find("bulk_update").context("no operation makes several things at once")?;
+        for first in (0..n_calls).step_by(TOGETHER as usize) {
+            let steps = (first..n_calls.min(first + TOGETHER))
+                .map(|number| json!({"operation": name, "arguments": arguments(number)}));
             let call = Call {
                 entry,
-                arguments: arguments(number),
+                arguments: json!({"operations": steps.collect::<Vec<_>>()}),
                 credentials: Credentials::Bearer(self.token.clone()),
                 request: self.request.clone(),
                 idempotency_key: None,
                 cancel: None,
                 progress: None,
             };
-            self.engine.call(call, move |reply| {
-                let _ = sender.send(reply.result.map(|_| ()));
-            });
-            n_open += 1;
-        }
-        for _ in 0..n_open {
-            receiver.recv()??;
+            self.engine.wait(call).result?;
         }
         Ok(())
     }
