@@ -1,12 +1,12 @@
 //! Our servers and patterns against what others wrote: MCP clients, the official schemas, a complete validator, Python, a browser.
 
+mod agents;
 mod backend;
 mod browser;
 mod client;
 mod clients;
 mod duvet;
 mod exploits;
-mod http;
 mod official_schema;
 mod page;
 mod rmcp_client;

