@@ -199,8 +199,14 @@ impl Upstream {
                     return Err(reason.unwrap_or_else(|| Failure::new(Kind::Timeout, late)));
                 }
             };
-            let pause = retry::pause(n_retries).max(asked.unwrap_or_default());
-            if n_retries >= self.retries_max || time::Instant::now() + pause >= deadline {
+            // What still runs from the first try ends some time; asking for its answer is no further try.
+            let is_running = failure::is_still_running(&failure);
+            let pause = match asked {
+                Some(asked) if is_running => asked,
+                asked => retry::pause(n_retries).max(asked.unwrap_or_default()),
+            };
+            let is_patient = is_running || n_retries < self.retries_max;
+            if !is_patient || time::Instant::now() + pause >= deadline {
                 return Err(failure);
             }
             tracing::info!(
@@ -212,7 +218,7 @@ impl Upstream {
                 failure.message
             );
             self.n_retries.fetch_add(1, Ordering::Relaxed);
-            n_retries += 1;
+            n_retries += u32::from(!is_running);
             reason = Some(failure);
             time::sleep(pause).await;
         }
