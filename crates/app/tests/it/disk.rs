@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use crate::{
     durability::check_integrity,
     process::clean,
-    server::{Client, Spexus, check_all_there, command, load, sqlite, wait_until},
+    server::{Client, PROGRAM, Spexus, check_all_there, command, command_of, load, sqlite, wait_until},
 };
 
 const N_CLIENTS: usize = 8;
@@ -148,7 +148,7 @@ fn a_store_that_may_only_be_read_serves_reads() {
     let store = store_of_nobody();
     let path = store.folder.path().join("spexus.db");
     permit(&path, 0o444);
-    let mut server = Spexus::spawn(as_nobody(command(&sqlite(&path))));
+    let mut server = Spexus::spawn(store.command(&path));
     let mut client = Client::new(&server.address, &store.token);
     for _ in 0..2 {
         assert_eq!(client.get("/api/v1/epics/EP-001").status, 200);
@@ -172,7 +172,7 @@ fn a_store_in_a_folder_that_may_only_be_read_is_refused_with_the_reason() {
     let store = store_of_nobody();
     let path = store.folder.path().join("spexus.db");
     permit(store.folder.path(), 0o555);
-    let (code, log) = Spexus::try_spawn(as_nobody(command(&sqlite(&path)))).err().expect("no server");
+    let (code, log) = Spexus::try_spawn(store.command(&path)).err().expect("no server");
     permit(store.folder.path(), 0o755);
     assert_eq!(code, Some(2), "{log}");
     assert!(log.contains(&format!("{} cannot be opened", path.display())), "{log}");
@@ -208,37 +208,53 @@ fn a_file_that_another_process_keeps_locked_refuses_writes_for_a_while() {
 
 struct StoreOfNobody {
     folder: TempDir,
+    /// The program, where everybody can start it: the folders above our own may be closed to others.
+    programs: TempDir,
     token: String,
+}
+
+impl StoreOfNobody {
+    fn new() -> StoreOfNobody {
+        let [folder, programs] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        permit(programs.path(), 0o755);
+        let program = programs.path().join("spexus");
+        if fs::hard_link(PROGRAM, &program).is_err() {
+            fs::copy(PROGRAM, &program).expect("the program can be copied");
+        }
+        if Uid::effective().is_root() {
+            chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("root may");
+        }
+        StoreOfNobody { folder, programs, token: String::new() }
+    }
+
+    /// Root reads and writes everything, so that a test of permissions needs somebody else.
+    fn command(&self, path: &Path) -> Command {
+        let mut command = command_of(&self.programs.path().join("spexus"), &sqlite(path));
+        command.current_dir("/");
+        if Uid::effective().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
 }
 
 /// A store with one epic that a user without rights has made.
 fn store_of_nobody() -> StoreOfNobody {
-    let folder = tempfile::tempdir().expect("a folder");
-    if Uid::effective().is_root() {
-        chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("root may");
-    }
-    let mut server = Spexus::spawn(as_nobody(command(&sqlite(&folder.path().join("spexus.db")))));
+    let store = StoreOfNobody::new();
+    let mut server = Spexus::spawn(store.command(&store.folder.path().join("spexus.db")));
     assert_eq!(server.client().create_epic("first").expect("an answer").status, 201);
     server.terminate();
     assert!(server.wait(crate::process::PATIENCE).0.success());
-    StoreOfNobody { token: server.token.clone(), folder }
+    StoreOfNobody { token: server.token.clone(), ..store }
 }
 
 #[track_caller]
 fn check_writable_again(store: &StoreOfNobody, path: &Path) {
-    let server = Spexus::spawn(as_nobody(command(&sqlite(path))));
+    let server = Spexus::spawn(store.command(path));
     let mut client = Client::new(&server.address, &store.token);
     assert_eq!(client.create_epic("here").expect("an answer").status, 201);
     server.kill();
     check_integrity(path);
-}
-
-/// Root reads and writes everything, so that a test of permissions needs somebody else.
-fn as_nobody(mut command: Command) -> Command {
-    if Uid::effective().is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
 }
 
 fn permit(path: &Path, mode: u32) {

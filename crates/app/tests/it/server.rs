@@ -113,12 +113,20 @@ impl Drop for Spexus {
     }
 }
 
+/// The program.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_spexus");
+
 /// `spexus serve` on some free port, without limits on how often one may ask.
 pub fn command(database: &str) -> Command {
+    command_of(Path::new(PROGRAM), database)
+}
+
+/// The same with a copy of the program.
+pub fn command_of(program: &Path, database: &str) -> Command {
     let timeout = REQUEST_TIMEOUT.as_secs().to_string();
     let environment =
         [("SPEXUS_RATE_LIMIT", "0"), ("SPEXUS_REQUEST_TIMEOUT", timeout.as_str()), ("LOG_LEVEL", "warn")];
-    let mut command = clean(Command::new(env!("CARGO_BIN_EXE_spexus")), &environment);
+    let mut command = clean(Command::new(program), &environment);
     command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
     command
 }
