@@ -24,7 +24,8 @@ fn schemathesis_finds_no_failure_and_no_undocumented_answer() {
             .current_dir(folder)
             .args(["run", &format!("{}/api/v1/openapi.json", backend.url)])
             .args(["--header", &format!("Authorization: Bearer {token}")])
-            .args(["--phases", "examples,coverage,fuzzing", "--max-examples", "4", "--seed", "7", "--workers", "2"])
+            // One thread: Python 3.11 fails now and then where two parse source code at once, as Hypothesis does.
+            .args(["--phases", "examples,coverage,fuzzing", "--max-examples", "4", "--seed", "7", "--workers", "1"])
             .args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"])
             // Streams do not end.
             .args(["--exclude-path", "/api/v1/events"])
