@@ -44,15 +44,9 @@ impl Filling {
         for first in (0..n_calls).step_by(TOGETHER as usize) {
             let steps = (first..n_calls.min(first + TOGETHER))
                 .map(|number| json!({"operation": name, "arguments": arguments(number)}));
-            let call = Call {
-                entry,
-                arguments: json!({"operations": steps.collect::<Vec<_>>()}),
-                credentials: Credentials::Bearer(self.token.clone()),
-                request: self.request.clone(),
-                idempotency_key: None,
-                cancel: None,
-                progress: None,
-            };
+            let arguments = json!({"operations": steps.collect::<Vec<_>>()});
+            let credentials = Credentials::Bearer(self.token.clone());
+            let call = Call::new(entry, arguments, credentials, self.request.clone());
             self.engine.wait(call).result?;
         }
         Ok(())

@@ -1,13 +1,16 @@
 //! One client's conversation: its lifecycle, its revision, what is in flight and what it listens to.
 
+mod listen;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use serde_json::{Map, Value, json, value::RawValue};
 
+use self::listen::Listener;
 use crate::{
     batch::{BatchNumber, Batches},
     call::{Answer, Call, Ticket},
@@ -17,7 +20,7 @@ use crate::{
     id::Id,
     message::{self, Incoming, Message},
     method::Method,
-    notification::{self, Change, Filter, Interest, WATCHED_URIS_MAX},
+    notification::{self, Change, Interest, WATCHED_URIS_MAX},
     profile::{Profile, VersionPolicy},
     request::{self, Request},
     revision::{Era, Revision},
@@ -79,15 +82,6 @@ pub struct Session {
     listeners: Vec<Listener>,
     /// What the client wants to hear of may differ from what was last asked.
     is_interest_new: bool,
-}
-
-/// A `subscriptions/listen`.
-#[derive(Debug)]
-struct Listener {
-    id: Id,
-    filter: Filter,
-    /// Hears nothing before.
-    is_acknowledged: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -465,45 +459,6 @@ impl Session {
         let Told { progress_token, client_capabilities } = told;
         let profile = self.profile.clone();
         steps.push(Step::Call(Call { ticket, request, progress_token, client_capabilities, profile }));
-    }
-
-    fn listen(
-        &mut self,
-        arrival: Arrival<'_>,
-        params: &mut Map<String, Value>,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), Error> {
-        /// How many subscriptions one client may hold open.
-        const LISTENERS_MAX: usize = 16;
-        if self.listeners.len() >= LISTENERS_MAX {
-            let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
-            return Err(Error::new(INVALID_REQUEST, message));
-        }
-        let filter = Filter::parse(params, &self.profile)?;
-        let uris = filter.uris();
-        let is_acknowledged = uris.is_empty();
-        if is_acknowledged {
-            steps.push(Step::Send(notification::acknowledged(arrival.id, &filter)));
-        } else {
-            // Only the server knows which of them are there.
-            let request = Request::Listen(uris);
-            self.start(arrival, Method::Listen, Revision::V2026_07_28, request, Told::default(), steps);
-        }
-        self.listeners.push(Listener { id: arrival.id.clone(), filter, is_acknowledged });
-        self.is_interest_new = true;
-        Ok(())
-    }
-
-    /// Begins to tell a subscription of these resources, and of the lists that it asked for.
-    fn acknowledge(&mut self, id: &Id, watched: &BTreeSet<String>) -> Vec<u8> {
-        let Some(listener) = self.listeners.iter_mut().find(|listener| listener.id == *id) else {
-            // The session has been closed meanwhile.
-            return notification::listen_result(id, &self.profile);
-        };
-        listener.filter.keep(watched);
-        listener.is_acknowledged = true;
-        self.is_interest_new = true;
-        notification::acknowledged(id, &listener.filter)
     }
 
     fn notification(&mut self, name: &str, params: Option<&RawValue>, steps: &mut Vec<Step>) {

@@ -33,6 +33,13 @@ pub struct Call {
     pub progress: Option<OnProgress>,
 }
 
+impl Call {
+    /// A call that has no key, is not given up, and tells nobody how far it is.
+    pub fn new(entry: &'static Entry, arguments: Value, credentials: Credentials, request: Request) -> Call {
+        Call { entry, arguments, credentials, request, idempotency_key: None, cancel: None, progress: None }
+    }
+}
+
 /// What came of a call.
 #[derive(Debug)]
 pub struct Reply {

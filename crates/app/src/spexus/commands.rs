@@ -237,15 +237,8 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
     let engine = Engine::new(open(&store)?);
     let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
     let credentials = Credentials::Local(acting);
-    let reply = engine.wait(Call {
-        entry,
-        arguments,
-        credentials,
-        request,
-        idempotency_key: None,
-        cancel: None,
-        progress: Some(progress()),
-    });
+    let call = Call::new(entry, arguments, credentials, request);
+    let reply = engine.wait(Call { progress: Some(progress()), ..call });
     let answer = reply.result?;
     serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
 }

@@ -24,17 +24,7 @@ pub fn fill(store: &Store) -> Result<()> {
         let request =
             ops::Request { via: Via::Cli, now: now(), request_id: Some("demo".to_owned()), address: None };
         let credentials = Credentials::Local(None);
-        engine
-            .wait(Call {
-                entry,
-                arguments,
-                credentials,
-                request,
-                idempotency_key: None,
-                cancel: None,
-                progress: None,
-            })
-            .result?;
+        engine.wait(Call::new(entry, arguments, credentials, request)).result?;
     }
     Ok(())
 }

@@ -125,15 +125,7 @@ impl World {
         let now = Time::from_microseconds(self.clock.fetch_add(1_000, Ordering::Relaxed));
         let credentials = Credentials::Bearer(self.first.token.clone());
         let idempotency_key = key.map(str::to_owned);
-        Call {
-            entry,
-            arguments,
-            credentials,
-            request: request(now),
-            idempotency_key,
-            cancel: None,
-            progress: None,
-        }
+        Call { idempotency_key, ..Call::new(entry, arguments, credentials, request(now)) }
     }
 
     /// Lets time pass.
