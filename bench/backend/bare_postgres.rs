@@ -25,13 +25,16 @@ pub struct Postgres {
 
 const SEARCH: Search = Search {
     document: None,
-    index: "insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, title, body, terms)
-            select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint), ?6, ?7,
-                cast(cast(?8 as text)
-                || coalesce(' fe' || replace((select parent_id from entity where id = ?9), '-', ''), '')
-                || coalesce(cast(?10 as text) || (select mark from status where entity_kind = ?11 and name = ?12), '')
-                || ' fb' || number / 4096 as tsvector)
-            from (select nextval('search_number') as number) next",
+    index: "with document as (
+                insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, terms)
+                select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint),
+                    cast(cast(?8 as text)
+                    || coalesce(' fe' || replace((select parent_id from entity where id = ?9), '-', ''), '')
+                    || coalesce(cast(?10 as text) || (select mark from status where entity_kind = ?11 and name = ?12), '')
+                    || ' fb' || number / 4096 as tsvector)
+                from (select nextval('search_number') as number) next
+                returning number)
+            insert into search_text (number, title, body) select number, ?6, ?7 from document",
 };
 const CHANGE: &str =
     "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,

@@ -39,6 +39,8 @@ struct Settings {
     n_requirements: u64,
     /// Only this store, where one is named.
     store: Option<String>,
+    /// Only the kinds of work with this in their names.
+    only: String,
     /// Where a filled SQLite store is kept from run to run.
     folder: Option<PathBuf>,
     program: PathBuf,
@@ -130,7 +132,7 @@ fn measure(
         ("list of all, 50", |side, n_clients, time, n| side.list(n_clients, time, n)),
         ("durable create", |side, n_clients, time, _| side.create(n_clients, time)),
     ];
-    for (name, work) in works {
+    for (name, work) in works.into_iter().filter(|(name, _)| name.contains(&settings.only)) {
         for n_clients in CLIENTS {
             eprintln!("{store}: {name}, {n_clients} clients");
             let (mut of_ours, mut of_bare) = (Vec::new(), Vec::new());
@@ -183,10 +185,10 @@ fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str,
     let mix: Vec<String> = (0..50)
         .flat_map(|index| kinds.iter().map(move |(_, paths)| paths[index % paths.len()].clone()))
         .collect();
-    for (name, paths) in kinds {
+    let all = ("all of these in turn", mix);
+    for (name, paths) in kinds.into_iter().chain([all]).filter(|(name, _)| name.contains(&settings.only)) {
         found.push((name, ours.ask(settings.time, paths)?));
     }
-    found.push(("all of these in turn", ours.ask(settings.time * 2, mix)?));
     Ok(found)
 }
 
@@ -199,6 +201,7 @@ impl Settings {
             time: Duration::from_secs(2),
             n_requirements: 100_000,
             store: None,
+            only: String::new(),
             folder: None,
             program: beside,
         };
@@ -212,11 +215,12 @@ impl Settings {
                 "--requirements" => {
                     settings.n_requirements = value()?.parse::<u64>()?.max(text::PER_STORY * 100)
                 }
+                "--only" => settings.only = value()?,
                 "--store" => settings.store = Some(value()?),
                 "--folder" => settings.folder = Some(value()?.into()),
                 "--spexus" => settings.program = value()?.into(),
                 _ => anyhow::bail!(
-                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --folder or --spexus"
+                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --only, --folder or --spexus"
                 ),
             }
         }

@@ -169,6 +169,8 @@ fn to_postgres(
             }
         }
         table::sequence_to_postgres(&sqlite, tx)?;
+        // Who plans without knowing how full the tables are reads all of them for one row.
+        tx.script("analyze")?;
         outdate_derived(tx)
     })?;
     rebuild_derived(location, options, now)

@@ -240,7 +240,7 @@ fn tables_with(world: &World, word: &'static str) -> Vec<String> {
         ("change", "select entity_kind || coalesce(reference_id, '') from change"),
         ("prompt", "select name || title || content from prompt"),
         ("project", "select name || coalesce(description, '') from project"),
-        ("search_document", "select title || body from search_document"),
+        ("search_text", "select title || body from search_text"),
     ];
     let find = move |tx: &mut store::Tx<'_>| -> store::Result<Vec<String>> {
         let mut found = Vec::new();

@@ -380,10 +380,15 @@ fn a_store_with_other_terms_is_indexed_anew() {
         fill(world);
         world.ok("delete_entity", json!({ "reference": "REQ-003" }));
         let store = world.engine.store().clone();
+        let erase = if store.is_remote() {
+            "update search_text set title = '', body = ''"
+        } else {
+            "update search_document set title = '', body = ''"
+        };
         store
-            .wait(store::Mode::Write, |tx| -> store::Result<()> {
+            .wait(store::Mode::Write, move |tx| -> store::Result<()> {
                 tx.execute("update search_state set version = 0", &[])?;
-                tx.execute("update search_document set title = '', body = ''", &[])?;
+                tx.execute(erase, &[])?;
                 Ok(())
             })
             .unwrap();

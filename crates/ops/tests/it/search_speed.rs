@@ -54,7 +54,7 @@ fn times_on_postgres() {
     let world = World::open(&Location::parse(database.url()).unwrap());
     fill(&world);
     measure(&world);
-    for relation in ["entity", "search_document", "search_document_terms"] {
+    for relation in ["entity", "search_document", "search_document_terms", "search_text"] {
         let bytes: i64 = world
             .engine
             .store()

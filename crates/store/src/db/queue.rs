@@ -1,7 +1,9 @@
-//! Calls that wait for a thread, with a bound.
+//! Calls that wait for a thread, with a bound, and threads that wait for a call. The thread that has waited least gets
+//! the next call: what its connection has planned and read is still at hand, while with calls in turn for all threads each
+//! of them would have to do and keep the same.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::job::Job;
 use crate::error::{Error, ErrorKind};
@@ -11,25 +13,30 @@ const WAITING_MAX: usize = 10_000;
 
 pub(super) struct Queue {
     state: Mutex<State>,
-    changed: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     jobs: VecDeque<Box<dyn Job>>,
+    /// By what each thread that waits is woken, the last to come at the end.
+    idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
 
 impl Queue {
     pub(super) fn new() -> Queue {
-        Queue { state: Mutex::new(State { jobs: VecDeque::new(), closed: false }), changed: Condvar::new() }
+        Queue { state: Mutex::default() }
     }
 
     pub(super) fn push(&self, mut job: Box<dyn Job>) {
         let mut state = self.lock();
         if state.jobs.len() < WAITING_MAX && !state.closed {
             state.jobs.push_back(job);
+            let idle = state.idle.pop();
             drop(state);
-            self.changed.notify_one();
+            if let Some(idle) = idle {
+                idle.notify_one();
+            }
             return;
         }
         drop(state);
@@ -40,6 +47,7 @@ impl Queue {
     /// Waits for the next call; none when the queue is closed and empty.
     pub(super) fn pop(&self) -> Option<Box<dyn Job>> {
         let mut state = self.lock();
+        let mut own = None;
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 return Some(job);
@@ -47,7 +55,11 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let own = own.get_or_insert_with(|| Arc::new(Condvar::new()));
+            state.idle.push(own.clone());
+            state = own.wait(state).unwrap_or_else(PoisonError::into_inner);
+            // Threads may wake for no reason, and then are still in the list.
+            state.idle.retain(|idle| !Arc::ptr_eq(idle, own));
         }
     }
 
@@ -58,8 +70,11 @@ impl Queue {
     }
 
     pub(super) fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.closed = true;
+        for idle in state.idle.drain(..) {
+            idle.notify_one();
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -335,43 +335,53 @@ const NEWEST_SQLITE: &str = "select d.number, d.created_at, d.updated_at
        and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
      order by search_index.rowid desc limit ?5";
 
+/// The newest documents of which something is true. The query is hidden from the planner, and so is that only some are
+/// wanted: it would rather read every document than believe that the index is quick with a common word.
+macro_rules! newest_of {
+    ($true:literal) => {
+        concat!(
+            "select number, created_at, updated_at from (
+                 select number, created_at, updated_at from search_document where ",
+            $true,
+            " and (is_deleted = 0 or ?2 = 1)
+                 and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
+                 offset 0) found
+             order by number desc limit ?5"
+        )
+    };
+}
+
 /// A GIN index finds all or nothing. So it is first asked for the last blocks of documents within the time asked for,
-/// which is enough for a word that occurs everywhere; a rare one is then looked for in all. The query is hidden from the
-/// planner, and so is that only some are wanted: it would rather read every document than believe that the index is
-/// quick with a common word.
-const NEWEST_POSTGRES: &str = "with last_block as materialized (
+/// which is enough for a word that occurs everywhere; a rare one is then looked for in all. (Many blocks at once are no
+/// way between: the index is slow with alternatives.)
+const NEWEST_POSTGRES: &str = concat!(
+    "with last_block as materialized (
          select coalesce(case when cast(?4 as bigint) is null then (select max(number) from search_document)
                               else (select number from search_document where created_at <= ?4
                                     order by created_at desc limit 1) end, 0) / 4096 as block
-     ), recent as materialized (
-         select number, created_at, updated_at from (
-             select number, created_at, updated_at from search_document
-             where terms @@ (select cast('(' || cast(?1 as text)
-                                             || ') & (''fb' || block || ''' | ''fb' || (block - 1) || ''')'
-                                         as tsquery) from last_block)
-               and (is_deleted = 0 or ?2 = 1)
-               and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
-             offset 0) found
-         order by number desc limit ?5
-     )
+     ), recent as materialized (",
+    newest_of!(
+        "terms @@ (select cast('(' || cast(?1 as text) || ') & (''fb' || block || ''' | ''fb' || (block - 1) || ''')'
+                               as tsquery) from last_block)"
+    ),
+    ")
      select number, created_at, updated_at from recent where (select count(*) from recent) = ?5
      union all
-     (select number, created_at, updated_at from (
-          select number, created_at, updated_at from search_document
-          where (select count(*) from recent) < ?5
-            and terms @@ (select cast(cast(?1 as text) as tsquery))
-            and (is_deleted = 0 or ?2 = 1)
-            and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
-          offset 0) found
-      order by number desc limit ?5)";
+     (",
+    newest_of!(
+        "(select count(*) from recent) < ?5
+         and terms @@ (select cast(cast(?1 as text) as tsquery))"
+    ),
+    ")"
+);
 
 /// The terms of titles and bodies, by the number of the document.
 pub(super) fn terms_of(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(String, String)>> {
     let sql = if tx.is_postgres() {
-        "select number, title, body from search_document
+        "select number, title, body from search_text
          where number = any(cast(string_to_array(?1, ',') as bigint[]))"
     } else {
-        "select number, title, body from search_document where number in (select value from json_each(?1))"
+        "select number, title, body from search_text where number in (select value from json_each(?1))"
     };
     pairs(tx, sql, numbers)
 }

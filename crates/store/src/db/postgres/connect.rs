@@ -34,8 +34,9 @@ impl Connector {
         }
         let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         let timeout_ms = options.statement_timeout.as_millis();
+        // Compiling one of our short statements would take many times as long as running it.
         config.options(&format!(
-            "{given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC"
+            "-c jit=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC"
         ));
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => None,
