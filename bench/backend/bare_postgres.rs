@@ -43,8 +43,11 @@ const CHANGE: &str =
 
 impl Postgres {
     pub fn open(url: &str) -> anyhow::Result<Postgres> {
-        let known = Known::read(&mut Connection::open(url)?)?;
-        Ok(Postgres { url: url.to_owned(), known, next_number: AtomicI64::new(1_000_000_000) })
+        let mut connection = Connection::open(url)?;
+        let known = Known::read(&mut connection)?;
+        let next = "select cast(greatest(max(number), 1000000000) + 1 as text) from entity";
+        let next_number = connection.text(next, &[], 0)?.parse()?;
+        Ok(Postgres { url: url.to_owned(), known, next_number: AtomicI64::new(next_number) })
     }
 
     fn another(&self, number: u64) -> New {

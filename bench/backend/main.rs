@@ -43,6 +43,8 @@ struct Settings {
     only: String,
     /// Where a filled SQLite store is kept from run to run.
     folder: Option<PathBuf>,
+    /// A PostgreSQL database that is filled already, and a token for it.
+    filled: Option<(String, String)>,
     program: PathBuf,
 }
 
@@ -54,7 +56,9 @@ fn main() -> anyhow::Result<()> {
         let folder = settings.folder.as_deref().unwrap_or(temporary.path());
         reports.push(on_sqlite(&settings, folder)?);
     }
-    if settings.store.as_deref() != Some("sqlite") {
+    if let Some((url, token)) = &settings.filled {
+        reports.push(measure(&settings, "PostgreSQL", url, token, &bare_postgres::Postgres::open(url)?)?);
+    } else if settings.store.as_deref() != Some("sqlite") {
         let options = private_postgres::Options { fsync: true, max_connections: 200, ..Default::default() };
         let server = Server::own(options).context("no PostgreSQL is installed")?;
         reports.push(on_postgres(&settings, server.database().url())?);
@@ -203,6 +207,7 @@ impl Settings {
             store: None,
             only: String::new(),
             folder: None,
+            filled: None,
             program: beside,
         };
         let mut arguments = std::env::args().skip(1);
@@ -218,9 +223,14 @@ impl Settings {
                 "--only" => settings.only = value()?,
                 "--store" => settings.store = Some(value()?),
                 "--folder" => settings.folder = Some(value()?.into()),
+                "--filled" => {
+                    let url = value()?;
+                    settings.filled = Some((url, std::env::var("SPEXUS_TOKEN").context("SPEXUS_TOKEN")?));
+                    settings.store = Some("postgres".to_owned());
+                }
                 "--spexus" => settings.program = value()?.into(),
                 _ => anyhow::bail!(
-                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --only, --folder or --spexus"
+                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --only, --folder, --filled or --spexus"
                 ),
             }
         }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     batch::BatchNumber,
-    error::{Error, error_bytes, outcome_bytes, result_bytes},
+    error::{Error, error_bytes, outcome_bytes},
     failure::{Failure, Kind},
     id::Id,
     method::Method,
@@ -121,11 +121,12 @@ impl Ticket {
             _ => None,
         };
         match result {
-            Some(mut result) => {
+            Some(result) => {
+                let mut outcome = Outcome::from(result);
                 if self.revision.is_stateless() {
-                    crate::stateless::complete(profile, self.method, &mut result);
+                    crate::stateless::complete(profile, self.method, &mut outcome);
                 }
-                result_bytes(&self.id, &Value::Object(result))
+                outcome_bytes(&self.id, &outcome)
             }
             None => error_bytes(Some(&self.id), &failure.to_error(self.revision, &request_id)),
         }

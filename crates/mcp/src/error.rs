@@ -86,19 +86,8 @@ pub(crate) fn result_bytes(id: &Id, result: &impl Serialize) -> Vec<u8> {
 
 /// Puts the result of a request into the bytes of a response.
 pub(crate) fn outcome_bytes(id: &Id, outcome: &Outcome) -> Vec<u8> {
-    const ENDS: &[u8] = b"}}";
     let mut bytes = result_bytes(id, &outcome.members);
-    if let Some(structured) = &outcome.structured {
-        // Reopens the result for a last member that is JSON already.
-        bytes.truncate(bytes.len() - ENDS.len());
-        bytes.reserve(structured.len() + 32);
-        if !outcome.members.is_empty() {
-            bytes.push(b',');
-        }
-        bytes.extend_from_slice(b"\"structuredContent\":");
-        bytes.extend_from_slice(structured.as_bytes());
-        bytes.extend_from_slice(ENDS);
-    }
+    outcome.more.write_into(&mut bytes, outcome.members.is_empty());
     bytes
 }
 

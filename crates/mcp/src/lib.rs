@@ -13,11 +13,13 @@
 
 mod batch;
 mod call;
+mod contents;
 mod error;
 mod failure;
 mod glance;
 mod id;
 mod listed;
+mod members;
 mod message;
 mod method;
 mod notification;
@@ -34,6 +36,7 @@ mod tool;
 mod wording;
 
 pub use call::{Answer, Call, Ticket};
+pub use contents::Contents;
 pub use error::{Error, error_bytes, internal_error};
 pub use failure::{Failure, FieldError, Kind};
 pub use glance::{Arrived, Glance, read};

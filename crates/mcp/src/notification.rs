@@ -206,7 +206,7 @@ pub(crate) fn listen_result(id: &Id, profile: &Profile) -> Vec<u8> {
         #[serde(rename = "_meta")]
         meta: SubscriptionMeta<'a>,
     }
-    let server_info = Some(profile.server_info(Revision::V2026_07_28));
+    let server_info = Some(json!(profile.server_info(Revision::V2026_07_28)));
     let meta = SubscriptionMeta { server_info, ..SubscriptionMeta::new(id) };
     result_bytes(id, &Ended { result_type: "complete", meta })
 }

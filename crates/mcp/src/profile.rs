@@ -1,9 +1,10 @@
 //! What makes one server different from another before it does anything: its name, what it
 //! declares, and its policies.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::revision::Revision;
+use crate::{members::Members, revision::Revision};
 
 /// The description of a server.
 #[derive(Clone, Debug)]
@@ -54,18 +55,25 @@ impl Profile {
         }
     }
 
-    pub(crate) fn server_info(&self, revision: Revision) -> Value {
-        let mut info = Map::new();
-        info.insert("name".into(), json!(self.name));
-        if let Some(title) = self.title.as_ref().filter(|_| revision >= self.title_since) {
-            info.insert("title".into(), json!(title));
+    pub(crate) fn server_info(&self, revision: Revision) -> ServerInfo<'_> {
+        ServerInfo {
+            name: &self.name,
+            title: self.title.as_deref().filter(|_| revision >= self.title_since),
+            version: &self.version,
+            description: self.description.as_deref().filter(|_| revision >= self.description_since),
         }
-        info.insert("version".into(), json!(self.version));
-        if let Some(description) = self.description.as_ref().filter(|_| revision >= self.description_since) {
-            info.insert("description".into(), json!(description));
-        }
-        Value::Object(info)
     }
+}
+
+/// How a server introduces itself.
+#[derive(Serialize)]
+pub(crate) struct ServerInfo<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
 }
 
 /// What a server declares, and therefore serves.
@@ -178,12 +186,12 @@ pub enum CacheScope {
 }
 
 impl Cache {
-    pub(crate) fn write_to(self, result: &mut Map<String, Value>) {
+    pub(crate) fn write_to(self, result: &mut Members) {
         let scope = match self.scope {
-            CacheScope::Private => "private",
-            CacheScope::Public => "public",
+            CacheScope::Private => "\"private\"",
+            CacheScope::Public => "\"public\"",
         };
-        result.insert("ttlMs".into(), json!(self.ttl_ms));
-        result.insert("cacheScope".into(), json!(scope));
+        result.json("ttlMs", &[&self.ttl_ms.to_string()]);
+        result.json("cacheScope", &[scope]);
     }
 }

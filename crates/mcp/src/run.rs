@@ -47,6 +47,10 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
             Ok(watched) => return Answer::listening(ticket.clone(), watched),
             Err(failure) => Err(context.error(&failure)),
         },
+        Request::ReadResource(uri) => match server.read(&context, &uri) {
+            Ok(contents) => Ok(contents.into_outcome()),
+            Err(failure) => Err(context.error(&about_uri(failure, &uri))),
+        },
         request => match answer(server, &context, &profile, request) {
             Ok(members) => Ok(members.into()),
             Err(failure) => Err(context.error(&failure)),
@@ -54,14 +58,14 @@ pub fn run(server: &dyn Server, call: Call, send: &dyn Fn(Vec<u8>)) -> Answer {
     };
     let result = result.map(|mut result: Outcome| {
         if ticket.revision.is_stateless() {
-            stateless::complete(&profile, ticket.method, &mut result.members);
+            stateless::complete(&profile, ticket.method, &mut result);
         }
         result
     });
     Answer::new(ticket.clone(), result)
 }
 
-/// Answers everything but `tools/call`.
+/// Answers what has a result of a few members.
 fn answer(
     server: &dyn Server,
     context: &Context<'_>,
@@ -87,10 +91,6 @@ fn answer(
             let page = server.templates(context, cursor.as_deref())?;
             listed("resourceTemplates", page, |template| template.to_json("uriTemplate", revision))
         }
-        Request::ReadResource(uri) => {
-            let contents = server.read(context, &uri).map_err(|failure| about_uri(failure, &uri))?;
-            object([("contents", Value::Array(contents))])
-        }
         Request::Subscribe(uri) => {
             server.check_subscription(context, &uri).map_err(|failure| about_uri(failure, &uri))?;
             Map::new()
@@ -100,7 +100,9 @@ fn answer(
         }
         Request::GetPrompt { name, arguments } => get_prompt(server, context, &name, &arguments)?,
         Request::Complete(reference, completion) => complete(server, context, &reference, &completion)?,
-        Request::CallTool { .. } | Request::Listen(_) => unreachable!("run() answers these by itself"),
+        Request::CallTool { .. } | Request::ReadResource(_) | Request::Listen(_) => {
+            unreachable!("run() answers these by itself")
+        }
     })
 }
 
@@ -119,7 +121,7 @@ fn initialize(
     let mut result = object([
         ("protocolVersion", json!(revision.as_str())),
         ("capabilities", profile.capabilities.to_json(revision)),
-        ("serverInfo", profile.server_info(revision)),
+        ("serverInfo", json!(profile.server_info(revision))),
     ]);
     insert_instructions(&mut result, server, context);
     result

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     call::Ticket,
+    contents::Contents,
     error::notification_bytes,
     failure::{Failure, Kind},
     id::Id,
@@ -81,8 +82,8 @@ pub trait Server: Send + Sync {
         Ok(Page::whole(Vec::new()))
     }
 
-    /// Reads a resource: its contents, each as the protocol has them.
-    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    /// Reads a resource.
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}")))
     }
 

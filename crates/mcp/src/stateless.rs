@@ -8,6 +8,7 @@ use crate::{
     method::Method,
     profile::Profile,
     revision::{Era, Revision},
+    tool::Outcome,
     wording::mismatch,
 };
 
@@ -70,11 +71,17 @@ fn field(key: &str) -> String {
 }
 
 /// Adds what every result of this revision carries.
-pub(crate) fn complete(profile: &Profile, method: Method, result: &mut Map<String, Value>) {
-    result.insert("resultType".into(), json!("complete"));
+pub(crate) fn complete(profile: &Profile, method: Method, outcome: &mut Outcome) {
+    outcome.more.json("resultType", &["\"complete\""]);
     if method.is_cacheable() {
-        profile.cache.write_to(result);
+        profile.cache.write_to(&mut outcome.more);
     }
-    let meta = result.entry("_meta").or_insert_with(|| json!({}));
-    meta[SERVER_INFO] = profile.server_info(Revision::V2026_07_28);
+    let info = profile.server_info(Revision::V2026_07_28);
+    match outcome.members.get_mut("_meta") {
+        Some(meta) => meta[SERVER_INFO] = json!(info),
+        None => {
+            let info = serde_json::to_string(&info).expect("texts always serialize");
+            outcome.more.json("_meta", &["{\"", SERVER_INFO, "\":", &info, "}"]);
+        }
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     failure::Failure,
     listed::{insert_text, title_in},
+    members::Members,
     profile::{Profile, ToolErrors},
     revision::Revision,
     schema::Schema,
@@ -82,31 +83,39 @@ impl ToolOutput {
 
     /// A value, as compact JSON in a text block and as structured content.
     pub fn json(value: Value) -> Self {
-        Self {
-            content: vec![text_block(&value.to_string())],
-            structured: Some(value.into()),
-            ..Self::default()
-        }
+        Self::json_text(value.to_string())
     }
 
     /// The same for what the server has put into JSON already, which is not taken apart and put together again.
     pub fn json_text(text: String) -> Self {
-        let content = vec![text_block(&text)];
-        Self { content, structured: Some(Structured::Text(text)), ..Self::default() }
+        Self { structured: Some(Structured::Text(text)), ..Self::default() }
     }
 
     pub(crate) fn into_outcome(self, revision: Revision) -> Outcome {
         let mut outcome = Outcome::default();
-        outcome.members.insert("content".into(), Value::Array(self.content));
         // Up to 2025-11-25 structured content is an object; later it may be anything.
-        let fits = |value: &Structured| revision.is_stateless() || value.is_object();
-        let structured = self.structured.filter(|_| revision >= Revision::V2025_06_18);
-        match structured.map(|value| if fits(&value) { value } else { value.inside() }) {
-            Some(Structured::Value(value)) => _ = outcome.members.insert("structuredContent".into(), value),
-            Some(Structured::Text(text)) => outcome.structured = Some(text),
-            None => {}
+        let is_shown = revision >= Revision::V2025_06_18;
+        let fits = |is_object: bool| revision.is_stateless() || is_object;
+        match self.structured {
+            Some(Structured::Text(text)) => {
+                let more = &mut outcome.more;
+                more.text_in("content", r#"{"type":"text""#, &text, &self.content);
+                match is_shown {
+                    false => {}
+                    true if fits(text.starts_with('{')) => more.json("structuredContent", &[&text]),
+                    true => more.json("structuredContent", &["{\"result\":", &text, "}"]),
+                }
+                more.json("isError", &["false"]);
+            }
+            structured => {
+                outcome.members.insert("content".into(), Value::Array(self.content));
+                if let Some(Structured::Value(value)) = structured.filter(|_| is_shown) {
+                    let value = if fits(value.is_object()) { value } else { json!({ "result": value }) };
+                    outcome.members.insert("structuredContent".into(), value);
+                }
+                outcome.members.insert("isError".into(), json!(false));
+            }
         }
-        outcome.members.insert("isError".into(), json!(false));
         if !self.meta.is_empty() {
             outcome.members.insert("_meta".into(), Value::Object(self.meta));
         }
@@ -119,25 +128,8 @@ impl ToolOutput {
 pub enum Structured {
     /// A value.
     Value(Value),
-    /// A value as JSON, which is sent as it is.
+    /// A value as JSON, which is sent as it is, and also as text, before the content.
     Text(String),
-}
-
-impl Structured {
-    fn is_object(&self) -> bool {
-        match self {
-            Self::Value(value) => value.is_object(),
-            Self::Text(text) => text.starts_with('{'),
-        }
-    }
-
-    /// The value as the only member of an object.
-    fn inside(self) -> Self {
-        match self {
-            Self::Value(value) => Self::Value(json!({ "result": value })),
-            Self::Text(text) => Self::Text(format!("{{\"result\":{text}}}")),
-        }
-    }
 }
 
 impl From<Value> for Structured {
@@ -150,13 +142,13 @@ impl From<Value> for Structured {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub members: Map<String, Value>,
-    /// The `structuredContent`, where it is JSON already.
-    pub structured: Option<String>,
+    /// More of them, which are JSON already.
+    pub more: Members,
 }
 
 impl From<Map<String, Value>> for Outcome {
     fn from(members: Map<String, Value>) -> Self {
-        Self { members, structured: None }
+        Self { members, more: Members::default() }
     }
 }
 
@@ -206,8 +198,15 @@ mod tests {
         };
         for value in [json!({"a": "\"ё\n"}), json!({}), json!([1, {"b": null}]), json!("text")] {
             for revision in Revision::ALL {
-                let text = read(ToolOutput::json_text(value.to_string()), revision);
-                assert_eq!(text, read(ToolOutput::json(value.clone()), revision), "{revision:?}");
+                let note = super::text_block("a note");
+                let mut as_text = ToolOutput::json_text(value.to_string());
+                as_text.content.push(note.clone());
+                let as_value = ToolOutput {
+                    content: vec![super::text_block(&value.to_string()), note],
+                    structured: Some(value.clone().into()),
+                    ..ToolOutput::default()
+                };
+                assert_eq!(read(as_text, revision), read(as_value, revision), "{revision:?}");
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Context, Failure, Interest, Kind, Page, Profile,
-    Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Interest, Kind, Page,
+    Profile, Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -189,10 +189,10 @@ impl Server for Bridge {
         Ok(Page::whole(templates.to_vec()))
     }
 
-    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         let mut result = self.ask(context, "resources/read", Some(uri), json!({ "uri": uri }))?;
         match result.remove("contents") {
-            Some(Value::Array(contents)) => Ok(contents),
+            Some(Value::Array(contents)) => Ok(Contents::Values(contents)),
             _ => Err(failure::not_understood("resources/read")),
         }
     }

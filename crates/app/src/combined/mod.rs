@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use mcp::{
-    Capabilities, Change, Changed, Completion, CompletionReference, Context, Failure, Kind, ListCapability,
-    Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Kind,
+    ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value};
 
@@ -312,7 +312,7 @@ impl Server for Combined {
         Ok(Page::whole(templates))
     }
 
-    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         match self.trace_of(uri)? {
             Some(trace) => trace.read(context, uri),
             None => self.requirements()?.read(context, uri),

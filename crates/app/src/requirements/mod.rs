@@ -15,8 +15,8 @@ mod uri;
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Context, Failure, FieldError, Kind, Page,
-    Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Kind,
+    Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use ops::{Call, Credentials, Engine, Error};
 use serde_json::{Map, Value, json};
@@ -224,9 +224,8 @@ impl Server for Requirements {
         whole(templates(), cursor)
     }
 
-    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
-        let text = resources::read(self, context, uri)?;
-        Ok(vec![json!({ "uri": uri, "mimeType": "application/json", "text": text })])
+    fn read(&self, context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
+        resources::read(self, context, uri).map(|text| Contents::json(uri, text))
     }
 
     fn check_subscription(&self, context: &Context<'_>, uri: &str) -> Result<(), Failure> {

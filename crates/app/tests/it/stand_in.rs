@@ -16,8 +16,9 @@ use std::{
 };
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Context, Failure, FieldError, Kind, Page, Profile,
-    Prompt, PromptArgument, Resource, Revision, Server, Session, Step, Tool, ToolErrors, ToolOutput,
+    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, FieldError, Kind,
+    Page, Profile, Prompt, PromptArgument, Resource, Revision, Server, Session, Step, Tool, ToolErrors,
+    ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
@@ -331,7 +332,7 @@ impl Server for StandIn {
         Ok(Page::whole(vec![resource("epics://list?status={status}&priority={priority}")]))
     }
 
-    fn read(&self, _: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, _: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         let text = match uri.split_once("://") {
             Some(("epic", "EP-001")) => json!({"reference_id": "EP-001"}).to_string(),
             // Letters that JSON has to write differently are among them.
@@ -340,7 +341,7 @@ impl Server for StandIn {
             }
             _ => return Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}"))),
         };
-        Ok(vec![json!({"uri": uri, "mimeType": "application/json", "text": text})])
+        Ok(Contents::json(uri, text))
     }
 
     fn check_subscription(&self, _: &Context<'_>, _: &str) -> Result<(), Failure> {

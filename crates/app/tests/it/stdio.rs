@@ -12,7 +12,7 @@ use std::{
 
 use interop::Conversation;
 use mcp::{
-    Capabilities, Change, Changed, Context, Failure, ListCapability, Page, Profile, Resource,
+    Capabilities, Change, Changed, Contents, Context, Failure, ListCapability, Page, Profile, Resource,
     ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
@@ -328,8 +328,8 @@ impl Server for TestServer {
         Ok(Page::whole(Vec::new()))
     }
 
-    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
-        Ok(vec![json!({"uri": uri, "text": "a"})])
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
+        Ok(json!({"uri": uri, "text": "a"}).into())
     }
 
     fn watch(&self, changed: Changed) {

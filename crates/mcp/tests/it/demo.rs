@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Completion, CompletionReference, Context, Failure, Kind, ListCapability, Page, Profile,
-    Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput,
+    Capabilities, Completion, CompletionReference, Contents, Context, Failure, Kind, ListCapability, Page,
+    Profile, Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput,
     VersionPolicy, page_of,
 };
 use serde_json::{Map, Value, json};
@@ -89,10 +89,10 @@ impl Server for Demo {
         page_of(&[resource("demo://{letter}", "letter")], cursor, 10)
     }
 
-    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         match uri {
             "demo://a" | "demo://b" => {
-                Ok(vec![json!({"uri": uri, "mimeType": "text/plain", "text": "a letter"})])
+                Ok(json!({"uri": uri, "mimeType": "text/plain", "text": "a letter"}).into())
             }
             _ => Err(Failure::new(Kind::NotFound, "Resource not found")),
         }

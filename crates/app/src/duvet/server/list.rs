@@ -69,12 +69,11 @@ impl Window {
             end += 1;
         }
         text.push(']');
-        let mut output = ToolOutput::text(text);
         let n_remaining = n_items - end;
         if n_remaining == 0 {
-            output.structured = Some(Value::Array(items).into());
-            return output;
+            return ToolOutput::json_text(text);
         }
+        let mut output = ToolOutput::text(text);
         let cursor = format!("p{end:x}");
         let note = json!({"nextCursor": cursor, "remaining": n_remaining}).to_string();
         output.content.push(json!({"type": "text", "text": note}));

@@ -19,8 +19,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp::{
-    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Context, Failure, Kind,
-    ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure,
+    Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
 use trace::index::{Index, Model};
@@ -236,9 +236,9 @@ impl Server for TraceServer {
         mcp::page_of(&resources::templates(), cursor, resources::PAGE_SIZE)
     }
 
-    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         let value = self.ask(|model| resources::read(&self.root, model, uri))?;
-        Ok(vec![json!({"uri": uri, "mimeType": "application/json", "text": value.to_string()})])
+        Ok(Contents::json(uri, value.to_string()))
     }
 
     fn check_subscription(&self, _context: &Context<'_>, uri: &str) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Context, Failure, Kind, Page, Prompt,
+    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, Kind, Page, Prompt,
     PromptArgument, Resource, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
@@ -115,7 +115,7 @@ impl Server for Fixtures {
         Ok(Page::whole(vec![resource("test://template/{id}/data", "Data by id", "application/json")]))
     }
 
-    fn read(&self, _: &Context<'_>, uri: &str) -> Result<Vec<Value>, Failure> {
+    fn read(&self, _: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
         let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
         let content = match (uri, id) {
             ("test://static-text", _) => {
@@ -133,7 +133,7 @@ impl Server for Fixtures {
             }
             _ => return Err(Failure::new(Kind::NotFound, "Resource not found")),
         };
-        Ok(vec![content])
+        Ok(content.into())
     }
 
     fn prompts(&self, _: &Context<'_>, _: Option<&str>) -> Result<Page<Prompt>, Failure> {
