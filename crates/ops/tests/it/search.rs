@@ -403,6 +403,32 @@ fn a_store_with_other_terms_is_indexed_anew() {
             "REQ-001, REQ-003"
         );
         assert_eq!(found(&again, json!({ "query": "lid" })), "comment on REQ-001");
+        if store.is_remote() {
+            // Nothing is left waiting beside the index, and new documents do not wait there.
+            let text = |sql: &'static str| -> String {
+                let found: store::Result<Option<String>> =
+                    store.wait(store::Mode::Point, move |tx| tx.row(sql, &[], |row| row.get(0)));
+                found.unwrap().unwrap()
+            };
+            let options = "select array_to_string(reloptions, ' ') from pg_class where relname = 'search_document_terms'";
+            assert!(text(options).contains("fastupdate=off"), "{}", text(options));
+            let moved = "select cast(gin_clean_pending_list('search_document_terms') as text)";
+            assert_eq!(text(moved), "0", "pages that were left waiting");
+        }
+    });
+}
+
+/// A statement of ours runs in less time than PostgreSQL would need to compile it, and where nobody has counted its rows, it
+/// may believe that compiling pays.
+#[test]
+fn statements_are_not_compiled_by_the_database() {
+    on_every_store(|world| {
+        let store = world.engine.store();
+        if store.is_remote() {
+            let jit: store::Result<Option<String>> =
+                store.wait(store::Mode::Point, |tx| tx.row("show jit", &[], |row| row.get(0)));
+            assert_eq!(jit.unwrap().as_deref(), Some("off"));
+        }
     });
 }
 

@@ -24,10 +24,12 @@ const GROUP_MAX: usize = 512;
 const GROUP_TIME: Duration = Duration::from_millis(5);
 /// How long to wait for another process that writes the same file.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// Threads for long reads. More than cores is of no use, fewer than two lets one slow search stop the lists.
-const READERS: usize = 4;
-/// The pages of the file that a connection keeps; those for searches keep more.
+/// Threads for long reads: one more than there are cores, so that one slow search does not stop the lists, within bounds.
+const READERS_MIN: usize = 3;
+const READERS_MAX: usize = 9;
+/// The pages of the file that a connection keeps; those for searches keep more, and share this much.
 const CACHE_KIB: i64 = 8_000;
+const READERS_CACHE_KIB: i64 = 72_000;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
 
@@ -62,8 +64,11 @@ impl Engine {
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let queue = engine.writes.clone();
         engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal))?);
-        for _ in 0..READERS {
-            let reader = connect(path, false, options.statement_timeout, 2 * CACHE_KIB)?;
+        let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
+        for _ in 0..n_readers {
+            let cache_kib = READERS_CACHE_KIB / n_readers as i64;
+            let reader = connect(path, false, options.statement_timeout, cache_kib)?;
             let queue = engine.reads.clone();
             engine.threads.push(spawn("store reader", move || {
                 while let Some(job) = queue.pop() {

@@ -12,7 +12,9 @@ use crate::model::{Kind, Reference, Time};
 use crate::values;
 
 /// A rebuild indexes so many documents in one transaction: other writers wait for it.
-const REBUILT_AT_ONCE: i64 = 500;
+const REBUILT_AT_ONCE: usize = 500;
+/// And it keeps the ids of so many in memory.
+const FOUND_AT_ONCE: i64 = 20_000;
 
 /// Indexes a new or changed entity.
 pub(crate) fn put_entity(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
@@ -112,6 +114,7 @@ pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
     store.wait(Mode::Write, |tx| -> Result<()> {
         if tx.is_postgres() {
             // Thousands of documents wait beside the index and go into it at once: many times faster than one by one.
+            tx.script("set local statement_timeout = 0")?;
             tx.script(
                 "alter index search_document_terms set (fastupdate = on, gin_pending_list_limit = 32768)",
             )?;
@@ -122,10 +125,16 @@ pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
         tx.execute("delete from search_document", &[])?;
         Ok(())
     })?;
-    let mut after = Some((i64::MIN, String::new()));
-    while let Some(last) = after {
+    let mut last = (i64::MIN, String::new());
+    loop {
         // What is written meanwhile is indexed by its writer, so it does not matter where the rebuild has got to.
-        after = store.wait(Mode::Write, move |tx| rebuild_some(tx, &last))?;
+        let made = store.wait(Mode::Snapshot, move |tx| made_after(tx, &last))?;
+        let Some((created_at, id, _)) = made.last() else { break };
+        last = (*created_at, id.clone());
+        for some in made.chunks(REBUILT_AT_ONCE) {
+            let some = some.to_vec();
+            store.wait(Mode::Write, move |tx| rebuild(tx, &some))?;
+        }
     }
     store.wait(Mode::Write, |tx| -> Result<()> {
         if tx.is_postgres() {
@@ -141,31 +150,34 @@ pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
     })
 }
 
-/// Indexes some documents after one, in the order in which they were made, and returns the last of them.
-fn rebuild_some(tx: &mut Tx<'_>, last: &(i64, String)) -> Result<Option<(i64, String)>> {
-    if tx.is_postgres() {
-        tx.script("set local work_mem = '64MB'")?;
-    }
+/// When something was made, its id, and the id of the entity that it is or is on.
+type Made = (i64, String, String);
+
+/// What was made after something, in its order. Finding the next few takes as long as finding many.
+fn made_after(tx: &mut Tx<'_>, last: &(i64, String)) -> Result<Vec<Made>> {
     let sql = "select created_at, id, entity_id from (
                    select created_at, id, id as entity_id from entity where purged_at is null
                    union all
                    select created_at, id, entity_id from comment where purged_at is null
                ) made
                where (created_at, id) > (?1, ?2) order by created_at, id limit ?3";
-    let documents: Vec<(i64, String, String)> =
-        tx.rows(sql, values![last.0, &last.1, REBUILT_AT_ONCE], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
-    let last = documents.last().map(|(created_at, id, _)| (*created_at, id.clone()));
-    for (_, id, entity_id) in documents {
-        put_again(tx, id, entity_id)?;
+    tx.rows(sql, values![last.0, &last.1, FOUND_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+fn rebuild(tx: &mut Tx<'_>, made: &[Made]) -> Result<()> {
+    if tx.is_postgres() {
+        // What waits beside the index goes into it in the middle of some statement, and needs room and time.
+        tx.script("set local work_mem = '64MB'; set local statement_timeout = 0")?;
     }
-    Ok(last)
+    for (_, id, entity_id) in made {
+        put_again(tx, id.clone(), entity_id.clone())?;
+    }
+    Ok(())
 }
 
 fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Result<()> {
     if id == entity_id {
-        let found = entity::find(tx, &Reference::Id(id))?;
+        let found = entity::find(tx, &Reference::Id(id))?.filter(|entity| entity.purged_at.is_none());
         return found.map_or(Ok(()), |entity| put_entity(tx, &entity));
     }
     let found = comment::find(tx, &id)?;
