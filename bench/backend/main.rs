@@ -127,38 +127,17 @@ fn measure(
     }
     cold_starts.sort();
     let ours = Ours::start(&settings.program, database, token)?;
-    let n_requirements = settings.n_requirements;
-    let mut comparisons = Vec::new();
-    let mut searches = Vec::new();
-    type Work = fn(&dyn Side, usize, Duration, u64) -> anyhow::Result<Measured>;
-    let works: [(&'static str, Work); 4] = [
+    let reads: [(&'static str, Work); 3] = [
         ("read by id", |side, n_clients, time, n| side.read(n_clients, time, n)),
         ("list of a story, 50", |side, n_clients, time, n| side.list_of_story(n_clients, time, n)),
         ("list of all, 50", |side, n_clients, time, n| side.list(n_clients, time, n)),
-        ("durable create", |side, n_clients, time, _| side.create(n_clients, time)),
     ];
-    for (name, work) in works {
-        // Before anything is written: an engine is busy with that for a while.
-        if name == "durable create" {
-            searches = search(settings, &ours)?;
-        }
-        if !name.contains(&settings.only) {
-            continue;
-        }
-        for n_clients in CLIENTS {
-            eprintln!("{store}: {name}, {n_clients} clients");
-            let (mut of_ours, mut of_bare) = (Vec::new(), Vec::new());
-            let mut server_cores = 0.0;
-            for _ in 0..settings.rounds {
-                let (cpu, started) = (ours.cpu()?, Instant::now());
-                of_ours.push(work(&ours, n_clients, settings.time, n_requirements)?);
-                server_cores = (ours.cpu()? - cpu).as_secs_f64() / started.elapsed().as_secs_f64();
-                of_bare.push(work(bare, n_clients, settings.time, n_requirements)?);
-            }
-            let (ours, bare) = (Measured::median(of_ours), Measured::median(of_bare));
-            comparisons.push(Comparison { name, n_clients, ours, bare, server_cores });
-        }
-    }
+    let creates: [(&'static str, Work); 1] =
+        [("durable create", |side, n_clients, time, _| side.create(n_clients, time))];
+    let mut comparisons = compare(settings, store, &ours, bare, &reads)?;
+    // Before anything is written: an engine is busy with that for a while.
+    let searches = search(settings, &ours)?;
+    comparisons.extend(compare(settings, store, &ours, bare, &creates)?);
     let (memory_mib, anonymous_mib) = ours.memory_mib()?;
     let cold_start_ms = cold_starts[cold_starts.len() / 2].as_secs_f64() * 1000.0;
     Ok(Report {
@@ -173,11 +152,38 @@ fn measure(
     })
 }
 
-/// Searches of each kind, one client after the other request; nothing where the program cannot search.
-fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str, Measured)>> {
-    if ops::find("search_global").is_none() {
-        return Ok(Vec::new());
+/// Something that both sides can do, for a number of clients, a time and a number of requirements.
+type Work = fn(&dyn Side, usize, Duration, u64) -> anyhow::Result<Measured>;
+
+/// Lets both sides do each kind of work, in turn.
+fn compare(
+    settings: &Settings,
+    store: &str,
+    ours: &Ours,
+    bare: &dyn Side,
+    works: &[(&'static str, Work)],
+) -> anyhow::Result<Vec<Comparison>> {
+    let mut comparisons = Vec::new();
+    for &(name, work) in works.iter().filter(|(name, _)| name.contains(&settings.only)) {
+        for n_clients in CLIENTS {
+            eprintln!("{store}: {name}, {n_clients} clients");
+            let (mut of_ours, mut of_bare) = (Vec::new(), Vec::new());
+            let mut server_cores = 0.0;
+            for _ in 0..settings.rounds {
+                let (cpu, started) = (ours.cpu()?, Instant::now());
+                of_ours.push(work(ours, n_clients, settings.time, settings.n_requirements)?);
+                server_cores = (ours.cpu()? - cpu).as_secs_f64() / started.elapsed().as_secs_f64();
+                of_bare.push(work(bare, n_clients, settings.time, settings.n_requirements)?);
+            }
+            let (ours, bare) = (Measured::median(of_ours), Measured::median(of_bare));
+            comparisons.push(Comparison { name, n_clients, ours, bare, server_cores });
+        }
     }
+    Ok(comparisons)
+}
+
+/// Searches of each kind, one client, one request after the other.
+fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str, Measured)>> {
     let path = |query: &str| format!("/api/v1/search?query={query}");
     let ranks = |first: u64| (first..first + 50).map(text::word);
     let kinds: Vec<(&'static str, Vec<String>)> = vec![

@@ -82,9 +82,6 @@ impl Report {
                 f64::from(measured.p99_us) / 1000.0
             );
         }
-        if self.searches.is_empty() {
-            text += "search: this program cannot search\n";
-        }
         let _ = writeln!(
             text,
             "memory after the load {:.0} MiB ({:.0} without pages of files); cold start {:.0} ms; filled in {:.0} s",
