@@ -40,6 +40,11 @@ pub(crate) fn fold(word: &str) -> String {
     folded
 }
 
+/// Whether a word is short, and in small letters of English: then it is folded already, and has no parts.
+pub(crate) fn is_plain(word: &str) -> bool {
+    word.len() <= WORD_CHARS_MAX && word.bytes().all(|b| b.is_ascii_lowercase())
+}
+
 /// Returns the part of a folded word that its forms share: English for Latin letters, Russian for Cyrillic.
 pub(crate) fn stem(folded: &str) -> Cow<'_, str> {
     let algorithm = match folded.chars().next() {
@@ -152,6 +157,36 @@ mod tests {
         }
         for word in ["12", "oauth2", "要", "x"] {
             assert_eq!(stem(word), word);
+        }
+    }
+
+    /// Snippets leave words aside that begin otherwise.
+    #[test]
+    fn a_stem_of_five_letters_begins_with_two_of_its_word() {
+        const BEGINNINGS: [&str; 12] =
+            ["a", "e", "y", "ba", "dy", "sk", "gener", "commun", "arsen", "transl", "invis", "hypo"];
+        const ENDINGS: [&str; 24] = [
+            "", "s", "ies", "ied", "ying", "ing", "ed", "eedly", "ization", "ational", "fulness", "ousli",
+            "bility", "ogist", "ement", "ative", "ly", "yer", "ell", "ive", "'s", "sses", "ably", "ingly",
+        ];
+        let letters = ('a'..='z').map(String::from);
+        let middles: Vec<String> =
+            letters.chain(["ll", "tt", "oi", "kno", "eig"].map(String::from)).collect();
+        for beginning in BEGINNINGS {
+            for ending in ENDINGS {
+                for middle in &middles {
+                    let word = format!("{beginning}{middle}{ending}").replace('\'', "");
+                    let stem = stem(&word);
+                    let is_same = stem.len() < 5 || stem.as_bytes()[..2] == word.as_bytes()[..2];
+                    assert!(is_same, "{word}: {stem}");
+                }
+            }
+        }
+        for word in
+            ["dying", "lying", "tying", "skies", "skis", "idly", "gently", "ugly", "early", "only", "singly"]
+        {
+            let stem = stem(word);
+            assert!(stem.len() < 5 || stem.as_bytes()[..2] == word.as_bytes()[..2], "{word}: {stem}");
         }
     }
 

@@ -131,15 +131,26 @@ impl Query {
         }
     }
 
+    /// Returns the query without what it excludes, where it excludes something. It finds more, and sooner.
+    pub fn wanted(&self) -> Option<Query> {
+        self.clauses.iter().any(|clause| clause.is_excluded).then(|| {
+            let clauses = self.clauses.iter().filter(|clause| !clause.is_excluded).cloned().collect();
+            self.with(clauses)
+        })
+    }
+
     /// Returns the query with its last word taken as complete, where it may be incomplete. It finds less, and sooner.
     pub fn complete(&self) -> Option<Query> {
         let is_open = |clause: &Clause| clause.prefix.is_some();
         self.clauses.iter().any(is_open).then(|| {
             let closed = |clause: &Clause| Clause { prefix: None, ..clause.clone() };
-            let clauses: Vec<Clause> = self.clauses.iter().map(closed).collect();
-            let needles = Needles::new(&clauses);
-            Query { clauses, needles, references: self.references.clone(), n_dropped: self.n_dropped }
+            self.with(self.clauses.iter().map(closed).collect())
         })
+    }
+
+    fn with(&self, clauses: Vec<Clause>) -> Query {
+        let needles = Needles::new(&clauses);
+        Query { clauses, needles, references: self.references.clone(), n_dropped: self.n_dropped }
     }
 
     /// Whether the terms of a document do not tell for sure that it matches, so that [`Query::matches`] must.
@@ -226,7 +237,7 @@ impl Clauses {
     }
 
     /// Adds groups that must be neighbours, and returns whether there was room for any of them.
-    fn add_phrase(&mut self, groups: &[Group], is_excluded: bool) -> bool {
+    fn add_phrase(&mut self, groups: &[Group<'_>], is_excluded: bool) -> bool {
         let mut terms: Vec<String> = groups.iter().flat_map(group_terms).collect();
         // A shorter phrase finds more and is still useful; a shorter exclusion would hide what it should not.
         let n_free = TERMS_MAX - self.n_terms;
@@ -243,7 +254,7 @@ impl Clauses {
         }
         let (compound, exact) = match groups {
             [group] if is_whole => {
-                let alone = (group.parts.len() == 1).then(|| group.parts[0].whole.as_str());
+                let alone = (group.parts.len() == 1).then(|| &*group.parts[0].whole);
                 let compound = group.compound.as_deref();
                 (compound.map(stem_term), compound.or(alone).map(whole_term))
             }

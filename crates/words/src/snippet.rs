@@ -3,10 +3,12 @@
 //! The pieces are plain text, Markdown included; whoever prints them escapes them. Lengths count characters
 //! (Unicode scalar values), and cuts fall between those that are read as one.
 
+use std::borrow::Cow;
+
 use unicode_segmentation::GraphemeCursor;
 
 use crate::query::{Clause, Query};
-use crate::split::{Group, groups};
+use crate::split::each_group;
 use crate::terms::{group_terms, stem_term};
 
 /// Stands where a text goes on.
@@ -70,10 +72,7 @@ struct Hit {
 /// Returns where the text matches, in its order.
 fn hits(query: &Query, text: &str) -> Vec<Hit> {
     let clauses: Vec<&Clause> = query.clauses.iter().filter(|clause| !clause.is_excluded).collect();
-    let initials = initials(&clauses);
-    let groups = groups(text);
-    let words = words(&groups, &initials);
-    let compounds = compounds(&groups, &initials);
+    let (words, compounds) = words(text, &beginnings(&clauses));
     let mut hits = Vec::new();
     for (index, clause) in clauses.iter().enumerate() {
         let mut hit = |start, end| hits.push(Hit { start, end, clause: index });
@@ -102,51 +101,58 @@ fn hits(query: &Query, text: &str) -> Vec<Hit> {
     hits
 }
 
-/// The letters that the words looked for begin with. A stem begins like its word, so that other words need none, and
-/// making stems takes most of the time.
-fn initials(clauses: &[&Clause]) -> Vec<char> {
+/// How the words looked for begin: with a letter, and if they are not very short with another. A stem begins like its
+/// word, but for a few short ones (`die` is that of `dying`), so that other words need none, and making stems takes long.
+type Beginning = (char, Option<char>);
+
+const VERY_SHORT: usize = 4;
+
+fn beginnings(clauses: &[&Clause]) -> Vec<Beginning> {
     let terms = clauses.iter().flat_map(|clause| clause.terms.iter().chain(&clause.compound));
-    terms.filter_map(|term| term.chars().nth(1)).collect()
+    let beginning = |term: &String| {
+        let mut letters = term.chars().skip(1);
+        let (first, second) = (letters.next()?, letters.next());
+        Some((first, second.filter(|_| letters.nth(VERY_SHORT - 2).is_some())))
+    };
+    terms.filter_map(beginning).collect()
 }
 
 /// A word of the text as queries see it.
 struct Word<'a> {
     /// Empty where it cannot be one that is looked for.
     term: String,
-    whole: &'a str,
+    whole: Cow<'a, str>,
     start: usize,
     end: usize,
 }
 
-fn words<'a>(groups: &'a [Group], initials: &[char]) -> Vec<Word<'a>> {
-    let mut words = Vec::with_capacity(groups.len());
-    for group in groups {
+/// The words of a text in its order, and identifiers as one word.
+fn words<'a>(text: &'a str, beginnings: &[Beginning]) -> (Vec<Word<'a>>, Vec<Word<'a>>) {
+    let mut words = Vec::with_capacity(text.len() / 5);
+    let mut compounds = Vec::new();
+    each_group(text, |group| {
         for part in &group.parts {
             let term = match &group.reference {
                 Some(_) => group_terms(group).remove(0),
-                None => term_of(&part.whole, initials),
+                None => term_of(&part.whole, beginnings),
             };
-            words.push(Word { term, whole: &part.whole, start: part.start, end: part.end });
+            words.push(Word { term, whole: part.whole.clone(), start: part.start, end: part.end });
         }
-    }
-    words
+        if let Some(whole) = &group.compound {
+            let term = term_of(whole, beginnings);
+            let whole = Cow::Owned(whole.clone());
+            compounds.push(Word { term, whole, start: group.start(), end: group.end() });
+        }
+    });
+    (words, compounds)
 }
 
-/// Identifiers as one word.
-fn compounds<'a>(groups: &'a [Group], initials: &[char]) -> Vec<Word<'a>> {
-    let with_compounds = groups.iter().filter_map(|group| Some((group, group.compound.as_deref()?)));
-    let word = |(group, whole): (&Group, &'a str)| Word {
-        term: term_of(whole, initials),
-        whole,
-        start: group.start(),
-        end: group.end(),
-    };
-    with_compounds.map(word).collect()
-}
-
-fn term_of(whole: &str, initials: &[char]) -> String {
-    let is_possible = whole.chars().next().is_some_and(|initial| initials.contains(&initial));
-    if is_possible { stem_term(whole) } else { String::new() }
+fn term_of(whole: &str, beginnings: &[Beginning]) -> String {
+    let mut letters = whole.chars();
+    let (first, second) = (letters.next(), letters.next());
+    let is_possible =
+        |wanted: &Beginning| Some(wanted.0) == first && (wanted.1.is_none() || wanted.1 == second);
+    if beginnings.iter().any(is_possible) { stem_term(whole) } else { String::new() }
 }
 
 /// Returns the start and end of the best passage, in bytes.
@@ -244,15 +250,22 @@ fn pieces(text: &str, hits: &[Hit], start: usize, end: usize) -> Vec<Piece> {
     pieces
 }
 
+/// Where so many characters more end, or the text.
 fn forward(text: &str, from: usize, n_chars: usize) -> usize {
-    text[from..].char_indices().nth(n_chars).map_or(text.len(), |(at, _)| from + at)
+    let mut chars = text[from..].chars();
+    if let Some(last) = n_chars.checked_sub(1) {
+        chars.nth(last);
+    }
+    text.len() - chars.as_str().len()
 }
 
+/// Where so many characters before begin, or the text.
 fn back(text: &str, from: usize, n_chars: usize) -> usize {
-    match n_chars.checked_sub(1) {
-        Some(n_chars) => text[..from].char_indices().rev().nth(n_chars).map_or(0, |(at, _)| at),
-        None => from,
+    let mut chars = text[..from].chars();
+    if let Some(first) = n_chars.checked_sub(1) {
+        chars.nth_back(first);
     }
+    chars.as_str().len()
 }
 
 fn boundary_before(text: &str, at: usize) -> usize {

@@ -1,11 +1,12 @@
 //! Cuts text into what a person would point at: words, identifiers with their parts, reference ids.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::fold::{fold, is_simple, is_simple_lowercase, limit};
+use crate::fold::{fold, is_plain, is_simple, is_simple_lowercase, limit};
 
 /// The kinds of reference ids; another word before a number, as in `UTF-8`, is a word.
 const PREFIXES: [&str; 6] = ["AC", "EP", "PROMPT", "REQ", "STD", "US"];
@@ -22,18 +23,18 @@ const JOINER_CHARS_MAX: usize = 2;
 
 /// Parts that stand together without a blank: a word, an identifier such as `userId` or `create_epic`, or
 /// a reference id, which is always alone.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub parts: Vec<Part>,
+#[derive(Clone, Debug)]
+pub(crate) struct Group<'a> {
+    pub parts: Vec<Part<'a>>,
     /// All parts as one folded word, where there are several.
     pub compound: Option<String>,
     pub reference: Option<Reference>,
 }
 
 /// A folded word and its place in the text, in bytes.
-#[derive(Debug)]
-pub(crate) struct Part {
-    pub whole: String,
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'a> {
+    pub whole: Cow<'a, str>,
     pub start: usize,
     pub end: usize,
 }
@@ -58,7 +59,7 @@ impl fmt::Display for Reference {
     }
 }
 
-impl Group {
+impl Group<'_> {
     pub(crate) fn start(&self) -> usize {
         self.parts.first().map_or(0, |part| part.start)
     }
@@ -68,36 +69,67 @@ impl Group {
     }
 }
 
-/// Returns the groups of a text in their order. None is without parts, and no part is empty.
-pub(crate) fn groups(text: &str) -> Vec<Group> {
-    let segments = segments(text);
-    let mut groups = Vec::with_capacity(segments.len());
-    let mut rest = &segments[..];
-    while !rest.is_empty() {
-        let n_joined = 1 + rest.windows(2).take_while(|pair| is_joined(text, pair[0], pair[1])).count();
-        let (joined, after) = rest.split_at(n_joined);
-        group(text, joined, &mut groups);
-        rest = after;
-    }
+/// Returns the groups of a text in their order.
+pub(crate) fn groups(text: &str) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    each_group(text, |group| groups.push(group.clone()));
     groups
+}
+
+/// Shows the groups of a text in their order. None is without parts, and no part is empty. Texts are many and long, so
+/// that nothing is kept of a group that is not wanted.
+pub(crate) fn each_group<'a>(text: &'a str, visit: impl FnMut(&Group<'a>)) {
+    let mut split = Split { text, parts: Vec::new(), visit };
+    let mut joined = Vec::new();
+    each_segment(text, |segment| {
+        if joined.last().is_some_and(|last| !is_joined(text, *last, segment)) {
+            split.joined(&joined);
+            joined.clear();
+        }
+        joined.push(segment);
+    });
+    split.joined(&joined);
 }
 
 type Segment = (usize, usize);
 
-/// The runs of letters and digits, cut where a script writes words without blanks.
-fn segments(text: &str) -> Vec<Segment> {
-    let mut segments = Vec::with_capacity(text.len() / 6);
-    for run in text.split(|c| !is_within_word(c)).filter(|run| !run.is_empty()) {
-        let start = run.as_ptr() as usize - text.as_ptr() as usize;
-        // Up to here all scripts part words, and looking for more boundaries takes most of the time.
-        if run.chars().all(|c| c < '\u{e00}') {
-            segments.push((start, start + run.len()));
+/// Shows the runs of letters and digits, cut where a script writes words without blanks.
+fn each_segment(text: &str, mut visit: impl FnMut(Segment)) {
+    let mut at = 0;
+    while at < text.len() {
+        let (end, is_parted) = end_of_run(text, at);
+        if end == at {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
         } else {
-            let words = run.unicode_word_indices();
-            segments.extend(words.map(|(at, word)| (start + at, start + at + word.len())));
+            if is_parted {
+                visit((at, end));
+            } else {
+                let words = text[at..end].unicode_word_indices();
+                words.for_each(|(from, word)| visit((at + from, at + from + word.len())));
+            }
+            at = end;
         }
     }
-    segments
+}
+
+/// Where the run that begins here ends, and whether it is of scripts that part words: up to U+0E00 all do, and looking for
+/// more boundaries takes long.
+fn end_of_run(text: &str, from: usize) -> (usize, bool) {
+    let mut at = from;
+    let mut is_parted = true;
+    while let Some(byte) = text.as_bytes().get(at) {
+        if byte.is_ascii() {
+            if !byte.is_ascii_alphanumeric() {
+                break;
+            }
+            at += 1;
+        } else {
+            let Some(c) = text[at..].chars().next().filter(|c| is_within_word(*c)) else { break };
+            is_parted &= c < '\u{e00}';
+            at += c.len_utf8();
+        }
+    }
+    (at, is_parted)
 }
 
 /// Letters, digits, and what is written into words without parting them: marks, joiners, soft hyphens.
@@ -112,6 +144,9 @@ fn is_within_word(c: char) -> bool {
 
 fn is_joined(text: &str, left: Segment, right: Segment) -> bool {
     let gap = &text[left.1..right.0];
+    if gap == " " {
+        return false;
+    }
     if gap == "," {
         let is_digit = |b: u8| b.is_ascii_digit();
         return is_digit(text.as_bytes()[left.1 - 1]) && is_digit(text.as_bytes()[right.0]);
@@ -119,42 +154,59 @@ fn is_joined(text: &str, left: Segment, right: Segment) -> bool {
     gap.chars().all(|c| JOINERS.contains(&c)) && gap.chars().count() <= JOINER_CHARS_MAX
 }
 
-/// Adds the groups of joined segments: reference ids, and what stands between them.
-fn group(text: &str, mut segments: &[Segment], groups: &mut Vec<Group>) {
-    let mut parts = Vec::new();
-    let mut is_first = true;
-    while let Some(&(start, end)) = segments.first() {
-        if let Some((reference, n_segments)) = reference(text, segments) {
-            finish(&mut parts, groups);
-            let (taken, rest) = segments.split_at(n_segments);
-            let whole = limit(taken.iter().map(|&(start, end)| fold(&text[start..end])).collect());
-            let parts = vec![Part { whole, start, end: taken[n_segments - 1].1 }];
-            groups.push(Group { parts, compound: None, reference: Some(reference) });
-            segments = rest;
-            is_first = false;
-            continue;
-        }
-        if is_first || !is_possessive(text, start, end) {
-            push_parts(text, start, end, &mut parts);
-        }
-        segments = &segments[1..];
-        is_first = false;
-    }
-    finish(&mut parts, groups);
+/// A text on its way into groups.
+struct Split<'a, V> {
+    text: &'a str,
+    /// Of the group that is read.
+    parts: Vec<Part<'a>>,
+    visit: V,
 }
 
-fn finish(parts: &mut Vec<Part>, groups: &mut Vec<Group>) {
-    if parts.is_empty() {
-        return;
+impl<'a, V: FnMut(&Group<'a>)> Split<'a, V> {
+    /// Shows the groups of joined segments: reference ids, and what stands between them.
+    fn joined(&mut self, mut segments: &[Segment]) {
+        let mut is_first = true;
+        while let Some(&(start, end)) = segments.first() {
+            if let Some((reference, n_segments)) = reference(self.text, segments) {
+                self.finish();
+                let (taken, rest) = segments.split_at(n_segments);
+                let whole = limit(taken.iter().map(|&(start, end)| fold(&self.text[start..end])).collect());
+                let part = Part { whole: Cow::Owned(whole), start, end: taken[n_segments - 1].1 };
+                (self.visit)(&Group { parts: vec![part], compound: None, reference: Some(reference) });
+                segments = rest;
+                is_first = false;
+                continue;
+            }
+            if is_first || !is_possessive(self.text, start, end) {
+                push_parts(self.text, start, end, &mut self.parts);
+            }
+            segments = &segments[1..];
+            is_first = false;
+        }
+        self.finish();
     }
-    let parts = std::mem::take(parts);
-    let is_compound = (2..=PARTS_MAX).contains(&parts.len());
-    let compound = is_compound.then(|| limit(parts.iter().map(|part| part.whole.as_str()).collect()));
-    groups.push(Group { parts, compound, reference: None });
+
+    /// Shows the parts so far as a group.
+    fn finish(&mut self) {
+        if self.parts.is_empty() {
+            return;
+        }
+        let parts = std::mem::take(&mut self.parts);
+        let is_compound = (2..=PARTS_MAX).contains(&parts.len());
+        let compound = is_compound.then(|| limit(parts.iter().map(|part| &*part.whole).collect()));
+        let group = Group { parts, compound, reference: None };
+        (self.visit)(&group);
+        // Its room is used again.
+        self.parts = group.parts;
+        self.parts.clear();
+    }
 }
 
 /// The reference id that the segments begin with, and how many of them it takes.
 fn reference(text: &str, segments: &[Segment]) -> Option<(Reference, usize)> {
+    if segments.len() < 2 {
+        return None;
+    }
     let word = |index: usize| segments.get(index).map(|&(start, end)| &text[start..end]);
     let prefix = |index: usize| {
         let number = word(index + 1)?;
@@ -188,8 +240,11 @@ fn is_possessive(text: &str, start: usize, end: usize) -> bool {
 }
 
 /// Cuts a run at `camelCase` and between letters and digits, unless it looks like a key or a hash.
-fn push_parts(text: &str, start: usize, end: usize, parts: &mut Vec<Part>) {
+fn push_parts<'a>(text: &'a str, start: usize, end: usize, parts: &mut Vec<Part<'a>>) {
     let run = &text[start..end];
+    if is_plain(run) {
+        return parts.push(Part { whole: Cow::Borrowed(run), start, end });
+    }
     let (cuts, n_digit_changes) = cuts(run);
     let is_name = cuts.len() < PARTS_MAX && n_digit_changes <= DIGIT_CHANGES_MAX;
     let cuts = if is_name { &cuts[..] } else { &[] };
@@ -197,7 +252,7 @@ fn push_parts(text: &str, start: usize, end: usize, parts: &mut Vec<Part>) {
     for to in cuts.iter().copied().chain([run.len()]) {
         let whole = fold(&run[from..to]);
         if !whole.is_empty() {
-            parts.push(Part { whole, start: start + from, end: start + to });
+            parts.push(Part { whole: Cow::Owned(whole), start: start + from, end: start + to });
         }
         from = to;
     }
@@ -280,7 +335,7 @@ mod tests {
                 .iter()
                 .map(|group| match &group.reference {
                     Some(reference) => reference.to_string(),
-                    None => group.parts.iter().map(|part| part.whole.as_str()).collect::<Vec<_>>().join("+"),
+                    None => group.parts.iter().map(|part| &*part.whole).collect::<Vec<_>>().join("+"),
                 })
                 .collect();
             assert_eq!(found.join(" "), expected, "{text}");

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::fold::stem;
-use crate::split::{Group, Reference, groups};
+use crate::split::{Group, Reference, each_group};
 
 /// The position of words that are not searched for, so that those around them do not become neighbours.
 const FILLER: &str = "x";
@@ -143,7 +143,7 @@ pub(crate) fn pair_term(left: &str, right: &str) -> String {
 }
 
 /// Returns the terms that a word, an identifier or a reference id matches by, whatever its form.
-pub(crate) fn group_terms(group: &Group) -> Vec<String> {
+pub(crate) fn group_terms(group: &Group<'_>) -> Vec<String> {
     match &group.reference {
         Some(reference) => vec![reference_term(reference)],
         None => group.parts.iter().map(|part| stem_term(&part.whole)).collect(),
@@ -191,24 +191,22 @@ impl Document {
             unordered: String::with_capacity(text.len()),
             seen: HashSet::default(),
         };
-        for group in groups(text) {
-            self.group(&group, &mut field);
-        }
+        each_group(text, |group| self.group(group, &mut field));
         self.n_bytes += field.n_bytes();
         format!("{} {EVERYTHING}{} ", field.ordered, field.unordered)
     }
 
-    fn group(&mut self, group: &Group, field: &mut Field) {
+    fn group(&mut self, group: &Group<'_>, field: &mut Field) {
         for part in &group.parts {
             if self.n_bytes + field.n_bytes() > BYTES_MAX {
                 return;
             }
-            let term = match (&group.reference, self.stems.get(&part.whole)) {
+            let term = match (&group.reference, self.stems.get(&*part.whole)) {
                 (Some(reference), _) => reference_term(reference),
                 (None, Some(term)) => term.clone(),
                 (None, None) => {
                     let term = stem_term(&part.whole);
-                    self.stems.insert(part.whole.clone(), term.clone());
+                    self.stems.insert(part.whole.clone().into_owned(), term.clone());
                     term
                 }
             };
