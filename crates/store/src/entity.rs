@@ -117,12 +117,17 @@ impl Entity {
 /// Selects entities with everything that is shown of them; what follows is the condition.
 macro_rules! select_entity {
     ($($rest:expr),+) => {
+        select_entity!(and "", $($rest),+)
+    };
+    // With more columns behind those of an entity.
+    (and $more:literal, $($rest:expr),+) => {
         concat!(
             "select e.project_id, p.key, e.id, e.kind, e.number, e.parent_id, parent.number, e.criterion_id,
                     criterion.number, e.title, e.description, e.priority, e.status, e.type_id, t.name,
                     e.creator_id, creator.username, e.assignee_id, assignee.username, e.version, e.content_version,
-                    e.created_at, e.updated_at, e.deleted_at, e.deletion_id, e.purged_at
-             from entity e
+                    e.created_at, e.updated_at, e.deleted_at, e.deletion_id, e.purged_at",
+            $more,
+            " from entity e
              join project p on p.id = e.project_id
              join user_account creator on creator.id = e.creator_id
              left join user_account assignee on assignee.id = e.assignee_id
@@ -147,16 +152,6 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
             tx.row(sql, values![key, kind.name(), *number], read)
         }
     }
-}
-
-/// The entities with these ids, in a list as the engine takes it.
-pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Entity>> {
-    let sql = if tx.is_postgres() {
-        select_entity!("where e.id = any(string_to_array(?1, ','))")
-    } else {
-        select_entity!("where e.id in (select value from json_each(?1))")
-    };
-    tx.rows(sql, values![ids], read)
 }
 
 /// Adds an entity with the number and the version that it has; false when the number is taken.

@@ -75,6 +75,16 @@ impl Row<'_> {
     pub fn get<T: Column>(&self, index: usize) -> Result<T> {
         T::read(self, index)
     }
+
+    /// Reads a text without copying it.
+    pub(crate) fn text(&self, index: usize) -> Result<&str> {
+        match self {
+            Row::Sqlite(row) => {
+                row.get_ref(index).map_err(Error::internal)?.as_str().map_err(Error::internal)
+            }
+            Row::Postgres(row) => row.try_get(index).map_err(Error::internal),
+        }
+    }
 }
 
 /// What a column can be read as.

@@ -3,18 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use words::{Expression, Place, Query, score};
+use words::{Clause, Expression, Place, Query, score};
 
 use super::filter::{Filter, id_mark};
 use crate::comment::{self, Comment};
 use crate::db::Tx;
-use crate::entity::{self, Entity};
+use crate::entity::{self, Entity, select_entity};
 use crate::error::{Error, Result};
 use crate::model::Reference;
+use crate::value::Row;
 use crate::values;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 250;
+/// So many of these are looked for by the title: as many as fit on a page.
+const TITLED_MAX: i64 = 100;
 /// Up to here documents are counted and ranked, and from here on it is only known that there are more.
 const COUNTED_MAX: i64 = 500;
 /// Nobody turns pages further than this.
@@ -72,7 +75,7 @@ pub fn search(
     // A common word need not be taken for the beginning of others, of which an index would have to list all documents.
     let first = complete.as_ref().unwrap_or(query);
     let mut search =
-        Search { query: first, filter, marks: filter.expressions(tx)?, terms: ByNumber::default() };
+        Search { query: first, filter, marks: filter.expressions(tx)?, judged: ByNumber::default() };
     let mut found = search.find(tx, sort, reach + 1)?;
     if complete.is_some() && found.len() as i64 <= COUNTED_MAX {
         search.query = query;
@@ -85,63 +88,79 @@ pub fn search(
         found = search.last_changed(tx, reach + 1)?;
     }
     found.truncate(reach as usize);
-    search.keep_matches(tx, &mut found)?;
+    if search.query.is_loose() {
+        search.keep_matches(tx, &mut found)?;
+    }
     let mut total = found.len() as i64;
     match sort {
-        Sort::Created => found.sort_by_key(|document| Reverse((document.created_at, document.number))),
-        Sort::Updated => found.sort_by_key(|document| Reverse((document.updated_at, document.number))),
+        Sort::Created | Sort::Updated => {
+            let times = times(tx, &found)?;
+            let time = |number: &i64| {
+                times.get(number).map(|(created_at, updated_at)| match sort {
+                    Sort::Created => *created_at,
+                    _ => *updated_at,
+                })
+            };
+            found.sort_by_cached_key(|number| Reverse((time(number), *number)));
+        }
         Sort::Priority => {}
         Sort::Relevance => search.rank(tx, &mut found, is_all)?,
     }
-    let mut order: Vec<i64> = found.iter().map(|document| document.number).collect();
     for (place, (number, is_match)) in search.named(tx)?.into_iter().enumerate() {
         total += i64::from(!is_match);
-        order.retain(|other| *other != number);
-        order.insert(place.min(order.len()), number);
+        found.retain(|other| *other != number);
+        found.insert(place.min(found.len()), number);
     }
-    let page = order.into_iter().skip(offset as usize).take(limit as usize).collect();
+    let page = found.into_iter().skip(offset as usize).take(limit as usize).collect();
     Ok(Found { hits: search.load(tx, page)?, total, is_exact })
 }
 
 type ByNumber<T> = HashMap<i64, T, foldhash::fast::RandomState>;
 
-/// A document without its text.
-pub(super) struct Document {
-    pub(super) number: i64,
-    created_at: i64,
-    updated_at: i64,
-}
-
 struct Search<'a> {
     query: &'a Query,
     filter: &'a Filter,
     marks: Vec<Expression>,
-    /// Terms that were loaded, by the number of the document.
-    terms: ByNumber<(String, String)>,
+    /// What the texts that were read say, by the number of the document.
+    judged: ByNumber<Judged>,
+}
+
+/// What the text of a document says of the query.
+#[derive(Clone, Copy)]
+struct Judged {
+    score: f32,
+    /// Known where it is in doubt.
+    is_match: bool,
 }
 
 impl Search<'_> {
-    fn find(&self, tx: &mut Tx<'_>, sort: Sort, limit: i64) -> Result<Vec<Document>> {
+    fn find(&self, tx: &mut Tx<'_>, sort: Sort, limit: i64) -> Result<Vec<i64>> {
         match sort {
             Sort::Priority => self.by_priority(tx, limit),
-            _ => self.newest(tx, Place::Anywhere, None, limit),
+            _ => self.newest(tx, None, limit),
         }
     }
 
     /// The newest documents that the index finds.
-    fn newest(
-        &self,
-        tx: &mut Tx<'_>,
-        place: Place,
-        mark: Option<Expression>,
-        limit: i64,
-    ) -> Result<Vec<Document>> {
-        let expression = self.expression(place, mark);
+    fn newest(&self, tx: &mut Tx<'_>, mark: Option<Expression>, limit: i64) -> Result<Vec<i64>> {
+        let expression = self.among(self.query.expression(Place::Anywhere), mark);
         newest(tx, &expression, self.filter, limit)
     }
 
-    fn expression(&self, place: Place, mark: Option<Expression>) -> Expression {
-        let words = self.query.expression(place);
+    /// The newest documents that have all words in the title.
+    fn titled(&mut self, tx: &mut Tx<'_>) -> Result<Vec<i64>> {
+        // What is excluded takes long to look for, and can as well be seen from the texts of these few.
+        let wanted = self.query.wanted();
+        let words = wanted.as_ref().unwrap_or(self.query).expression(Place::Title);
+        let mut titled = newest(tx, &self.among(words, None), self.filter, TITLED_MAX)?;
+        if wanted.is_some() || self.query.is_loose() {
+            self.keep_matches(tx, &mut titled)?;
+        }
+        Ok(titled)
+    }
+
+    /// Words within what the filter lets pass.
+    fn among(&self, words: Expression, mark: Option<Expression>) -> Expression {
         let marks = self.marks.iter().cloned().chain(mark);
         let mut all: Vec<Expression> = marks.collect();
         if all.is_empty() {
@@ -161,19 +180,19 @@ impl Search<'_> {
     }
 
     /// The newest documents of each priority, the most important first.
-    fn by_priority(&self, tx: &mut Tx<'_>, limit: i64) -> Result<Vec<Document>> {
+    fn by_priority(&self, tx: &mut Tx<'_>, limit: i64) -> Result<Vec<i64>> {
         let marks: Vec<Expression> =
             (1..=4).map(|priority| Expression::Term(format!("fp{priority}"))).collect();
         let mut found = Vec::new();
         for mark in &marks {
             let room = limit - found.len() as i64;
             if room > 0 {
-                found.extend(self.newest(tx, Place::Anywhere, Some(mark.clone()), room)?);
+                found.extend(self.newest(tx, Some(mark.clone()), room)?);
             }
         }
         let room = limit - found.len() as i64;
         if room > 0 {
-            let all = self.expression(Place::Anywhere, None);
+            let all = self.among(self.query.expression(Place::Anywhere), None);
             let others = Expression::Without(Box::new(all), Box::new(Expression::Any(marks)));
             found.extend(newest(tx, &others, self.filter, room)?);
         }
@@ -181,62 +200,51 @@ impl Search<'_> {
     }
 
     /// The documents that changed last. This has to look at all that match.
-    fn last_changed(&self, tx: &mut Tx<'_>, limit: i64) -> Result<Vec<Document>> {
-        let expression = self.expression(Place::Anywhere, None);
+    fn last_changed(&self, tx: &mut Tx<'_>, limit: i64) -> Result<Vec<i64>> {
+        let expression = self.among(self.query.expression(Place::Anywhere), None);
         let sql = if tx.is_postgres() {
-            "select number, created_at, updated_at from search_document
+            "select number from search_document
              where terms @@ (select cast(cast(?1 as text) as tsquery)) and (is_deleted = 0 or ?2 = 1)
                and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
              order by updated_at desc, number desc limit ?5"
         } else {
-            "select d.number, d.created_at, d.updated_at
+            "select d.number
              from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
              where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
                and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
              order by d.updated_at desc, d.number desc limit ?5"
         };
-        documents(tx, sql, &expression, self.filter, limit)
+        numbers(tx, sql, &expression, self.filter, limit)
     }
 
     /// Removes what does not match after all.
-    fn keep_matches(&mut self, tx: &mut Tx<'_>, found: &mut Vec<Document>) -> Result<()> {
-        if self.query.is_loose() {
-            self.load_terms(tx, found.iter().map(|document| document.number))?;
-            found.retain(|document| {
-                let terms = self.terms.get(&document.number);
-                terms.is_some_and(|(title, body)| self.query.matches(title, body))
-            });
-        }
+    fn keep_matches(&mut self, tx: &mut Tx<'_>, found: &mut Vec<i64>) -> Result<()> {
+        self.judge(tx, found)?;
+        found.retain(|number| self.judged.get(number).is_some_and(|judged| judged.is_match));
         Ok(())
     }
 
     /// Puts the best answers first. Of more than can be ranked, the others follow from the newest to the oldest.
-    fn rank(&mut self, tx: &mut Tx<'_>, found: &mut Vec<Document>, is_all: bool) -> Result<()> {
+    fn rank(&mut self, tx: &mut Tx<'_>, found: &mut Vec<i64>, is_all: bool) -> Result<()> {
         let is_wanted = self.query.clauses.iter().any(|clause| !clause.is_excluded);
         if !is_all && is_wanted {
-            let mut titled = self.newest(tx, Place::Title, None, RANKED_MAX as i64)?;
-            self.keep_matches(tx, &mut titled)?;
-            let known: HashSet<i64> = titled.iter().map(|document| document.number).collect();
-            titled.extend(found.drain(..).filter(|document| !known.contains(&document.number)));
+            let mut titled = self.titled(tx)?;
+            let known: HashSet<i64> = titled.iter().copied().collect();
+            titled.extend(found.drain(..).filter(|number| !known.contains(number)));
             *found = titled;
         }
         let n_ranked = found.len().min(if is_all { COUNTED_MAX as usize } else { RANKED_MAX });
-        self.load_terms(tx, found[..n_ranked].iter().map(|document| document.number))?;
-        let scores: ByNumber<f32> =
-            found[..n_ranked].iter().map(|document| (document.number, self.score(document.number))).collect();
-        found[..n_ranked].sort_by(|one, other| {
-            let by_score = scores[&other.number].total_cmp(&scores[&one.number]);
-            by_score.then(other.number.cmp(&one.number))
+        let ranked = &mut found[..n_ranked];
+        self.judge(tx, ranked)?;
+        ranked.sort_by(|one, other| {
+            let by_score = self.score(*other).total_cmp(&self.score(*one));
+            by_score.then(other.cmp(one))
         });
         Ok(())
     }
 
     fn score(&self, number: i64) -> f32 {
-        // Where nothing is wanted, nothing fits better than something else: the newest come first.
-        if self.query.clauses.iter().all(|clause| clause.is_excluded) {
-            return 0.0;
-        }
-        self.terms.get(&number).map_or(0.0, |(title, body)| score(self.query, title, body))
+        self.judged.get(&number).map_or(0.0, |judged| judged.score)
     }
 
     /// The documents that reference ids in the query name, and whether they match all of it.
@@ -248,12 +256,11 @@ impl Search<'_> {
             let Some(entity) = entity::find(tx, &reference)? else { continue };
             let mark = Expression::Term(id_mark("fi", &entity.id));
             let all = self.marks.iter().cloned().chain([mark]).collect();
-            for document in newest(tx, &Expression::All(all), self.filter, 1)? {
-                self.load_terms(tx, [document.number].into_iter())?;
-                let terms = self.terms.get(&document.number);
-                let is_match = terms.is_some_and(|(title, body)| self.query.matches(title, body));
-                if named.iter().all(|(number, _)| *number != document.number) {
-                    named.push((document.number, is_match));
+            for number in newest(tx, &Expression::All(all), self.filter, 1)? {
+                self.judge(tx, &[number])?;
+                let is_match = self.judged.get(&number).is_some_and(|judged| judged.is_match);
+                if named.iter().all(|(other, _)| *other != number) {
+                    named.push((number, is_match));
                 }
             }
         }
@@ -272,47 +279,39 @@ impl Search<'_> {
         }
     }
 
-    fn load_terms(&mut self, tx: &mut Tx<'_>, numbers: impl Iterator<Item = i64>) -> Result<()> {
-        let missing: Vec<i64> = numbers.filter(|number| !self.terms.contains_key(number)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.terms.extend(terms_of(tx, &missing)?);
+    /// Reads the texts of documents, as far as that was not done.
+    fn judge(&mut self, tx: &mut Tx<'_>, numbers: &[i64]) -> Result<()> {
+        let query = self.query;
+        let missing: Vec<i64> =
+            numbers.iter().copied().filter(|number| !self.judged.contains_key(number)).collect();
+        // Where nothing is wanted, nothing fits better than something else: the newest come first.
+        let is_excluded = |clause: &Clause| clause.is_excluded;
+        let is_wanted = !query.clauses.iter().all(is_excluded);
+        let is_in_doubt =
+            query.is_loose() || !query.references.is_empty() || query.clauses.iter().any(is_excluded);
+        self.judged.extend(of_texts(tx, &missing, |title, body| Judged {
+            score: if is_wanted { score(query, title, body) } else { 0.0 },
+            is_match: is_in_doubt && query.matches(title, body),
+        })?);
         Ok(())
     }
 
     /// The documents of a page, in its order, with what is shown of them.
     fn load(&mut self, tx: &mut Tx<'_>, page: Vec<i64>) -> Result<Vec<Hit>> {
-        if page.is_empty() {
-            return Ok(Vec::new());
+        self.judge(tx, &page)?;
+        let documents = documents(tx, &page)?;
+        let comments = documents.iter().filter(|document| document.id != document.entity.id);
+        let comments: Vec<String> = comments.map(|document| format!("\"{}\"", document.id)).collect();
+        let mut comments =
+            if comments.is_empty() { Vec::new() } else { comment::of_ids(tx, &list_of(tx, comments))? };
+        let mut hits: ByNumber<Hit> = ByNumber::default();
+        for Document { number, id, entity } in documents {
+            let comment = comments.iter().position(|comment| comment.id == id);
+            let comment = comment.map(|index| comments.swap_remove(index));
+            hits.insert(number, Hit { entity, comment, score: self.score(number) });
         }
-        self.load_terms(tx, page.iter().copied())?;
-        let ids = ids(tx, &page)?;
-        let quoted = |id: &str| format!("\"{id}\"");
-        let entity_ids: HashSet<String> = ids.values().map(|(_, entity_id)| quoted(entity_id)).collect();
-        let entities = entity::of_ids(tx, &list_of(tx, entity_ids))?;
-        let entities: HashMap<&str, &Entity> =
-            entities.iter().map(|entity| (entity.id.as_str(), entity)).collect();
-        let comment_ids: Vec<String> =
-            ids.values().filter(|(id, entity_id)| id != entity_id).map(|(id, _)| quoted(id)).collect();
-        let comments =
-            if comment_ids.is_empty() { Vec::new() } else { comment::of_ids(tx, &list_of(tx, comment_ids))? };
-        let comments: HashMap<&str, &Comment> =
-            comments.iter().map(|comment| (comment.id.as_str(), comment)).collect();
-        let hit = |number: &i64| {
-            let (id, entity_id) = ids.get(number)?;
-            Some(Hit {
-                entity: (*entities.get(entity_id.as_str())?).clone(),
-                comment: comments.get(id.as_str()).map(|comment| (*comment).clone()),
-                score: self.score(*number),
-            })
-        };
-        let hits: Vec<Hit> = page.iter().filter_map(hit).collect();
-        if hits.len() == page.len() {
-            Ok(hits)
-        } else {
-            Err(Error::internal("the search found what is not there"))
-        }
+        let hits: Option<Vec<Hit>> = page.iter().map(|number| hits.remove(number)).collect();
+        hits.ok_or_else(|| Error::internal("the search found what is not there"))
     }
 }
 
@@ -322,26 +321,41 @@ pub(super) fn newest(
     expression: &Expression,
     filter: &Filter,
     limit: i64,
-) -> Result<Vec<Document>> {
-    let sql = if tx.is_postgres() { NEWEST_POSTGRES } else { NEWEST_SQLITE };
-    documents(tx, sql, expression, filter, limit)
+) -> Result<Vec<i64>> {
+    let is_any_time = filter.created_from.is_none() && filter.created_to.is_none();
+    let sql = match () {
+        () if tx.is_postgres() => NEWEST_POSTGRES,
+        () if is_any_time && !filter.include_deleted => {
+            let text = expression.fts5();
+            return tx.rows(NEWEST_LIVE_SQLITE, values![&text, limit], |row| row.get(0));
+        }
+        () => NEWEST_SQLITE,
+    };
+    numbers(tx, sql, expression, filter, limit)
 }
 
 /// FTS5 goes from the newest to the oldest by itself, and stops when there are enough. Of each document only what is in a
 /// small index is looked at: documents themselves are large, and each would be on a page of its own.
-const NEWEST_SQLITE: &str = "select d.number, d.created_at, d.updated_at
+const NEWEST_SQLITE: &str = "select d.number
      from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
      where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
        and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
      order by search_index.rowid desc limit ?5";
+
+/// What most searches ask for needs even less: an index of the few documents that are deleted.
+const NEWEST_LIVE_SQLITE: &str = "select rowid from search_index
+     where search_index match ?1
+       and not exists (select 1 from search_document d indexed by search_document_deleted
+                       where d.number = search_index.rowid and d.is_deleted = 1)
+     order by rowid desc limit ?2";
 
 /// The newest documents of which something is true. The query is hidden from the planner, and so is that only some are
 /// wanted: it would rather read every document than believe that the index is quick with a common word.
 macro_rules! newest_of {
     ($true:literal) => {
         concat!(
-            "select number, created_at, updated_at from (
-                 select number, created_at, updated_at from search_document where ",
+            "select number from (
+                 select number from search_document where ",
             $true,
             " and (is_deleted = 0 or ?2 = 1)
                  and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
@@ -365,7 +379,7 @@ const NEWEST_POSTGRES: &str = concat!(
                                as tsquery) from last_block)"
     ),
     ")
-     select number, created_at, updated_at from recent where (select count(*) from recent) = ?5
+     select number from recent where (select count(*) from recent) = ?5
      union all
      (",
     newest_of!(
@@ -375,46 +389,77 @@ const NEWEST_POSTGRES: &str = concat!(
     ")"
 );
 
-/// The terms of titles and bodies, by the number of the document.
-pub(super) fn terms_of(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(String, String)>> {
-    let sql = if tx.is_postgres() {
-        "select number, title, body from search_text
-         where number = any(cast(string_to_array(?1, ',') as bigint[]))"
-    } else {
-        "select number, title, body from search_text where number in (select value from json_each(?1))"
+/// A statement on the documents whose numbers are in a list.
+macro_rules! of_numbers {
+    ($tx:ident, $select:expr) => {
+        if $tx.is_postgres() {
+            concat!($select, "where d.number = any(cast(string_to_array(?1, ',') as bigint[]))")
+        } else {
+            concat!($select, "where d.number in (select value from json_each(?1))")
+        }
     };
-    pairs(tx, sql, numbers)
 }
 
-/// The ids of documents and of the entities that they are or are on.
-pub(super) fn ids(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(String, String)>> {
-    let sql = if tx.is_postgres() {
-        "select number, id, entity_id from search_document
-         where number = any(cast(string_to_array(?1, ',') as bigint[]))"
-    } else {
-        "select number, id, entity_id from search_document where number in (select value from json_each(?1))"
-    };
-    pairs(tx, sql, numbers)
+/// What is made of the terms of title and body, by the number of the document.
+pub(super) fn of_texts<T>(
+    tx: &mut Tx<'_>,
+    numbers: &[i64],
+    make: impl Fn(&str, &str) -> T,
+) -> Result<ByNumber<T>> {
+    let sql = of_numbers!(tx, "select d.number, d.title, d.body from search_text d ");
+    by_number(tx, sql, numbers, |row| Ok(make(row.text(1)?, row.text(2)?)))
 }
 
-fn pairs(tx: &mut Tx<'_>, sql: &'static str, numbers: &[i64]) -> Result<ByNumber<(String, String)>> {
+/// When documents were made and changed.
+fn times(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(i64, i64)>> {
+    let sql = of_numbers!(tx, "select d.number, d.created_at, d.updated_at from search_document d ");
+    by_number(tx, sql, numbers, |row| Ok((row.get(1)?, row.get(2)?)))
+}
+
+fn by_number<T>(
+    tx: &mut Tx<'_>,
+    sql: &'static str,
+    numbers: &[i64],
+    read: impl Fn(&Row<'_>) -> Result<T>,
+) -> Result<ByNumber<T>> {
+    if numbers.is_empty() {
+        return Ok(ByNumber::default());
+    }
     let list = list_of(tx, numbers);
-    let rows = tx.rows(sql, values![&list], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-    Ok(rows.into_iter().collect())
+    Ok(tx.rows(sql, values![&list], |row| Ok((row.get(0)?, read(row)?)))?.into_iter().collect())
 }
 
-fn documents(
+/// A document and what it is, or is on.
+pub(super) struct Document {
+    pub(super) number: i64,
+    id: String,
+    pub(super) entity: Entity,
+}
+
+/// The documents with these numbers, in no order.
+pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document>> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = of_numbers!(
+        tx,
+        select_entity!(and ", d.number, d.id", "join search_document d on d.entity_id = e.id ")
+    );
+    tx.rows(sql, values![&list_of(tx, numbers)], |row| {
+        Ok(Document { number: row.get(26)?, id: row.get(27)?, entity: entity::read(row)? })
+    })
+}
+
+fn numbers(
     tx: &mut Tx<'_>,
     sql: &'static str,
     expression: &Expression,
     filter: &Filter,
     limit: i64,
-) -> Result<Vec<Document>> {
+) -> Result<Vec<i64>> {
     let text = if tx.is_postgres() { expression.tsquery() } else { expression.fts5() };
     let values = values![&text, filter.include_deleted, filter.created_from, filter.created_to, limit];
-    tx.rows(sql, values, |row| {
-        Ok(Document { number: row.get(0)?, created_at: row.get(1)?, updated_at: row.get(2)? })
-    })
+    tx.rows(sql, values, |row| row.get(0))
 }
 
 /// Numbers or quoted ids as each engine takes a list.

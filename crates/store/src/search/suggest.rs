@@ -3,9 +3,9 @@
 use words::{Expression, Place, Query, score};
 
 use super::filter::{Filter, kind_mark};
-use super::find::{ids, list_of, newest, terms_of};
+use super::find::{documents, newest, of_texts};
 use crate::db::Tx;
-use crate::entity::{self, Entity, read, select_entity};
+use crate::entity::{Entity, read, select_entity};
 use crate::error::Result;
 use crate::model::{DEFAULT_PROJECT_KEY, Kind};
 use crate::values;
@@ -126,22 +126,12 @@ fn titles(tx: &mut Tx<'_>, query: &Query, limit: usize) -> Result<Vec<Entity>> {
     let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt));
     let kinds = kinds.map(|kind| Expression::Term(kind_mark(kind))).collect();
     let expression = Expression::All(vec![query.expression(Place::Title), Expression::Any(kinds)]);
-    let numbers: Vec<i64> = newest(tx, &expression, &Filter::default(), TITLES_MAX)?
-        .iter()
-        .map(|document| document.number)
-        .collect();
-    let terms = terms_of(tx, &numbers)?;
-    let scored = numbers
-        .into_iter()
-        .map(|number| (terms.get(&number).map_or(0.0, |(title, _)| score(query, title, "")), number));
-    let mut scored: Vec<(f32, i64)> = scored.collect();
-    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
-    let mut ranked: Vec<i64> = scored.into_iter().map(|(_, number)| number).collect();
+    let mut ranked = newest(tx, &expression, &Filter::default(), TITLES_MAX)?;
+    let scores = of_texts(tx, &ranked, |title, _| score(query, title, ""))?;
+    let score = |number: &i64| scores.get(number).copied().unwrap_or_default();
+    ranked.sort_by(|one, other| score(other).total_cmp(&score(one)).then(other.cmp(one)));
     ranked.truncate(limit);
-    let ids = ids(tx, &ranked)?;
-    let quoted = ids.values().map(|(id, _)| format!("\"{id}\""));
-    let entities = entity::of_ids(tx, &list_of(tx, quoted))?;
-    let entity =
-        |number: &i64| entities.iter().find(|entity| Some(&entity.id) == ids.get(number).map(|(id, _)| id));
-    Ok(ranked.iter().filter_map(entity).cloned().collect())
+    let mut documents = documents(tx, &ranked)?;
+    documents.sort_by_key(|document| ranked.iter().position(|number| *number == document.number));
+    Ok(documents.into_iter().map(|document| document.entity).collect())
 }
