@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use bench_shared::{fill, text};
 use private_postgres::Server;
+use store::model::Time;
+use store::{Location, Options, Store};
 
 use crate::ours::Ours;
 use crate::report::{Comparison, Report};
@@ -78,7 +80,11 @@ fn on_sqlite(settings: &Settings, folder: &Path) -> anyhow::Result<Report> {
     let database = format!("sqlite:{}", path.display());
     let kept_token = folder.join("token");
     let (token, filled_in) = match std::fs::read_to_string(&kept_token) {
-        Ok(token) => (token, Duration::ZERO),
+        Ok(token) => {
+            let location = Location::parse(&database).map_err(anyhow::Error::msg)?;
+            fill::tidy(&Store::open(&location, Options::default(), Time::from_microseconds(0))?)?;
+            (token, Duration::ZERO)
+        }
         Err(_) => fill(&database, settings)?,
     };
     std::fs::write(&kept_token, &token)?;

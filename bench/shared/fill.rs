@@ -4,7 +4,7 @@ use anyhow::Context;
 use ops::{Call, Credentials, Engine, Request};
 use serde_json::{Value, json};
 use store::model::{Time, Via};
-use store::{Location, Options, Store};
+use store::{Location, Mode, Options, Store, search};
 
 use crate::text::{self, PER_STORY};
 
@@ -18,7 +18,7 @@ pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
     let store = Store::open(&location, Options::default(), now)?;
     let request = Request { via: Via::Rest, now, request_id: None, address: None };
     let first = ops::first_start(&store, &request)?.context("the store is not empty")?;
-    let engine = Engine::new(store);
+    let engine = Engine::new(store.clone());
     let filling = Filling { engine, request, token: first.token.clone() };
     filling.all("create_epic", 1, |_| json!({"title": "Everything", "priority": 1}))?;
     filling.all("create_user_story", n_requirements / PER_STORY, |number| {
@@ -29,7 +29,14 @@ pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
         json!({"user_story_id": format!("US-{:03}", 1 + number / PER_STORY), "type_id": "Functional",
                "priority": 1 + number % 4, "title": text::title(number), "description": text::description(number)})
     })?;
+    tidy(&store)?;
     Ok(first.token)
+}
+
+/// Does what a server does as soon as nobody writes.
+pub fn tidy(store: &Store) -> anyhow::Result<()> {
+    while store.wait(Mode::Write, search::tidy)? {}
+    Ok(())
 }
 
 struct Filling {

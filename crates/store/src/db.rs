@@ -93,7 +93,9 @@ impl Store {
     pub fn open_as_it_is(location: &Location, options: Options) -> Result<Store> {
         let signal = Arc::new(Signal::default());
         let engine = match location {
-            Location::Sqlite(path) => Engine::Sqlite(sqlite::Engine::open(path, &options, signal.clone())?),
+            Location::Sqlite(path) => {
+                Engine::Sqlite(sqlite::Engine::open(path, &options, signal.clone(), search::tidy)?)
+            }
             Location::Postgres(url) => {
                 Engine::Postgres(postgres::Engine::open(url, &options, signal.clone())?)
             }

@@ -20,6 +20,7 @@ const STEPS: &[Step] = &[
     Step { name: "0003_change_order", sql: include_str!("../migrations/0003_change_order.sql") },
     Step { name: "0004_mcp", sql: include_str!("../migrations/0004_mcp.sql") },
     Step { name: "0005_search_text", sql: include_str!("../migrations/0005_search_text.sql") },
+    Step { name: "0006_search_speed", sql: include_str!("../migrations/0006_search_speed.sql") },
 ];
 
 /// A migration and whether the store has it.

@@ -371,6 +371,40 @@ fn words_that_occur_everywhere_are_answered_by_titles_and_the_newest() {
         let answer =
             world.ok("search_global", json!({ "query": "common -title", "limit": 1, "sort": "updated" }));
         assert_eq!(names(&answer), "EP-1052");
+        let answer = world.ok("search_global", json!({ "query": "common -title", "limit": 100 }));
+        assert!(names(&answer).starts_with("EP-999, "), "{}", names(&answer));
+        assert!(!names(&answer).contains("EP-010"), "{}", names(&answer));
+        let answer = world.ok("search_global", json!({ "query": "common title -another", "limit": 1 }));
+        assert_eq!((names(&answer).as_str(), &answer["total_count"]), ("EP-010", &json!(1)));
+    });
+}
+
+/// Each write leaves a part of the index behind, and a search has to look into all of them.
+#[test]
+fn what_was_written_is_put_in_order_when_nobody_writes() {
+    on_every_store(|world| {
+        let store = world.engine.store();
+        if store.is_remote() {
+            return;
+        }
+        let n_parts = || -> i64 {
+            let sql = "select count(distinct segid) from search_index_idx";
+            let found: store::Result<Option<i64>> =
+                store.wait(store::Mode::Point, move |tx| tx.row(sql, &[], |row| row.get(0)));
+            found.unwrap().unwrap()
+        };
+        for number in 0..12 {
+            world.ok("create_epic", json!({ "title": format!("Pot {number}"), "priority": 1 }));
+        }
+        let n_before = n_parts();
+        assert!(n_before > 3, "{n_before} parts");
+        let before = names(&world.ok("search_global", json!({ "query": "pot" })));
+        let started = std::time::Instant::now();
+        while n_parts() > 3 {
+            assert!(started.elapsed().as_secs() < 20, "{} parts are left of {n_before}", n_parts());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert_eq!(names(&world.ok("search_global", json!({ "query": "pot" }))), before);
     });
 }
 

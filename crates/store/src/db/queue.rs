@@ -4,12 +4,23 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::job::Job;
 use crate::error::{Error, ErrorKind};
 
 /// Beyond this many, a caller is told to come back later instead of waiting for a time that nobody waits.
 const WAITING_MAX: usize = 10_000;
+
+/// Longer than any process runs.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// What came.
+pub(super) enum Next {
+    Job(Box<dyn Job>),
+    Nothing,
+    Closed,
+}
 
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -46,18 +57,31 @@ impl Queue {
 
     /// Waits for the next call; none when the queue is closed and empty.
     pub(super) fn pop(&self) -> Option<Box<dyn Job>> {
+        match self.pop_within(FOREVER) {
+            Next::Job(job) => Some(job),
+            Next::Nothing | Next::Closed => None,
+        }
+    }
+
+    /// Waits for the next call, but not for longer than this.
+    pub(super) fn pop_within(&self, patience: Duration) -> Next {
         let mut state = self.lock();
         let mut own = None;
+        let started = Instant::now();
         loop {
             if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
+                return Next::Job(job);
             }
             if state.closed {
-                return None;
+                return Next::Closed;
+            }
+            let left = patience.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return Next::Nothing;
             }
             let own = own.get_or_insert_with(|| Arc::new(Condvar::new()));
             state.idle.push(own.clone());
-            state = own.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = own.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             // Threads may wake for no reason, and then are still in the list.
             state.idle.retain(|idle| !Arc::ptr_eq(idle, own));
         }

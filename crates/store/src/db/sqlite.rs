@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter, types};
 
 use super::job::{Attempt, Job};
-use super::queue::Queue;
+use super::queue::{Next, Queue};
 use super::signal::Signal;
 use super::{Connection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,8 +30,15 @@ const READERS_MAX: usize = 9;
 /// The pages of the file that a connection keeps; those for searches keep more, and share this much.
 const CACHE_KIB: i64 = 8_000;
 const READERS_CACHE_KIB: i64 = 72_000;
+/// When nothing was written for so long, what was written is put in order, with pauses in between: who writes meanwhile
+/// should not wait for it.
+const QUIET: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
+
+/// What to do when nobody writes. It returns whether there is more to do.
+pub(super) type Chore = fn(&mut Tx<'_>) -> Result<bool>;
 
 pub(super) struct Engine {
     path: PathBuf,
@@ -44,7 +51,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn open(path: &Path, options: &Options, signal: Arc<Signal>) -> Result<Engine> {
+    pub(super) fn open(path: &Path, options: &Options, signal: Arc<Signal>, chore: Chore) -> Result<Engine> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
                 Error::new(
@@ -63,7 +70,9 @@ impl Engine {
         };
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let queue = engine.writes.clone();
-        engine.threads.push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal))?);
+        engine
+            .threads
+            .push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal, chore))?);
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
         for _ in 0..n_readers {
@@ -215,14 +224,41 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
     job.finish();
 }
 
-fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal) {
-    while let Some(first) = queue.pop() {
-        if write_group(connected, queue, first) {
-            signal.raise();
+fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, chore: Chore) {
+    let mut patience = None;
+    loop {
+        let next = match patience {
+            Some(patience) => queue.pop_within(patience),
+            None => queue.pop().map_or(Next::Closed, Next::Job),
+        };
+        match next {
+            Next::Job(first) => {
+                if write_group(connected, queue, first) {
+                    signal.raise();
+                    patience = Some(QUIET);
+                }
+            }
+            Next::Nothing => patience = do_some(connected, chore).then_some(PAUSE),
+            Next::Closed => break,
         }
     }
     // Leaves one file behind where it can; failing to is harmless.
     let _ = connected.sqlite.pragma_update(None, "wal_checkpoint", "truncate");
+}
+
+/// Does a part of the chore. Returns whether there is more to do. Nobody waits for it, so nobody is told of failures.
+fn do_some(connected: &Connected, chore: Chore) -> bool {
+    let connection = &connected.sqlite;
+    connected.watch.start();
+    if script(connection, "begin immediate").is_err() {
+        return false;
+    }
+    let done = chore(&mut Tx::new(Connection::Sqlite(connection)));
+    let is_kept = done.is_ok() && script(connection, "commit").is_ok();
+    if !is_kept && !connection.is_autocommit() {
+        let _ = script(connection, "rollback");
+    }
+    is_kept && done.unwrap_or_default()
 }
 
 /// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. Returns whether others will
