@@ -31,7 +31,8 @@ const SEARCH: Search = Search {
                     cast(cast(?8 as text)
                     || coalesce(' fe' || replace((select parent_id from entity where id = ?9), '-', ''), '')
                     || coalesce(cast(?10 as text) || (select mark from status where entity_kind = ?11 and name = ?12), '')
-                    || ' fb' || number / 4096 as tsvector)
+                    || (select string_agg(' fb' || power || 'x' || (number >> power), '')
+                        from generate_series(12, 21) power) as tsvector)
                 from (select nextval('search_number') as number) next
                 returning number)
             insert into search_text (number, title, body) select number, ?6, ?7 from document",

@@ -379,6 +379,44 @@ fn words_that_occur_everywhere_are_answered_by_titles_and_the_newest() {
     });
 }
 
+/// On PostgreSQL, the last few thousand documents are asked for first, then as many as are likely to be enough, then all.
+#[test]
+fn the_newest_of_many_are_found_wherever_they_are() {
+    on_every_store(|world| {
+        let store = world.engine.store();
+        let mut n_epics = 0;
+        let mut make = |n_more: usize, next_number: &'static str| {
+            if store.is_remote() {
+                let jump = move |tx: &mut store::Tx<'_>| tx.row(next_number, &[], |row| row.get::<i64>(0));
+                store.wait(store::Mode::Write, jump).unwrap();
+            }
+            let operations: Vec<Value> = (n_epics..n_epics + n_more)
+                .map(|number| {
+                    let description = format!("common {}", if number % 100 == 0 { "rare" } else { "usual" });
+                    let arguments = json!({ "title": "Pot", "priority": 1, "description": description });
+                    json!({ "operation": "create_epic", "arguments": arguments })
+                })
+                .collect();
+            world.ok("bulk_update", json!({ "operations": operations }));
+            n_epics += n_more;
+        };
+        make(300, "select setval('search_number', 1)");
+        make(300, "select setval('search_number', 100000)");
+        make(300, "select setval('search_number', 110000)");
+        make(150, "select setval('search_number', 120000)");
+        let at = |query: &str, offset: i64| {
+            let arguments = json!({ "query": query, "sort": "created", "limit": 1, "offset": offset });
+            let answer = world.ok("search_global", arguments);
+            format!("{} of {}", names(&answer), answer["total_count"])
+        };
+        assert_eq!(at("common", 0), "EP-1050 of 500");
+        assert_eq!(at("common", 499), "EP-551 of 500");
+        assert_eq!(at("rare", 0), "EP-1001 of 11");
+        assert_eq!(at("rare", 10), "EP-001 of 11");
+        assert_eq!(at("common", 899), "EP-151 of 900");
+    });
+}
+
 /// Each write leaves a part of the index behind, and a search has to look into all of them.
 #[test]
 fn what_was_written_is_put_in_order_when_nobody_writes() {

@@ -16,8 +16,8 @@ use crate::values;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 250;
-/// So many of these are looked for by the title: as many as fit on a page.
-const TITLED_MAX: i64 = 100;
+/// So many of these are looked for by the title: as many as a page usually has.
+const TITLED_MAX: i64 = 50;
 /// Up to here documents are counted and ranked, and from here on it is only known that there are more.
 const COUNTED_MAX: i64 = 500;
 /// Nobody turns pages further than this.
@@ -352,11 +352,11 @@ const NEWEST_LIVE_SQLITE: &str = "select rowid from search_index
 /// The newest documents of which something is true. The query is hidden from the planner, and so is that only some are
 /// wanted: it would rather read every document than believe that the index is quick with a common word.
 macro_rules! newest_of {
-    ($true:literal) => {
+    ($($true:expr),+ $(,)?) => {
         concat!(
             "select number from (
                  select number from search_document where ",
-            $true,
+            $($true,)+
             " and (is_deleted = 0 or ?2 = 1)
                  and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
                  offset 0) found
@@ -365,25 +365,53 @@ macro_rules! newest_of {
     };
 }
 
-/// A GIN index finds all or nothing. So it is first asked for the last blocks of documents within the time asked for,
-/// which is enough for a word that occurs everywhere; a rare one is then looked for in all. (Many blocks at once are no
-/// way between: the index is slow with alternatives.)
+/// The last documents: those in a block of a power of two, and in the one before it. Each is marked with its blocks.
+macro_rules! last_of {
+    ($power:literal) => {
+        concat!(
+            "terms @@ (select cast('(' || cast(?1 as text) || ') & (''fb' || ",
+            $power,
+            " || 'x' || (number >> ",
+            $power,
+            ") || ''' | ''fb' || ",
+            $power,
+            " || 'x' || ((number >> ",
+            $power,
+            ") - 1) || ''')' as tsquery) from last_one)"
+        )
+    };
+}
+
+/// A GIN index finds all or nothing. So it is first asked for the last few thousand documents within the time asked for,
+/// which are enough for a word that occurs everywhere. From how many there are follows among how many the wanted number
+/// will be, with some to spare, and these come next; for a rare word, all. (Many blocks at once are no way between: the
+/// index is slow with alternatives.)
 const NEWEST_POSTGRES: &str = concat!(
-    "with last_block as materialized (
+    "with last_one as materialized (
          select coalesce(case when cast(?4 as bigint) is null then (select max(number) from search_document)
                               else (select number from search_document where created_at <= ?4
-                                    order by created_at desc limit 1) end, 0) / 4096 as block
-     ), recent as materialized (",
+                                    order by created_at desc limit 1) end, 0) as number
+     ), few as materialized (",
+    newest_of!(last_of!("12")),
+    "), next as materialized (
+         select n_found = ?5 as is_enough,
+             (select min(power) from generate_series(13, 21) power, last_one
+              where (n_found << power) * 3 > ?5 * 4 * (4096 + number % 4096) and (cast(2 as bigint) << power) < number)
+             as power
+         from (select count(*) as n_found from few) counted
+     ), more as materialized (",
     newest_of!(
-        "terms @@ (select cast('(' || cast(?1 as text) || ') & (''fb' || block || ''' | ''fb' || (block - 1) || ''')'
-                               as tsquery) from last_block)"
+        "(select not is_enough and power is not null from next) and ",
+        last_of!("(select power from next)")
     ),
     ")
-     select number from recent where (select count(*) from recent) = ?5
+     select number from few where (select is_enough from next)
+     union all
+     select number from more where (select count(*) from more) = ?5
      union all
      (",
     newest_of!(
-        "(select count(*) from recent) < ?5
+        "(select not is_enough from next) and (select count(*) from more) < ?5
          and terms @@ (select cast(cast(?1 as text) as tsquery))"
     ),
     ")"

@@ -235,6 +235,17 @@ macro_rules! marks_by_sql {
     };
 }
 
+/// The marks of the blocks that a document is in: those of each power of two, which searches begin with.
+macro_rules! blocks_by_sql {
+    ($number:literal) => {
+        concat!(
+            " || (select string_agg(' fb' || power || 'x' || (",
+            $number,
+            " >> power), '') from generate_series(12, 21) power)"
+        )
+    };
+}
+
 impl Document<'_> {
     fn put(&self, tx: &mut Tx<'_>) -> Result<()> {
         let Terms { title, body } = &self.terms;
@@ -248,11 +259,13 @@ impl Document<'_> {
                      insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, terms)
                      select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint), cast(",
                 marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
-                " || ' fb' || number / 4096 as tsvector)
+                blocks_by_sql!("number"),
+                " as tsvector)
                      from (select nextval('search_number') as number) next
                      on conflict (id) do update set updated_at = ?4, is_deleted = ?5, terms = cast(",
                 marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
-                " || ' fb' || search_document.number / 4096 as tsvector)
+                blocks_by_sql!("search_document.number"),
+                " as tsvector)
                      returning number)
                  insert into search_text (number, title, body) select number, ?6, ?7 from document
                  on conflict (number) do update set title = ?6, body = ?7"
