@@ -209,7 +209,8 @@ fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str,
         .flat_map(|index| kinds.iter().map(move |(_, paths)| paths[index % paths.len()].clone()))
         .collect();
     let all = ("all of these in turn", mix);
-    for (name, paths) in kinds.into_iter().chain([all]).filter(|(name, _)| name.contains(&settings.only)) {
+    let is_asked_for = |name: &str| format!("search: {name}").contains(&settings.only);
+    for (name, paths) in kinds.into_iter().chain([all]).filter(|(name, _)| is_asked_for(name)) {
         found.push((name, ours.ask(settings.time, paths)?));
     }
     Ok(found)
