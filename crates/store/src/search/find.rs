@@ -1,18 +1,17 @@
 //! Finds and ranks. The engines find, the newest documents first and never more than a bound; the ranks are ours.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use words::{Clause, Expression, Place, Query, score};
 
+use super::documents::{ByNumber, Document, documents, last_changed, list_of, newest, of_texts, times};
 use super::filter::{Filter, id_mark};
 use crate::comment::{self, Comment};
 use crate::db::Tx;
-use crate::entity::{self, Entity, select_entity};
+use crate::entity::{self, Entity};
 use crate::error::{Error, Result};
 use crate::model::Reference;
-use crate::value::Row;
-use crate::values;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 250;
@@ -85,7 +84,8 @@ pub fn search(
     let is_all = found.len() as i64 <= COUNTED_MAX;
     let is_exact = found.len() as i64 <= reach;
     if sort == Sort::Updated && !is_exact {
-        found = search.last_changed(tx, reach + 1)?;
+        let expression = search.among(search.query.expression(Place::Anywhere), None);
+        found = last_changed(tx, &expression, filter, reach + 1)?;
     }
     found.truncate(reach as usize);
     if search.query.is_loose() {
@@ -114,8 +114,6 @@ pub fn search(
     let page = found.into_iter().skip(offset as usize).take(limit as usize).collect();
     Ok(Found { hits: search.load(tx, page)?, total, is_exact })
 }
-
-type ByNumber<T> = HashMap<i64, T, foldhash::fast::RandomState>;
 
 struct Search<'a> {
     query: &'a Query,
@@ -197,24 +195,6 @@ impl Search<'_> {
             found.extend(newest(tx, &others, self.filter, room)?);
         }
         Ok(found)
-    }
-
-    /// The documents that changed last. This has to look at all that match.
-    fn last_changed(&self, tx: &mut Tx<'_>, limit: i64) -> Result<Vec<i64>> {
-        let expression = self.among(self.query.expression(Place::Anywhere), None);
-        let sql = if tx.is_postgres() {
-            "select number from search_document
-             where terms @@ (select cast(cast(?1 as text) as tsquery)) and (is_deleted = 0 or ?2 = 1)
-               and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
-             order by updated_at desc, number desc limit ?5"
-        } else {
-            "select d.number
-             from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
-             where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
-               and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
-             order by d.updated_at desc, d.number desc limit ?5"
-        };
-        numbers(tx, sql, &expression, self.filter, limit)
     }
 
     /// Removes what does not match after all.
@@ -313,185 +293,4 @@ impl Search<'_> {
         let hits: Option<Vec<Hit>> = page.iter().map(|number| hits.remove(number)).collect();
         hits.ok_or_else(|| Error::internal("the search found what is not there"))
     }
-}
-
-/// The newest documents with some terms, the newest first.
-pub(super) fn newest(
-    tx: &mut Tx<'_>,
-    expression: &Expression,
-    filter: &Filter,
-    limit: i64,
-) -> Result<Vec<i64>> {
-    let is_any_time = filter.created_from.is_none() && filter.created_to.is_none();
-    let sql = match () {
-        () if tx.is_postgres() => NEWEST_POSTGRES,
-        () if is_any_time && !filter.include_deleted => {
-            let text = expression.fts5();
-            return tx.rows(NEWEST_LIVE_SQLITE, values![&text, limit], |row| row.get(0));
-        }
-        () => NEWEST_SQLITE,
-    };
-    numbers(tx, sql, expression, filter, limit)
-}
-
-/// FTS5 goes from the newest to the oldest by itself, and stops when there are enough. Of each document only what is in a
-/// small index is looked at: documents themselves are large, and each would be on a page of its own.
-const NEWEST_SQLITE: &str = "select d.number
-     from search_index cross join search_document d indexed by search_document_state on d.number = search_index.rowid
-     where search_index match ?1 and (d.is_deleted = 0 or ?2 = 1)
-       and (d.created_at >= ?3 or ?3 is null) and (d.created_at <= ?4 or ?4 is null)
-     order by search_index.rowid desc limit ?5";
-
-/// What most searches ask for needs even less: an index of the few documents that are deleted.
-const NEWEST_LIVE_SQLITE: &str = "select rowid from search_index
-     where search_index match ?1
-       and not exists (select 1 from search_document d indexed by search_document_deleted
-                       where d.number = search_index.rowid and d.is_deleted = 1)
-     order by rowid desc limit ?2";
-
-/// The newest documents of which something is true. The query is hidden from the planner, and so is that only some are
-/// wanted: it would rather read every document than believe that the index is quick with a common word.
-macro_rules! newest_of {
-    ($($true:expr),+ $(,)?) => {
-        concat!(
-            "select number from (
-                 select number from search_document where ",
-            $($true,)+
-            " and (is_deleted = 0 or ?2 = 1)
-                 and (created_at >= ?3 or ?3 is null) and (created_at <= ?4 or ?4 is null)
-                 offset 0) found
-             order by number desc limit ?5"
-        )
-    };
-}
-
-/// The last documents: those in a block of a power of two, and in the one before it. Each is marked with its blocks.
-macro_rules! last_of {
-    ($power:literal) => {
-        concat!(
-            "terms @@ (select cast('(' || cast(?1 as text) || ') & (''fb' || ",
-            $power,
-            " || 'x' || (number >> ",
-            $power,
-            ") || ''' | ''fb' || ",
-            $power,
-            " || 'x' || ((number >> ",
-            $power,
-            ") - 1) || ''')' as tsquery) from last_one)"
-        )
-    };
-}
-
-/// A GIN index finds all or nothing. So it is first asked for the last few thousand documents within the time asked for,
-/// which are enough for a word that occurs everywhere. From how many there are follows among how many the wanted number
-/// will be, with some to spare, and these come next; for a rare word, all. (Many blocks at once are no way between: the
-/// index is slow with alternatives.)
-const NEWEST_POSTGRES: &str = concat!(
-    "with last_one as materialized (
-         select coalesce(case when cast(?4 as bigint) is null then (select max(number) from search_document)
-                              else (select number from search_document where created_at <= ?4
-                                    order by created_at desc limit 1) end, 0) as number
-     ), few as materialized (",
-    newest_of!(last_of!("12")),
-    "), next as materialized (
-         select n_found = ?5 as is_enough,
-             (select min(power) from generate_series(13, 21) power, last_one
-              where (n_found << power) * 3 > ?5 * 4 * (4096 + number % 4096) and (cast(2 as bigint) << power) < number)
-             as power
-         from (select count(*) as n_found from few) counted
-     ), more as materialized (",
-    newest_of!(
-        "(select not is_enough and power is not null from next) and ",
-        last_of!("(select power from next)")
-    ),
-    ")
-     select number from few where (select is_enough from next)
-     union all
-     select number from more where (select count(*) from more) = ?5
-     union all
-     (",
-    newest_of!(
-        "(select not is_enough from next) and (select count(*) from more) < ?5
-         and terms @@ (select cast(cast(?1 as text) as tsquery))"
-    ),
-    ")"
-);
-
-/// A statement on the documents whose numbers are in a list.
-macro_rules! of_numbers {
-    ($tx:ident, $select:expr) => {
-        if $tx.is_postgres() {
-            concat!($select, "where d.number = any(cast(string_to_array(?1, ',') as bigint[]))")
-        } else {
-            concat!($select, "where d.number in (select value from json_each(?1))")
-        }
-    };
-}
-
-/// What is made of the terms of title and body, by the number of the document.
-pub(super) fn of_texts<T>(
-    tx: &mut Tx<'_>,
-    numbers: &[i64],
-    make: impl Fn(&str, &str) -> T,
-) -> Result<ByNumber<T>> {
-    let sql = of_numbers!(tx, "select d.number, d.title, d.body from search_text d ");
-    by_number(tx, sql, numbers, |row| Ok(make(row.text(1)?, row.text(2)?)))
-}
-
-/// When documents were made and changed.
-fn times(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<ByNumber<(i64, i64)>> {
-    let sql = of_numbers!(tx, "select d.number, d.created_at, d.updated_at from search_document d ");
-    by_number(tx, sql, numbers, |row| Ok((row.get(1)?, row.get(2)?)))
-}
-
-fn by_number<T>(
-    tx: &mut Tx<'_>,
-    sql: &'static str,
-    numbers: &[i64],
-    read: impl Fn(&Row<'_>) -> Result<T>,
-) -> Result<ByNumber<T>> {
-    if numbers.is_empty() {
-        return Ok(ByNumber::default());
-    }
-    let list = list_of(tx, numbers);
-    Ok(tx.rows(sql, values![&list], |row| Ok((row.get(0)?, read(row)?)))?.into_iter().collect())
-}
-
-/// A document and what it is, or is on.
-pub(super) struct Document {
-    pub(super) number: i64,
-    id: String,
-    pub(super) entity: Entity,
-}
-
-/// The documents with these numbers, in no order.
-pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document>> {
-    if numbers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let sql = of_numbers!(
-        tx,
-        select_entity!(and ", d.number, d.id", "join search_document d on d.entity_id = e.id ")
-    );
-    tx.rows(sql, values![&list_of(tx, numbers)], |row| {
-        Ok(Document { number: row.get(26)?, id: row.get(27)?, entity: entity::read(row)? })
-    })
-}
-
-fn numbers(
-    tx: &mut Tx<'_>,
-    sql: &'static str,
-    expression: &Expression,
-    filter: &Filter,
-    limit: i64,
-) -> Result<Vec<i64>> {
-    let text = if tx.is_postgres() { expression.tsquery() } else { expression.fts5() };
-    let values = values![&text, filter.include_deleted, filter.created_from, filter.created_to, limit];
-    tx.rows(sql, values, |row| row.get(0))
-}
-
-/// Numbers or quoted ids as each engine takes a list.
-pub(super) fn list_of(tx: &Tx<'_>, items: impl IntoIterator<Item = impl ToString>) -> String {
-    let list = items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(",");
-    if tx.is_postgres() { list.replace('"', "") } else { format!("[{list}]") }
 }

@@ -2,8 +2,8 @@
 
 use words::{Expression, Place, Query, score};
 
+use super::documents::{documents, newest, of_texts};
 use super::filter::{Filter, kind_mark};
-use super::find::{documents, newest, of_texts};
 use crate::db::Tx;
 use crate::entity::{Entity, read, select_entity};
 use crate::error::Result;
