@@ -13,7 +13,7 @@ use anyhow::Context;
 use bench_shared::{fill, text};
 use private_postgres::Server;
 use store::model::Time;
-use store::{Location, Options, Store};
+use store::{Location, Options, Store, search};
 
 use crate::ours::Ours;
 use crate::report::{Comparison, Report};
@@ -82,7 +82,7 @@ fn on_sqlite(settings: &Settings, folder: &Path) -> anyhow::Result<Report> {
     let (token, filled_in) = match std::fs::read_to_string(&kept_token) {
         Ok(token) => {
             let location = Location::parse(&database).map_err(anyhow::Error::msg)?;
-            fill::tidy(&Store::open(&location, Options::default(), Time::from_microseconds(0))?)?;
+            search::tidy(&Store::open(&location, Options::default(), Time::from_microseconds(0))?)?;
             (token, Duration::ZERO)
         }
         Err(_) => fill(&database, settings)?,

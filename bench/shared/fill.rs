@@ -4,7 +4,7 @@ use anyhow::Context;
 use ops::{Call, Credentials, Engine, Request};
 use serde_json::{Value, json};
 use store::model::{Time, Via};
-use store::{Location, Mode, Options, Store, search};
+use store::{Location, Options, Store, search};
 
 use crate::text::{self, PER_STORY};
 
@@ -29,14 +29,9 @@ pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
         json!({"user_story_id": format!("US-{:03}", 1 + number / PER_STORY), "type_id": "Functional",
                "priority": 1 + number % 4, "title": text::title(number), "description": text::description(number)})
     })?;
-    tidy(&store)?;
+    // What a server does as soon as nobody writes.
+    search::tidy(&store)?;
     Ok(first.token)
-}
-
-/// Does what a server does as soon as nobody writes.
-pub fn tidy(store: &Store) -> anyhow::Result<()> {
-    while store.wait(Mode::Write, search::tidy)? {}
-    Ok(())
 }
 
 struct Filling {

@@ -94,7 +94,7 @@ impl Store {
         let signal = Arc::new(Signal::default());
         let engine = match location {
             Location::Sqlite(path) => {
-                Engine::Sqlite(sqlite::Engine::open(path, &options, signal.clone(), search::tidy)?)
+                Engine::Sqlite(sqlite::Engine::open(path, &options, signal.clone(), search::tidy_some)?)
             }
             Location::Postgres(url) => {
                 Engine::Postgres(postgres::Engine::open(url, &options, signal.clone())?)

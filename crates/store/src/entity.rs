@@ -140,6 +140,9 @@ macro_rules! select_entity {
 }
 pub(crate) use select_entity;
 
+/// How many columns of an entity that selects, before any others.
+pub(crate) const COLUMNS: usize = 26;
+
 /// The entity that a reference names, deleted or not.
 pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     match reference {

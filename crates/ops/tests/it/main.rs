@@ -19,6 +19,7 @@ mod progress;
 mod projects;
 mod reports;
 mod search;
+mod search_index;
 mod search_speed;
 mod signals;
 mod stores;

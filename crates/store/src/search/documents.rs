@@ -194,7 +194,8 @@ pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document
         select_entity!(and ", d.number, d.id", "join search_document d on d.entity_id = e.id ")
     );
     tx.rows(sql, values![&list_of(tx, numbers)], |row| {
-        Ok(Document { number: row.get(26)?, id: row.get(27)?, entity: entity::read(row)? })
+        let (number, id) = (row.get(entity::COLUMNS)?, row.get(entity::COLUMNS + 1)?);
+        Ok(Document { number, id, entity: entity::read(row)? })
     })
 }
 

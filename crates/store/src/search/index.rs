@@ -148,13 +148,18 @@ pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
         tx.execute("update search_state set version = ?1", values![i64::from(VERSION)])?;
         Ok(())
     })?;
-    while store.wait(Mode::Write, tidy)? {}
+    tidy(store)
+}
+
+/// Brings everything that was written together, so that searches look in few places.
+pub fn tidy(store: &Store) -> Result<()> {
+    while store.wait(Mode::Write, tidy_some)? {}
     Ok(())
 }
 
-/// Brings some of what was written together, so that searches look in fewer places. Returns whether there is more to do.
+/// Brings some of what was written together. Returns whether there is more to do.
 /// PostgreSQL does so by itself; SQLite, while it writes, only where there is very much.
-pub fn tidy(tx: &mut Tx<'_>) -> Result<bool> {
+pub(crate) fn tidy_some(tx: &mut Tx<'_>) -> Result<bool> {
     if tx.is_postgres() {
         return Ok(false);
     }
