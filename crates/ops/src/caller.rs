@@ -39,6 +39,8 @@ pub struct Caller {
     pub session: Option<String>,
     /// When the token was last used.
     pub last_used_at: Option<Time>,
+    /// When the token or the session ends.
+    pub expires_at: Option<Time>,
 }
 
 /// What a token may be used for. Each but the last includes those before it.
@@ -111,9 +113,6 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     if !bool::from(owner.hash.as_bytes().ct_eq(hash.as_bytes())) {
         return Err(refused("the token is unknown or was revoked"));
     }
-    if owner.expires_at.is_some_and(|end| end <= now) {
-        return Err(refused("the token has expired"));
-    }
     if owner.disabled {
         return Err(refused("the user is disabled"));
     }
@@ -122,7 +121,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         .token_id
         .is_some()
         .then(|| owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
-    Ok(Some(Caller {
+    let caller = Caller {
         user_id: owner.user_id,
         username: owner.username,
         role: owner.role,
@@ -130,7 +129,10 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         scopes,
         session,
         last_used_at: owner.last_used_at,
-    }))
+        expires_at: owner.expires_at,
+    };
+    caller.check_time(now)?;
+    Ok(Some(caller))
 }
 
 fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
@@ -142,18 +144,32 @@ fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
     if user.disabled {
         return Err(Error::new(Kind::Unauthenticated, format!("the user {} is disabled", user.username)));
     }
-    Ok(Caller {
-        user_id: user.id,
-        username: user.username,
-        role: user.role,
-        token_id: None,
-        scopes: None,
-        session: None,
-        last_used_at: None,
-    })
+    Ok(Caller::of(&user))
 }
 
 impl Caller {
+    /// A user who needs to show nothing.
+    pub(crate) fn of(user: &user::User) -> Caller {
+        Caller {
+            user_id: user.id.clone(),
+            username: user.username.clone(),
+            role: user.role,
+            token_id: None,
+            scopes: None,
+            session: None,
+            last_used_at: None,
+            expires_at: None,
+        }
+    }
+
+    /// Checks that what was shown is still valid.
+    pub(crate) fn check_time(&self, now: Time) -> Result<()> {
+        if self.expires_at.is_some_and(|end| end <= now) {
+            return Err(Error::new(Kind::Unauthenticated, "the token has expired"));
+        }
+        Ok(())
+    }
+
     /// Checks that the caller may do something of this effect.
     pub fn may(&self, effect: Effect) -> Result<()> {
         let (role, scope) = needed(effect);

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::model::Time;
-use store::{Cancel, Mode, Store, Tx, idempotency, token};
+use store::{Cancel, Edition, Mode, Store, Tx, idempotency, token};
 
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
+use crate::memory::{Memory, SecretHash};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
+use crate::secret;
 
 /// A call of an operation.
 pub struct Call {
@@ -60,6 +62,7 @@ pub struct Engine {
     store: Store,
     gate: Option<Arc<Gate>>,
     running: Arc<Mutex<HashSet<String>>>,
+    memory: Arc<Memory>,
 }
 
 /// How often the last use of a token is written down.
@@ -70,7 +73,7 @@ const KEY_MAX: usize = 255;
 impl Engine {
     /// An engine on a store.
     pub fn new(store: Store) -> Engine {
-        Engine { store, gate: None, running: Arc::default() }
+        Engine { store, gate: None, running: Arc::default(), memory: Arc::default() }
     }
 
     /// The same engine behind a gate.
@@ -83,6 +86,11 @@ impl Engine {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// How many reads were answered from memory, because nothing was written since they were answered before.
+    pub fn n_recalled(&self) -> u64 {
+        self.memory.n_recalled()
     }
 
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
@@ -104,8 +112,10 @@ impl Engine {
             Some(key) => Some((key, hash_of(&arguments))),
             None => None,
         };
-        let run = Run {
+        let mut run = Run {
             engine: self.clone(),
+            edition: self.store.edition(),
+            question: entry.keeps.then(|| format!("{} {arguments}", entry.name)),
             entry,
             credentials,
             request,
@@ -117,6 +127,9 @@ impl Engine {
             replayed: false,
             claimed: None,
         };
+        if let Some(result) = run.recall() {
+            return done(run.reply(result));
+        }
         match entry.parse(arguments) {
             // Who may not ask is told that first, and not what is wrong with the question.
             Err(error) => self.admit(run, move |run, admitted| done(run.reply(admitted.and(Err(error))))),
@@ -153,10 +166,58 @@ impl Engine {
         now: Time,
         done: impl FnOnce(Result<Option<Caller>>) + Send + 'static,
     ) {
-        self.store.run(Mode::Point, move |tx| authenticate(tx, &credentials, now), done);
+        let edition = self.store.edition();
+        if let Some(caller) = self.recall_caller(edition, &credentials, now) {
+            return done(caller.map(Some));
+        }
+        let engine = self.clone();
+        self.store.run(Mode::Point, move |tx| engine.authenticate(tx, edition, &credentials, now), done);
     }
 
-    fn admit(&self, run: Run, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
+    /// Who is asking, where that is known without a look into the store.
+    fn recall_caller(
+        &self,
+        edition: Option<Edition>,
+        credentials: &Credentials,
+        now: Time,
+    ) -> Option<Result<Caller>> {
+        match credentials {
+            Credentials::Known(caller) => Some(Ok((**caller).clone())),
+            Credentials::Bearer(secret) => {
+                let caller = self.memory.caller(edition?, &SecretHash(secret::hash(secret)))?;
+                Some(caller.check_time(now).map(|()| (*caller).clone()))
+            }
+            Credentials::None | Credentials::Local(_) => None,
+        }
+    }
+
+    /// Finds out who is asking, in a transaction that has written nothing, and remembers it for the edition that was
+    /// current before.
+    fn authenticate(
+        &self,
+        tx: &mut Tx<'_>,
+        edition: Option<Edition>,
+        credentials: &Credentials,
+        now: Time,
+    ) -> Result<Option<Caller>> {
+        let caller = authenticate(tx, credentials, now)?;
+        if let (Some(caller), Credentials::Bearer(secret)) = (&caller, credentials)
+            && let Some(edition) = self.unchanged(edition)
+        {
+            self.memory.keep_caller(edition, SecretHash(secret::hash(secret)), caller.clone());
+        }
+        Ok(caller)
+    }
+
+    /// The edition, if it is still current.
+    fn unchanged(&self, edition: Option<Edition>) -> Option<Edition> {
+        edition.filter(|_| self.store.edition() == edition)
+    }
+
+    fn admit(&self, mut run: Run, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
+        if let Some(admitted) = run.recall_admission() {
+            return next(run, admitted);
+        }
         let run = Arc::new(Mutex::new(Some(run)));
         let handle = run.clone();
         let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.admit(tx));
@@ -170,6 +231,10 @@ impl Engine {
 /// One call on its way.
 struct Run {
     engine: Engine,
+    /// The edition of the store before anything was read.
+    edition: Option<Edition>,
+    /// What is asked, where the answer may be kept.
+    question: Option<String>,
     entry: &'static Entry,
     credentials: Credentials,
     request: Request,
@@ -204,10 +269,39 @@ impl Run {
 
     /// Checks who is asking and whether they may. Does nothing the second time.
     fn admit(&mut self, tx: &mut Tx<'_>) -> Result<()> {
-        if self.admitted {
-            return Ok(());
+        if let Some(admitted) = self.recall_admission() {
+            return admitted;
         }
-        let caller = authenticate(tx, &self.credentials, self.request.now)?;
+        let caller = self.engine.authenticate(tx, self.edition, &self.credentials, self.request.now)?;
+        self.let_in(caller)
+    }
+
+    /// The same, where it is known without a look into the store who is asking. None where it is not.
+    fn recall_admission(&mut self) -> Option<Result<()>> {
+        if self.admitted {
+            return Some(Ok(()));
+        }
+        let caller = self.engine.recall_caller(self.edition, &self.credentials, self.request.now)?;
+        Some(caller.and_then(|caller| self.let_in(Some(caller))))
+    }
+
+    /// What the same question was answered with, if nothing was written since.
+    fn recall(&mut self) -> Option<Result<Answer>> {
+        let answer = self.engine.memory.answer(self.edition?, self.question.as_ref()?)?;
+        Some(self.recall_admission()?.map(|()| (*answer).clone()))
+    }
+
+    /// Remembers what was answered, if nothing was written meanwhile.
+    fn remember(&self, result: &Result<Answer>) {
+        if let (Some(question), Ok(answer)) = (&self.question, result)
+            && let Some(edition) = self.engine.unchanged(self.edition)
+        {
+            self.engine.memory.keep_answer(edition, question, answer);
+        }
+    }
+
+    /// Lets a caller in who may do this.
+    fn let_in(&mut self, caller: Option<Caller>) -> Result<()> {
         match &caller {
             None if self.entry.effect == Effect::Public => {}
             None => return Err(Error::new(Kind::Unauthenticated, "a token is required")),
@@ -268,7 +362,9 @@ impl Run {
         let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.execute(tx, &*operation));
         engine.store.run_unless(cancel, mode, body, move |result: Result<Result<Answer>>| {
             let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
-            done(run.expect("a run is taken once").reply(result.and_then(|answer| answer)));
+            let (run, result) = (run.expect("a run is taken once"), result.and_then(|answer| answer));
+            run.remember(&result);
+            done(run.reply(result));
         });
     }
 

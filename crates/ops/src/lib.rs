@@ -13,6 +13,7 @@ mod entity;
 mod error;
 mod exchange;
 mod input;
+mod memory;
 mod operation;
 mod page;
 mod progress;

@@ -25,8 +25,13 @@ pub fn generate(prefix: &str) -> Result<String> {
 
 /// The hash under which a secret of 32 random bytes is stored. It need not be slow: nobody can guess such a secret.
 pub fn hash(secret: &str) -> String {
-    let digits = Sha256::digest(secret.as_bytes()).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut hash = String::with_capacity(64);
+    for byte in Sha256::digest(secret.as_bytes()) {
+        hash.push(DIGITS[usize::from(byte >> 4)].into());
+        hash.push(DIGITS[usize::from(byte & 15)].into());
+    }
+    hash
 }
 
 /// Whether a text holds something that looks like one of our tokens.

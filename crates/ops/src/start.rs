@@ -42,15 +42,7 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
         }
         let mut cx = Cx::new(tx, &request, "first_start", None);
         let administrator = add_administrator(&mut cx, &password_hash)?;
-        let caller = Caller {
-            user_id: administrator.id.clone(),
-            username: administrator.username,
-            role: administrator.role,
-            token_id: None,
-            scopes: None,
-            session: None,
-            last_used_at: None,
-        };
+        let caller = Caller::of(&administrator);
         let mut cx = Cx::new(cx.tx, &request, "first_start", Some(&caller));
         add_token(&mut cx, &administrator.id, &token)?;
         add_prompt(&mut cx)?;

@@ -5,6 +5,7 @@
 //! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
 
 mod cancel;
+mod edition;
 mod job;
 mod location;
 mod number;
@@ -23,6 +24,7 @@ use crate::search;
 use crate::value::{Row, Value};
 
 pub use self::cancel::Cancel;
+pub use self::edition::Edition;
 use self::job::{Job, Task};
 pub use self::location::Location;
 use self::signal::Signal;
@@ -162,6 +164,15 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(_) => Ok(()),
             Engine::Postgres(engine) => engine.listen(),
+        }
+    }
+
+    /// The current edition, where it can be found out for less than a query costs: on SQLite. What was read while the
+    /// edition stayed the same is true as long as it does.
+    pub fn edition(&self) -> Option<Edition> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.edition(),
+            Engine::Postgres(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, on_every_store};
+use crate::backend::{Backend, on_every_store, on_sqlite, send};
 
 /// Runs `spexus` in a folder with its own data.
 fn spexus(folder: &Path, arguments: &[&str], input: &str) -> Output {
@@ -173,6 +173,36 @@ fn the_same_commands_work_on_a_server() {
         let told = refused(folder.path(), &["epic", "list", "--server", "http://127.0.0.1:1"], 1);
         assert!(told.contains("does not answer"), "{told}");
         assert!(!folder.path().join("spexus").exists(), "a local store was made");
+    });
+}
+
+/// A server answers from memory what it has read before, and so must notice what others write.
+#[test]
+fn what_another_process_writes_is_read_at_once() {
+    on_sqlite(&[], &[], |backend, folder| {
+        let database = format!("sqlite:{}", folder.join("spexus.db").display());
+        let here = |arguments: &[&str]| json_of(folder, &[arguments, &["--database", &database]].concat());
+        let made = here(&["token", "create", "reader", "--scope", "read"]);
+        let secret = made["token"].as_str().expect("a secret");
+        let read = || {
+            let request = backend.anonymous("GET", "/epics/EP-001");
+            let answer = send(request.bearer_auth(secret));
+            (answer.status, answer.json["title"].clone())
+        };
+        for round in 0..5 {
+            let title = format!("Round {round}");
+            if round == 0 {
+                here(&["epic", "create", "--title", &title, "--priority", "1"]);
+            } else {
+                here(&["epic", "update", "EP-001", "--title", &title]);
+            }
+            for _ in 0..10 {
+                assert_eq!(read(), (200, json!(title)));
+            }
+        }
+        assert!(backend.metric("spexus_reads_from_memory_total") > 0.0);
+        here(&["token", "revoke", made["id"].as_str().expect("an id")]);
+        assert_eq!(read().0, 401);
     });
 }
 

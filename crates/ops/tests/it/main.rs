@@ -12,6 +12,7 @@ mod exchange;
 mod history;
 mod idempotency;
 mod limits;
+mod memory;
 mod models;
 mod people;
 mod permissions;

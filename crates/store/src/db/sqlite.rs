@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter, types};
 
+use super::edition::{Edition, Head};
 use super::job::{Attempt, Job};
 use super::queue::{Next, Queue};
 use super::signal::Signal;
@@ -48,6 +49,8 @@ pub(super) struct Engine {
     writes: Arc<Queue>,
     reads: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
+    /// Closed after the connections.
+    head: Head,
 }
 
 impl Engine {
@@ -67,6 +70,7 @@ impl Engine {
             writes: Arc::new(Queue::new()),
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
+            head: Head::of(path),
         };
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let queue = engine.writes.clone();
@@ -98,6 +102,10 @@ impl Engine {
 
     pub(super) fn waiting(&self) -> usize {
         self.writes.len() + self.reads.len()
+    }
+
+    pub(super) fn edition(&self) -> Option<Edition> {
+        self.head.edition()
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -1,12 +1,14 @@
 //! What the server counts, for Prometheus.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use ops::Engine;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -14,14 +16,13 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use store::Store;
 
 use super::App;
 
 /// The counters.
 pub struct Metrics {
     registry: Registry,
-    store: Store,
+    engine: Engine,
     requests: Family<RequestLabels, Counter>,
     seconds: Family<OperationLabels, Histogram>,
     messages: Family<MessageLabels, Counter>,
@@ -31,6 +32,7 @@ pub struct Metrics {
     waiting: Gauge,
     connections: Gauge,
     memory: Gauge,
+    recalled: Counter,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -69,7 +71,7 @@ struct RevisionLabels {
 const BUCKETS_S: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 impl Metrics {
-    pub fn new(store: Store) -> Metrics {
+    pub fn new(engine: Engine) -> Metrics {
         let mut registry = Registry::with_prefix("spexus");
         let requests = Family::default();
         registry.register("requests", "Requests by surface, operation and status", requests.clone());
@@ -91,9 +93,15 @@ impl Metrics {
         registry.register("store_waiting", "Calls that wait for the store", waiting.clone());
         registry.register("store_connections", "Threads with a connection to the store", connections.clone());
         registry.register("resident_memory_bytes", "Memory that the process uses", memory.clone());
+        let recalled = Counter::default();
+        registry.register(
+            "reads_from_memory",
+            "Reads that were answered before, with nothing written since",
+            recalled.clone(),
+        );
         Metrics {
             registry,
-            store,
+            engine,
             requests,
             seconds,
             messages,
@@ -103,6 +111,7 @@ impl Metrics {
             waiting,
             connections,
             memory,
+            recalled,
         }
     }
 
@@ -131,8 +140,10 @@ impl Metrics {
 
     fn text(&self, n_streams: usize) -> String {
         self.streams.set(n_streams as i64);
-        self.waiting.set(self.store.waiting() as i64);
-        self.connections.set(self.store.connections() as i64);
+        let store = self.engine.store();
+        self.waiting.set(store.waiting() as i64);
+        self.connections.set(store.connections() as i64);
+        self.recalled.inner().store(self.engine.n_recalled(), Ordering::Relaxed);
         self.memory.set(resident_memory().unwrap_or_default());
         let mut text = String::new();
         // Writing into a string does not fail.

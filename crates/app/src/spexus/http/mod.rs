@@ -89,7 +89,7 @@ impl App {
         let engine = Engine::new(store).behind(Arc::new(move |caller| gate.admit(caller)));
         let hub = Hub::start(engine.clone());
         Arc::new(App {
-            metrics: Metrics::new(engine.store().clone()),
+            metrics: Metrics::new(engine.clone()),
             telemetry,
             engine,
             limits,

@@ -1,0 +1,109 @@
+//! What is remembered between calls is never older than what was written, whoever wrote it.
+
+use std::thread;
+
+use ops::Credentials;
+use serde_json::{Value, json};
+
+use crate::people::{outcome, token, user};
+use crate::stores::{World, on_every_store, on_two_servers};
+
+fn title(world: &World) -> Value {
+    world.ok("get_entity", json!({ "reference": "EP-001" }))["title"].take()
+}
+
+#[test]
+fn a_read_is_answered_from_memory_until_something_is_written() {
+    on_every_store(|world| {
+        world.ok("create_epic", json!({ "title": "One", "priority": 1 }));
+        // The use of the token is written down beside the first of these calls, so that more than two may be needed.
+        let is_recalled = (0..1_000).any(|_| {
+            assert_eq!(title(world), "One");
+            world.engine.n_recalled() > 0
+        });
+        assert_eq!(is_recalled, !world.engine.store().is_remote());
+        world.ok("update_epic", json!({ "epic_id": "EP-001", "title": "Two" }));
+        assert_eq!(title(world), "Two");
+        world.ok("delete_entity", json!({ "reference": "EP-001" }));
+        assert!(world.refused("get_entity", json!({ "reference": "EP-001" })).starts_with("NOT_FOUND"));
+    });
+}
+
+#[test]
+fn an_answer_from_memory_is_given_only_to_those_who_may_read_it() {
+    on_every_store(|world| {
+        user(world, "ann", "Commenter");
+        let ann = token(world, "ann", &["read"]);
+        world.ok("create_epic", json!({ "title": "Mine", "priority": 1 }));
+        let read = |credentials: &Credentials| {
+            outcome(world.call_as(credentials.clone(), "get_entity", json!({ "reference": "EP-001" })))
+        };
+        for _ in 0..20 {
+            assert_eq!(title(world), "Mine");
+            assert_eq!(read(&ann), "ok");
+            assert_eq!(read(&Credentials::None), "UNAUTHENTICATED");
+            assert_eq!(read(&Credentials::Bearer(format!("mcp_pat_{}", "A".repeat(43)))), "UNAUTHENTICATED");
+        }
+    });
+}
+
+#[test]
+fn a_token_that_is_remembered_ends_in_time_and_is_revoked_at_once() {
+    on_two_servers(|one, other| {
+        user(one, "ann", "User");
+        let made = one.ok("create_token", json!({ "name": "short", "user": "ann", "expires_in": "1d" }));
+        let short = Credentials::Bearer(made["token"].as_str().expect("a secret").to_owned());
+        let long = token(one, "ann", &["read"]);
+        let who = |world: &World, credentials: &Credentials| {
+            outcome(world.call_as(credentials.clone(), "who_am_i", json!({})))
+        };
+        for _ in 0..20 {
+            assert_eq!([who(one, &short), who(other, &short), who(one, &long), who(other, &long)], ["ok"; 4]);
+        }
+        // Nothing is written in between: only the time passes.
+        one.pass_seconds(86_400);
+        assert_eq!([who(one, &short), who(one, &long)], ["UNAUTHENTICATED", "ok"]);
+        let list = one.ok("list_tokens", json!({ "user": "ann" }));
+        let tokens = list["data"].as_array().expect("a list");
+        let id = &tokens.iter().find(|token| token["name"] == "for read").expect("the token")["id"];
+        other.ok("revoke_token", json!({ "token_id": id }));
+        assert_eq!([who(one, &long), who(other, &long)], ["UNAUTHENTICATED"; 2]);
+    });
+}
+
+#[test]
+fn who_has_written_reads_it_on_every_server() {
+    const WRITERS: usize = 4;
+    const WRITES: usize = 60;
+    on_two_servers(|one, other| {
+        for number in 0..WRITERS {
+            one.ok("create_epic", json!({ "title": format!("Epic {number}"), "priority": 1 }));
+        }
+        thread::scope(|scope| {
+            for number in 1..=WRITERS {
+                let (writes, reads) = if number % 2 == 0 { (one, other) } else { (other, one) };
+                scope.spawn(move || {
+                    let id = format!("EP-{number:03}");
+                    for round in 0..WRITES {
+                        let text = format!("round {round}");
+                        writes.ok("update_epic", json!({ "epic_id": id, "description": text }));
+                        for world in [reads, writes, reads] {
+                            let epic = world.ok("get_entity", json!({ "reference": id }));
+                            assert_eq!(epic["description"], text);
+                        }
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn only_short_reads_are_kept() {
+    let kept: Vec<&ops::Entry> = ops::OPERATIONS.iter().filter(|entry| entry.keeps).collect();
+    assert!(kept.iter().any(|entry| entry.name == "get_entity"));
+    for entry in kept {
+        assert_eq!((entry.effect, entry.mode), (ops::Effect::Reads, store::Mode::Point), "{}", entry.name);
+        assert!(!entry.prepares && !entry.answers_secret, "{}", entry.name);
+    }
+}

@@ -1,0 +1,125 @@
+//! Which edition of a SQLite database is current, found out without a query: what was read before is still true as long as
+//! the edition is the same. SQLite keeps the head of its journal in the file `-shm` beside the database, in two copies that
+//! every commit of every process changes; reading them is one call of the system, where the smallest query needs several
+//! locks. The layout is the one that SQLite documents as the format of the WAL index.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The length of one copy.
+const HEAD: usize = 48;
+/// What the first four bytes say, in the order of the machine.
+const FORMAT: u32 = 3_007_000;
+/// Where it says that the head was written.
+const IS_WRITTEN: usize = 12;
+
+/// An edition of the database. After every commit it is another one, and never one that was before: it holds the number of
+/// the last page that was written and a checksum of all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edition([u8; HEAD]);
+
+/// The head of a database's journal.
+pub(super) struct Head {
+    database: PathBuf,
+    /// Opened when it is there: a new database has none before the first write.
+    file: OnceLock<File>,
+}
+
+impl Head {
+    /// The head of the journal of a database. Where there is none, no edition is known.
+    pub(super) fn of(database: &Path) -> Head {
+        Head { database: database.to_owned(), file: OnceLock::new() }
+    }
+
+    fn file(&self) -> Option<&File> {
+        if self.file.get().is_none() {
+            // SQLite follows links before it adds the ending.
+            let mut path = self.database.canonicalize().ok()?.into_os_string();
+            path.push("-shm");
+            if let Err(second) = self.file.set(File::open(path).ok()?) {
+                // Another thread was faster. Why it must not be closed, see below.
+                std::mem::forget(second);
+            }
+        }
+        self.file.get()
+    }
+
+    /// The current edition, unless somebody is just writing it down.
+    pub(super) fn edition(&self) -> Option<Edition> {
+        let mut copies = [0; 2 * HEAD];
+        read(self.file()?, &mut copies)?;
+        let (first, second) = copies.split_at(HEAD);
+        let (format, _) = first.split_first_chunk::<4>()?;
+        let is_valid = u32::from_ne_bytes(*format) == FORMAT && first[IS_WRITTEN] == 1 && first == second;
+        Some(Edition(first.try_into().ok()?)).filter(|_| is_valid)
+    }
+}
+
+#[cfg(unix)]
+fn read(file: &File, copies: &mut [u8]) -> Option<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, copies, 0).ok()
+}
+
+/// Elsewhere nobody promises that what others have mapped into memory is what is read.
+#[cfg(not(unix))]
+fn read(_: &File, _: &mut [u8]) -> Option<()> {
+    None
+}
+
+impl Drop for Head {
+    /// A process that closes a file gives up all its locks on it, those of SQLite too. So it stays open while SQLite uses
+    /// it for another store of this process: then it still has a name.
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(file) = self.file.take()
+            && file.metadata().is_ok_and(|data| std::os::unix::fs::MetadataExt::nlink(&data) > 0)
+        {
+            std::mem::forget(file);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use crate::{Location, Mode, Options, Store, Tx, idempotency, model::Time};
+
+    fn write(store: &Store, key: &'static str) {
+        let now = Time::from_microseconds(0);
+        let body = move |tx: &mut Tx<'_>| idempotency::claim(tx, "user", "operation", key, "hash", now);
+        assert!(store.wait(Mode::Write, body).expect("a write"));
+    }
+
+    #[test]
+    fn every_commit_of_every_store_is_another_edition() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("spexus.db"));
+        let open =
+            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
+        let (one, other) = (open(), open());
+        let mut seen = Vec::new();
+        for (index, key) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            write(if index % 2 == 0 { &one } else { &other }, key);
+            let edition = one.edition().expect("an edition");
+            assert_eq!(other.edition(), Some(edition));
+            assert!(!seen.contains(&edition));
+            seen.push(edition);
+        }
+        drop(other);
+        write(&one, "e");
+        assert!(one.edition().is_some_and(|edition| !seen.contains(&edition)));
+    }
+
+    #[test]
+    fn a_database_behind_a_link_has_editions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let link = folder.path().join("link.db");
+        std::fs::create_dir(folder.path().join("real")).expect("a folder");
+        std::os::unix::fs::symlink(folder.path().join("real/spexus.db"), &link).expect("a link");
+        let store = Store::open(&Location::Sqlite(link), Options::default(), Time::from_microseconds(0));
+        let store = store.expect("a store");
+        let before = store.edition();
+        write(&store, "a");
+        assert!(before.is_some() && store.edition().is_some() && store.edition() != before);
+    }
+}
