@@ -1,17 +1,45 @@
 //! Arguments that come as text (from a query string, a command line, a URI) become JSON by the operation's own schema.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 /// What an operation's schema says of its arguments, ready to look up.
 #[derive(Clone, Debug)]
 pub struct Arguments {
     schema: Value,
+    /// What each argument may be, and the items of each that is a list: looked up for every request.
+    types: HashMap<String, (Types, Types)>,
+}
+
+/// What a schema allows, as far as it matters for texts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Types {
+    integer: bool,
+    boolean: bool,
+    object: bool,
+    array: bool,
+}
+
+impl Types {
+    fn of(schema: &Value) -> Types {
+        Types {
+            integer: may_be(schema, "integer"),
+            boolean: may_be(schema, "boolean"),
+            object: may_be(schema, "object"),
+            array: may_be(schema, "array"),
+        }
+    }
 }
 
 impl Arguments {
     /// From the schema of the arguments.
     pub fn new(schema: Value) -> Arguments {
-        Arguments { schema }
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let types = properties
+            .map(|(name, schema)| (name.clone(), (Types::of(schema), Types::of(&schema["items"]))))
+            .collect();
+        Arguments { schema, types }
     }
 
     /// The schema of the arguments.
@@ -38,16 +66,20 @@ impl Arguments {
         self.schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
     }
 
+    /// Whether an argument takes several values.
+    pub fn takes_several(&self, name: &str) -> bool {
+        self.types.get(name).is_some_and(|(own, _)| own.array)
+    }
+
     /// Adds an argument that came as text. A list takes several, in one text with commas or one after the other.
     pub fn add(&self, arguments: &mut Map<String, Value>, name: &str, text: &str) {
-        let schema = self.property(name).unwrap_or(&Value::Null);
-        if !may_be(schema, "array") {
-            arguments.insert(name.to_owned(), typed(schema, text));
+        let (own, items) = self.types.get(name).copied().unwrap_or_default();
+        if !own.array {
+            arguments.insert(name.to_owned(), typed(own, text));
             return;
         }
-        let items = schema.get("items").unwrap_or(&Value::Null);
         // A list of objects can only be written as JSON.
-        if may_be(items, "object") {
+        if items.object {
             let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
             arguments.insert(name.to_owned(), value);
             return;
@@ -60,13 +92,13 @@ impl Arguments {
 }
 
 /// A text as what a schema asks for. What does not fit stays text, and is refused with the rest of the arguments.
-fn typed(schema: &Value, text: &str) -> Value {
-    if may_be(schema, "integer")
+fn typed(types: Types, text: &str) -> Value {
+    if types.integer
         && let Ok(number) = text.trim().parse::<i64>()
     {
         return json!(number);
     }
-    if may_be(schema, "boolean") {
+    if types.boolean {
         match text {
             // `?force` means yes.
             "" | "true" | "1" | "yes" => return json!(true),
@@ -74,7 +106,7 @@ fn typed(schema: &Value, text: &str) -> Value {
             _ => {}
         }
     }
-    if may_be(schema, "object")
+    if types.object
         && let Ok(value) = serde_json::from_str(text)
     {
         return value;

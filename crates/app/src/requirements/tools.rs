@@ -288,8 +288,7 @@ impl Offer {
                 Some((here, there)) if here == name => there.to_owned(),
                 _ => name,
             };
-            let takes_several = self.known.property(&name).is_some_and(|schema| ops::may_be(schema, "array"));
-            let is_alone = takes_several && !value.is_array();
+            let is_alone = self.known.takes_several(&name) && !value.is_array();
             arguments.insert(name, if is_alone { json!([value]) } else { value });
         }
         for (name, text) in self.alias.into_iter().flat_map(|alias| alias.bound) {

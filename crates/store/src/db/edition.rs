@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The length of one copy.
 const HEAD: usize = 48;
@@ -24,12 +25,14 @@ pub(super) struct Head {
     database: PathBuf,
     /// Opened when it is there: a new database has none before the first write.
     file: OnceLock<File>,
+    /// Whether a commit was seen that left the edition as it was.
+    is_deaf: AtomicBool,
 }
 
 impl Head {
     /// The head of the journal of a database. Where there is none, no edition is known.
     pub(super) fn of(database: &Path) -> Head {
-        Head { database: database.to_owned(), file: OnceLock::new() }
+        Head { database: database.to_owned(), file: OnceLock::new(), is_deaf: AtomicBool::new(false) }
     }
 
     fn file(&self) -> Option<&File> {
@@ -47,12 +50,23 @@ impl Head {
 
     /// The current edition, unless somebody is just writing it down.
     pub(super) fn edition(&self) -> Option<Edition> {
+        if self.is_deaf.load(Ordering::Relaxed) {
+            return None;
+        }
         let mut copies = [0; 2 * HEAD];
         read(self.file()?, &mut copies)?;
         let (first, second) = copies.split_at(HEAD);
         let (format, _) = first.split_first_chunk::<4>()?;
         let is_valid = u32::from_ne_bytes(*format) == FORMAT && first[IS_WRITTEN] == 1 && first == second;
         Some(Edition(first.try_into().ok()?)).filter(|_| is_valid)
+    }
+
+    /// Looks whether the edition is another one after a commit. There are file systems where a file that is mapped into
+    /// memory and the same file when it is read are two things: there, no edition is ever known again.
+    pub(super) fn check_changed(&self, before: Option<Edition>) {
+        if before.is_some() && self.edition() == before {
+            self.is_deaf.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -108,6 +122,20 @@ mod tests {
         drop(other);
         write(&one, "e");
         assert!(one.edition().is_some_and(|edition| !seen.contains(&edition)));
+    }
+
+    #[test]
+    fn a_head_that_misses_a_commit_is_not_believed_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("spexus.db"));
+        let store = Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
+        let head = super::Head::of(&folder.path().join("spexus.db"));
+        let before = head.edition();
+        write(&store, "a");
+        head.check_changed(before);
+        assert!(head.edition().is_some());
+        head.check_changed(head.edition());
+        assert_eq!(head.edition(), None);
     }
 
     #[test]

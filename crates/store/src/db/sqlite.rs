@@ -50,7 +50,7 @@ pub(super) struct Engine {
     reads: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
     /// Closed after the connections.
-    head: Head,
+    head: Arc<Head>,
 }
 
 impl Engine {
@@ -70,13 +70,13 @@ impl Engine {
             writes: Arc::new(Queue::new()),
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
-            head: Head::of(path),
+            head: Arc::new(Head::of(path)),
         };
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
-        let queue = engine.writes.clone();
-        engine
-            .threads
-            .push(spawn("store writer", move || write_until_closed(&writer, &queue, &signal, chore))?);
+        let (queue, head) = (engine.writes.clone(), engine.head.clone());
+        engine.threads.push(spawn("store writer", move || {
+            write_until_closed(&writer, &queue, &head, &signal, chore);
+        })?);
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
         for _ in 0..n_readers {
@@ -232,7 +232,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
     job.finish();
 }
 
-fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, chore: Chore) {
+fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal: &Signal, chore: Chore) {
     let mut patience = None;
     loop {
         let next = match patience {
@@ -241,7 +241,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, cho
         };
         match next {
             Next::Job(first) => {
-                if write_group(connected, queue, first) {
+                if write_group(connected, queue, head, first) {
                     signal.raise();
                     patience = Some(QUIET);
                 }
@@ -271,8 +271,9 @@ fn do_some(connected: &Connected, chore: Chore) -> bool {
 
 /// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. Returns whether others will
 /// want to know.
-fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> bool {
+fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> bool {
     let connection = &connected.sqlite;
+    let edition = head.edition();
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
     let alone = is_long(&*first);
@@ -302,6 +303,10 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> boo
     if failed.is_some() && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
+    let has_changed = has_changed && failed.is_none();
+    if has_changed {
+        head.check_changed(edition);
+    }
     for mut job in group {
         // Nothing of the group has happened, so nobody may believe that it has.
         if let Some(error) = &failed {
@@ -309,7 +314,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> boo
         }
         job.finish();
     }
-    has_changed && failed.is_none()
+    has_changed
 }
 
 /// Runs one job in a savepoint. Returns an error when the whole transaction is lost.

@@ -89,7 +89,7 @@ pub fn add_query(arguments: &mut Map<String, Value>, known: &Arguments, query: &
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = decode(name, true).ok_or_else(|| Error::field("query", "is not UTF-8"))?;
         let value = decode(value, true).ok_or_else(|| Error::field(&name, "is not UTF-8"))?;
-        let is_list = known.property(&name).is_some_and(|schema| ops::may_be(schema, "array"));
+        let is_list = known.takes_several(&name);
         if arguments.contains_key(&name) && !is_list {
             return Err(Error::field(&name, "is given twice"));
         }
