@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use bench_shared::http::{Request, drive};
+use bench_shared::http::{Request, beside, drive};
 use bench_shared::measure::Measured;
 use bench_shared::{fill, text};
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ use crate::servers::Server;
 
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
 const REQUIREMENTS: u64 = 10_000;
+/// Between two writes of somebody else, for what is measured beside writes: 20 a second.
+const PAUSE: Duration = Duration::from_millis(50);
 
 fn main() -> anyhow::Result<()> {
     let settings = Settings::read()?;
@@ -29,7 +31,7 @@ fn main() -> anyhow::Result<()> {
     let rmcp = Server::rmcp(&settings.programs.join("peer-rmcp-http"))?;
 
     let mut rows = Vec::new();
-    let works: [(&str, &Server, Make); 6] = [
+    let works: [(&str, &Server, Make); 7] = [
         ("a constant from the same library", &rmcp, |address, _, _| Request::get(address, "", "/constant")),
         ("tools/call, rmcp, trivial", &rmcp, |address, _, _| {
             message(
@@ -41,10 +43,8 @@ fn main() -> anyhow::Result<()> {
                 &json!({"name": "echo", "arguments": {"text": "some text"}}),
             )
         }),
-        ("tools/call, ours", &ours, |address, token, number| {
-            let arguments = json!({"name": "get_entity", "arguments": {"reference": reference(number)}});
-            message(address, "/api/v1/mcp", Some(token), "tools/call", "get_entity", &arguments)
-        }),
+        ("tools/call, ours", &ours, get_entity),
+        (BESIDE_WRITES, &ours, get_entity),
         ("resources/read, rmcp, trivial", &rmcp, |address, _, _| {
             message(address, "/mcp", None, "resources/read", "x://y", &json!({"uri": "x://y"}))
         }),
@@ -61,8 +61,15 @@ fn main() -> anyhow::Result<()> {
         let mut measured: Vec<Vec<(Measured, f64)>> = works.iter().map(|_| Vec::new()).collect();
         for round in 0..settings.rounds {
             eprintln!("{n_connections} connections, round {}", round + 1);
-            for (index, (_, server, make)) in works.iter().enumerate() {
-                measured[index].push(load(server, *make, &token, n_connections, settings.time)?);
+            for (index, (name, server, make)) in works.iter().enumerate() {
+                let load = || load(server, *make, &token, n_connections, settings.time);
+                let write = |number| create(&server.address, &token, number);
+                let run = if *name == BESIDE_WRITES {
+                    beside(&server.address, PAUSE, write, load)?
+                } else {
+                    load()?
+                };
+                measured[index].push(run);
             }
         }
         for ((name, ..), mut runs) in works.iter().zip(measured) {
@@ -106,6 +113,19 @@ fn main() -> anyhow::Result<()> {
     drop(streams);
     print(&settings, &rows, &lines);
     Ok(())
+}
+
+const BESIDE_WRITES: &str = "tools/call, ours, beside writes";
+
+fn get_entity(address: &str, token: &str, number: u64) -> Request {
+    let arguments = json!({"name": "get_entity", "arguments": {"reference": reference(number)}});
+    message(address, "/api/v1/mcp", Some(token), "tools/call", "get_entity", &arguments)
+}
+
+/// What somebody else writes meanwhile.
+fn create(address: &str, token: &str, number: u64) -> Request {
+    let body = json!({"title": text::title(number), "priority": 2}).to_string();
+    Request::post(address, token, "/api/v1/epics", &body)
 }
 
 type Make = fn(&str, &str, u64) -> Request;

@@ -1,6 +1,7 @@
 //! A light load generator: HTTP/1.1 by hand on kept connections, all on one thread, so that it takes little from the
 //! server that it shares the machine with. What it takes is measured.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -72,6 +73,36 @@ pub fn drive(
     }))?;
     let elapsed = started.elapsed();
     Ok(Measured::new(latencies_us, elapsed, own_cpu()? - cpu_before))
+}
+
+/// Runs `body` while one more client sends a request after every pause.
+pub fn beside<T>(
+    address: &str,
+    pause: Duration,
+    next: impl Fn(u64) -> Request + Sync,
+    body: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| -> anyhow::Result<()> {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async {
+                let mut connection = Connection::open(address).await?;
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    connection.exchange(&next(number)).await?;
+                    tokio::time::sleep(pause).await;
+                }
+                Ok(())
+            })
+        });
+        let result = body();
+        is_over.store(true, Ordering::Relaxed);
+        sending.join().map_err(|_| anyhow::anyhow!("the client beside has panicked"))??;
+        result
+    })
 }
 
 /// Waits until the server can work.

@@ -12,7 +12,7 @@ use store::{Cancel, Edition, Mode, Store, Tx, idempotency, token};
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
-use crate::memory::{Memory, SecretHash};
+use crate::memory::{Memory, SecretHash, TOUCH_EVERY_S};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 use crate::secret;
@@ -65,8 +65,6 @@ pub struct Engine {
     memory: Arc<Memory>,
 }
 
-/// How often the last use of a token is written down.
-const TOUCH_EVERY_S: i64 = 60;
 /// How long the key of an idempotent request may be.
 const KEY_MAX: usize = 255;
 
@@ -250,16 +248,15 @@ struct Run {
 
 impl Run {
     fn reply(self, result: Result<Answer>) -> Reply {
-        let touch = self.caller.as_ref().filter(|_| result.is_ok()).and_then(|caller| {
-            let id = caller.token_id.clone()?;
-            let due =
-                caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= self.request.now);
-            due.then_some(id)
-        });
-        if let Some(id) = touch {
-            let now = self.request.now;
+        let now = self.request.now;
+        if let Some(caller) = self.caller.as_ref().filter(|_| result.is_ok())
+            && let Some(id) = caller.token_id.as_ref()
+            && caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= now)
+            && self.engine.memory.touch(id, now)
+        {
+            let id = id.clone();
             // Nobody waits for it, and a token whose use could not be noted still worked.
-            self.engine.store.run(Mode::Write, move |tx| token::touch(tx, &id, now), |_| {});
+            self.engine.store.run(Mode::Aside, move |tx| token::touch(tx, &id, now), |_| {});
         }
         if let Some(claimed) = &self.claimed {
             self.engine.running.lock().unwrap_or_else(PoisonError::into_inner).remove(claimed);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use store::Edition;
+use store::model::Time;
 use subtle::ConstantTimeEq;
 
 use crate::caller::Caller;
@@ -16,6 +17,8 @@ use crate::operation::Answer;
 /// What the answers may take, and the callers.
 const ANSWERS_MAX: usize = 32 << 20;
 const CALLERS_MAX: usize = 1 << 20;
+/// How often the last use of a token is written down.
+pub const TOUCH_EVERY_S: i64 = 60;
 /// What an entry takes beside its texts, about.
 const ENTRY: usize = 300;
 /// An answer that takes more than this part of the room is not kept: it would push out too many others.
@@ -25,6 +28,8 @@ const PART_MAX: usize = 512;
 pub struct Memory {
     callers: Mutex<Kept<SecretHash, Caller>>,
     answers: Mutex<Kept<Arc<str>, Answer>>,
+    /// When the use of a token was last written down by this process.
+    touched: Mutex<HashMap<String, Time>>,
     n_recalled: AtomicU64,
 }
 
@@ -33,6 +38,7 @@ impl Default for Memory {
         Memory {
             callers: Mutex::new(Kept::new(CALLERS_MAX)),
             answers: Mutex::new(Kept::new(ANSWERS_MAX)),
+            touched: Mutex::default(),
             n_recalled: AtomicU64::new(0),
         }
     }
@@ -56,6 +62,17 @@ impl Memory {
         let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).find(edition, question)?;
         self.n_recalled.fetch_add(1, Ordering::Relaxed);
         Some(answer)
+    }
+
+    /// Whether the use of a token is to be written down now. Who is told so does it.
+    pub fn touch(&self, token_id: &str, now: Time) -> bool {
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        if touched.get(token_id).is_some_and(|last| last.plus_seconds(TOUCH_EVERY_S) > now) {
+            return false;
+        }
+        touched.retain(|_, last| last.plus_seconds(TOUCH_EVERY_S) > now);
+        touched.insert(token_id.to_owned(), now);
+        true
     }
 
     /// How many answers were given again.

@@ -37,6 +37,8 @@ pub enum Mode {
     Point,
     /// Reads that see one state from beginning to end.
     Snapshot,
+    /// Writes beside what is kept: when a token was used, which sessions there are. What was read stays true.
+    Aside,
     /// Writes that are guarded by versions and keys.
     Write,
     /// Writes that keep an invariant which spans rows.
@@ -168,7 +170,7 @@ impl Store {
     }
 
     /// The current edition, where it can be found out for less than a query costs: on SQLite. What was read while the
-    /// edition stayed the same is true as long as it does.
+    /// edition stayed the same is true as long as it does, but for what [`Mode::Aside`] writes.
     pub fn edition(&self) -> Option<Edition> {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.edition(),

@@ -161,7 +161,7 @@ async fn forget(store: Store) {
         every.tick().await;
         let before = now().plus_seconds(-KEPT_S);
         store.run(
-            Mode::Write,
+            Mode::Aside,
             move |tx| {
                 mcp_session::forget(tx, now())?;
                 revision::forget(tx, before)

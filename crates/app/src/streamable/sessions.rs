@@ -30,7 +30,7 @@ impl Sessions {
             client: client.to_owned(),
             used_at: now(),
         };
-        self.ask(Mode::Write, move |tx| mcp_session::insert(tx, &session)).await?;
+        self.ask(Mode::Aside, move |tx| mcp_session::insert(tx, &session)).await?;
         Ok(id)
     }
 
@@ -42,7 +42,7 @@ impl Sessions {
         if let Some(session) = found.as_ref().filter(|session| session.is_touch_due(now)) {
             let id = session.id.clone();
             // Nobody waits for it; a session whose use could not be noted ends a little sooner.
-            self.store.run(Mode::Write, move |tx| mcp_session::touch(tx, &id, now), |_: Result<()>| {});
+            self.store.run(Mode::Aside, move |tx| mcp_session::touch(tx, &id, now), |_: Result<()>| {});
         }
         Ok(found)
     }
@@ -55,18 +55,18 @@ impl Sessions {
 
     pub(super) async fn end(&self, id: &str) -> Result<()> {
         let id = id.to_owned();
-        self.ask(Mode::Write, move |tx| mcp_session::delete(tx, &id)).await
+        self.ask(Mode::Aside, move |tx| mcp_session::delete(tx, &id)).await
     }
 
     /// False when the session has as many subscriptions as it may.
     pub(super) async fn subscribe(&self, id: &str, topic: &str, uri: &str) -> Result<bool> {
         let (id, topic, uri) = (id.to_owned(), topic.to_owned(), uri.to_owned());
-        self.ask(Mode::Write, move |tx| mcp_session::subscribe(tx, &id, &topic, &uri)).await
+        self.ask(Mode::Aside, move |tx| mcp_session::subscribe(tx, &id, &topic, &uri)).await
     }
 
     pub(super) async fn unsubscribe(&self, id: &str, topic: &str) -> Result<()> {
         let (id, topic) = (id.to_owned(), topic.to_owned());
-        self.ask(Mode::Write, move |tx| mcp_session::unsubscribe(tx, &id, &topic)).await
+        self.ask(Mode::Aside, move |tx| mcp_session::unsubscribe(tx, &id, &topic)).await
     }
 
     async fn ask<T: Send + 'static>(

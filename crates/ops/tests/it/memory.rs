@@ -30,6 +30,32 @@ fn a_read_is_answered_from_memory_until_something_is_written() {
 }
 
 #[test]
+fn the_use_of_a_token_is_written_every_minute_and_makes_nothing_be_forgotten() {
+    on_every_store(|world| {
+        world.ok("create_epic", json!({ "title": "One", "priority": 1 }));
+        let last_used = || {
+            // On SQLite a write is done before any that comes after it.
+            world.ok("create_epic", json!({ "title": "Later", "priority": 1 }));
+            let tokens = world.ok("list_tokens", json!({}));
+            tokens["data"][0]["last_used_at"].as_str().unwrap_or_default().to_owned()
+        };
+        let before = last_used();
+        let n_recalled = world.engine.n_recalled();
+        for _ in 0..10 {
+            world.pass_seconds(61);
+            (0..50).for_each(|_| assert_eq!(title(world), "One"));
+        }
+        let n_recalled = world.engine.n_recalled() - n_recalled;
+        if !world.engine.store().is_remote() {
+            // While the use is being written down, one or the other read may go to the store.
+            assert!(n_recalled > 400, "{n_recalled} of 500");
+            assert_eq!(&before[..16], "2026-11-15T08:00");
+            assert_eq!(&last_used()[..16], "2026-11-15T08:10");
+        }
+    });
+}
+
+#[test]
 fn an_answer_from_memory_is_given_only_to_those_who_may_read_it() {
     on_every_store(|world| {
         user(world, "ann", "Commenter");

@@ -5,8 +5,10 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rusqlite::Connection;
 
 /// The length of one copy.
 const HEAD: usize = 48;
@@ -25,6 +27,8 @@ pub(super) struct Head {
     database: PathBuf,
     /// Opened when it is there: a new database has none before the first write.
     file: OnceLock<File>,
+    /// An edition as it is written, and an earlier one which says the same to those who read.
+    same: Mutex<Option<(Edition, Edition)>>,
     /// Whether a commit was seen that left the edition as it was.
     is_deaf: AtomicBool,
 }
@@ -32,7 +36,12 @@ pub(super) struct Head {
 impl Head {
     /// The head of the journal of a database. Where there is none, no edition is known.
     pub(super) fn of(database: &Path) -> Head {
-        Head { database: database.to_owned(), file: OnceLock::new(), is_deaf: AtomicBool::new(false) }
+        Head {
+            database: database.to_owned(),
+            file: OnceLock::new(),
+            same: Mutex::default(),
+            is_deaf: AtomicBool::new(false),
+        }
     }
 
     fn file(&self) -> Option<&File> {
@@ -50,6 +59,19 @@ impl Head {
 
     /// The current edition, unless somebody is just writing it down.
     pub(super) fn edition(&self) -> Option<Edition> {
+        self.written().map(|written| self.told(written))
+    }
+
+    /// The edition that readers are told.
+    fn told(&self, written: Edition) -> Edition {
+        match *self.same.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((known, told)) if known == written => told,
+            _ => written,
+        }
+    }
+
+    /// The current edition as SQLite has written it.
+    fn written(&self) -> Option<Edition> {
         if self.is_deaf.load(Ordering::Relaxed) {
             return None;
         }
@@ -61,13 +83,52 @@ impl Head {
         Some(Edition(first.try_into().ok()?)).filter(|_| is_valid)
     }
 
+    /// Lets readers take one edition for an earlier one, because nothing that they read is different in it.
+    fn note_same(&self, earlier: Option<Edition>, later: Option<Edition>) {
+        let (Some(earlier), Some(later)) = (earlier, later) else { return };
+        let told = self.told(earlier);
+        *self.same.lock().unwrap_or_else(PoisonError::into_inner) = Some((later, told));
+    }
+
     /// Looks whether the edition is another one after a commit. There are file systems where a file that is mapped into
     /// memory and the same file when it is read are two things: there, no edition is ever known again.
-    pub(super) fn check_changed(&self, before: Option<Edition>) {
-        if before.is_some() && self.edition() == before {
+    fn check_changed(&self, before: Option<Edition>) {
+        if before.is_some() && self.written() == before {
             self.is_deaf.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// The edition when a transaction has begun to write.
+pub(super) struct Aside {
+    edition: Option<Edition>,
+    version: Option<i64>,
+}
+
+impl Aside {
+    /// Begins, when nobody else can write any more. What is likely to change something needs no more than the edition.
+    pub(super) fn begin(connection: &Connection, head: &Head, is_likely: bool) -> Aside {
+        Aside { edition: head.written(), version: is_likely.then(|| version(connection)).flatten() }
+    }
+
+    /// Ends, after a commit that has changed nothing that readers see: the edition is the same to them, unless it is
+    /// somebody else's already.
+    pub(super) fn end(self, connection: &Connection, head: &Head) {
+        let edition = head.written();
+        if self.version.is_some() && version(connection) == self.version {
+            head.note_same(self.edition, edition);
+        }
+    }
+
+    /// Ends, after a commit that has changed something.
+    pub(super) fn check_changed(self, head: &Head) {
+        head.check_changed(self.edition);
+    }
+}
+
+/// A number that changes when another connection has committed something.
+fn version(connection: &Connection) -> Option<i64> {
+    connection.prepare_cached("pragma data_version").ok()?.query_row([], |row| row.get(0)).ok()
 }
 
 #[cfg(unix)]
@@ -99,9 +160,13 @@ mod tests {
     use crate::{Location, Mode, Options, Store, Tx, idempotency, model::Time};
 
     fn write(store: &Store, key: &'static str) {
+        write_as(Mode::Write, store, key);
+    }
+
+    fn write_as(mode: Mode, store: &Store, key: &'static str) {
         let now = Time::from_microseconds(0);
         let body = move |tx: &mut Tx<'_>| idempotency::claim(tx, "user", "operation", key, "hash", now);
-        assert!(store.wait(Mode::Write, body).expect("a write"));
+        assert!(store.wait(mode, body).expect("a write"));
     }
 
     #[test]
@@ -122,6 +187,30 @@ mod tests {
         drop(other);
         write(&one, "e");
         assert!(one.edition().is_some_and(|edition| !seen.contains(&edition)));
+    }
+
+    #[test]
+    fn what_is_written_aside_leaves_the_edition_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("spexus.db"));
+        let open =
+            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
+        let (one, other) = (open(), open());
+        write(&one, "a");
+        let edition = one.edition();
+        assert!(edition.is_some());
+        for key in ["b", "c", "d"] {
+            write_as(Mode::Aside, &one, key);
+            assert_eq!(one.edition(), edition);
+            assert_ne!(other.edition(), edition, "another process cannot know what was written");
+        }
+        write(&other, "e");
+        let later = one.edition();
+        assert!(later.is_some() && later != edition);
+        write_as(Mode::Aside, &one, "f");
+        assert_eq!(one.edition(), later);
+        write(&one, "g");
+        assert!(one.edition().is_some() && one.edition() != later && one.edition() != edition);
     }
 
     #[test]

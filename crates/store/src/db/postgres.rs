@@ -157,7 +157,7 @@ impl Worker {
         let begin = match job.mode() {
             Mode::Point => None,
             Mode::Snapshot => Some("begin isolation level repeatable read read only"),
-            Mode::Write => Some("begin"),
+            Mode::Aside | Mode::Write => Some("begin"),
             Mode::Serializable | Mode::Long => Some("begin isolation level serializable"),
         };
         if let Some(begin) = begin

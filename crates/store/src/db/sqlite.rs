@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter, types};
 
-use super::edition::{Edition, Head};
+use super::edition::{Aside, Edition, Head};
 use super::job::{Attempt, Job};
 use super::queue::{Next, Queue};
 use super::signal::Signal;
@@ -96,7 +96,7 @@ impl Engine {
         match job.mode() {
             Mode::Point => self.read_here(job),
             Mode::Snapshot => self.reads.push(job),
-            Mode::Write | Mode::Serializable | Mode::Long => self.writes.push(job),
+            Mode::Aside | Mode::Write | Mode::Serializable | Mode::Long => self.writes.push(job),
         }
     }
 
@@ -246,7 +246,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
                     patience = Some(QUIET);
                 }
             }
-            Next::Nothing => patience = do_some(connected, chore).then_some(PAUSE),
+            Next::Nothing => patience = do_some(connected, head, chore).then_some(PAUSE),
             Next::Closed => break,
         }
     }
@@ -255,16 +255,20 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
 }
 
 /// Does a part of the chore. Returns whether there is more to do. Nobody waits for it, so nobody is told of failures.
-fn do_some(connected: &Connected, chore: Chore) -> bool {
+fn do_some(connected: &Connected, head: &Head, chore: Chore) -> bool {
     let connection = &connected.sqlite;
     connected.watch.start();
     if script(connection, "begin immediate").is_err() {
         return false;
     }
+    let aside = Aside::begin(connection, head, true);
     let done = chore(&mut Tx::new(Connection::Sqlite(connection)));
     let is_kept = done.is_ok() && script(connection, "commit").is_ok();
     if !is_kept && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
+    }
+    if is_kept {
+        aside.end(connection, head);
     }
     is_kept && done.unwrap_or_default()
 }
@@ -273,15 +277,15 @@ fn do_some(connected: &Connected, chore: Chore) -> bool {
 /// want to know.
 fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> bool {
     let connection = &connected.sqlite;
-    let edition = head.edition();
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
-    let alone = is_long(&*first);
+    let (alone, is_aside) = (is_long(&*first), first.mode() == Mode::Aside);
     let mut group = Vec::new();
     let mut has_changed = false;
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
+    let aside = Aside::begin(connection, head, is_aside);
     // Then all who wait are told: one after the other they would wait for the same lock many times as long.
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
@@ -305,7 +309,9 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
     }
     let has_changed = has_changed && failed.is_none();
     if has_changed {
-        head.check_changed(edition);
+        aside.check_changed(head);
+    } else if failed.is_none() && group.iter().all(|job| job.mode() == Mode::Aside) {
+        aside.end(connection, head);
     }
     for mut job in group {
         // Nothing of the group has happened, so nobody may believe that it has.

@@ -153,7 +153,7 @@ pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
 
 /// Brings everything that was written together, so that searches look in few places.
 pub fn tidy(store: &Store) -> Result<()> {
-    while store.wait(Mode::Write, tidy_some)? {}
+    while store.wait(Mode::Aside, tidy_some)? {}
     Ok(())
 }
 

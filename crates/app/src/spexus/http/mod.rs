@@ -128,7 +128,7 @@ impl App {
         let now = now();
         let id = ops::new_id(now);
         let body = move |tx: &mut store::Tx<'_>| revision::note_authentication(tx, &id, &event, now);
-        self.engine.store().run(Mode::Write, body, |noted: store::Result<()>| {
+        self.engine.store().run(Mode::Aside, body, |noted: store::Result<()>| {
             if let Err(error) = noted {
                 tracing::warn!("a failed authentication could not be noted: {error}");
             }
