@@ -29,18 +29,19 @@ pub(super) struct Head {
     file: OnceLock<File>,
     /// An edition as it is written, and an earlier one which says the same to those who read.
     same: Mutex<Option<(Edition, Edition)>>,
-    /// Whether a commit was seen that left the edition as it was.
+    /// Whether commits do not show, here or ever since one was seen that left the edition as it was.
     is_deaf: AtomicBool,
 }
 
 impl Head {
-    /// The head of the journal of a database. Where there is none, no edition is known.
-    pub(super) fn of(database: &Path) -> Head {
+    /// The head of the journal of a database with this connection. Where there is no such journal, no edition is known.
+    pub(super) fn of(database: &Path, connection: &Connection) -> Head {
+        let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         Head {
             database: database.to_owned(),
             file: OnceLock::new(),
             same: Mutex::default(),
-            is_deaf: AtomicBool::new(false),
+            is_deaf: AtomicBool::new(!mode.is_ok_and(|mode| mode == "wal")),
         }
     }
 
@@ -214,17 +215,21 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_misses_a_commit_is_not_believed_again() {
+    fn a_head_that_does_not_show_commits_is_not_believed() {
         let folder = tempfile::tempdir().expect("a folder");
         let location = Location::Sqlite(folder.path().join("spexus.db"));
         let store = Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
-        let head = super::Head::of(&folder.path().join("spexus.db"));
+        let path = folder.path().join("spexus.db");
+        let head = super::Head::of(&path, &rusqlite::Connection::open(&path).expect("a connection"));
         let before = head.edition();
         write(&store, "a");
         head.check_changed(before);
         assert!(head.edition().is_some());
         head.check_changed(head.edition());
         assert_eq!(head.edition(), None);
+
+        let elsewhere = rusqlite::Connection::open(folder.path().join("plain.db")).expect("a connection");
+        assert_eq!(super::Head::of(&path, &elsewhere).edition(), None, "without this journal");
     }
 
     #[test]

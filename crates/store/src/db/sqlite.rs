@@ -63,6 +63,7 @@ impl Engine {
                 )
             })?;
         }
+        let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let mut engine = Engine {
             path: path.to_owned(),
             idle: Mutex::new(Vec::new()),
@@ -70,9 +71,8 @@ impl Engine {
             writes: Arc::new(Queue::new()),
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
-            head: Arc::new(Head::of(path)),
+            head: Arc::new(Head::of(path, &writer.sqlite)),
         };
-        let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let (queue, head) = (engine.writes.clone(), engine.head.clone());
         engine.threads.push(spawn("store writer", move || {
             write_until_closed(&writer, &queue, &head, &signal, chore);
