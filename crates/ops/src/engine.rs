@@ -110,10 +110,12 @@ impl Engine {
             Some(key) => Some((key, hash_of(&arguments))),
             None => None,
         };
+        let edition = self.store.edition();
+        let is_kept = edition.is_some() && entry.keeps;
         let mut run = Run {
             engine: self.clone(),
-            edition: self.store.edition(),
-            question: entry.keeps.then(|| format!("{} {arguments}", entry.name)),
+            edition,
+            question: is_kept.then(|| format!("{} {arguments}", entry.name)),
             entry,
             credentials,
             request,

@@ -67,10 +67,11 @@ impl Memory {
     /// Whether the use of a token is to be written down now. Who is told so does it.
     pub fn touch(&self, token_id: &str, now: Time) -> bool {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        if touched.get(token_id).is_some_and(|last| last.plus_seconds(TOUCH_EVERY_S) > now) {
+        let is_recent = |last: &Time| *last <= now && last.plus_seconds(TOUCH_EVERY_S) > now;
+        if touched.get(token_id).is_some_and(is_recent) {
             return false;
         }
-        touched.retain(|_, last| last.plus_seconds(TOUCH_EVERY_S) > now);
+        touched.retain(|_, last| is_recent(last));
         touched.insert(token_id.to_owned(), now);
         true
     }

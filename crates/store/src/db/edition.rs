@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
@@ -14,13 +14,28 @@ use rusqlite::Connection;
 const HEAD: usize = 48;
 /// What the first four bytes say, in the order of the machine.
 const FORMAT: u32 = 3_007_000;
-/// Where it says that the head was written.
+/// Where it counts commits, and where it says that the head was written.
+const N_COMMITS: usize = 8;
 const IS_WRITTEN: usize = 12;
 
+/// Whether commits show in the head. There are file systems where a file that is mapped into memory and the same file when
+/// it is read are two things, so it is believed when it has shown a commit of this process.
+const UNKNOWN: u8 = 0;
+const SHOWS: u8 = 1;
+const DEAF: u8 = 2;
+
 /// An edition of the database. After every commit it is another one, and never one that was before: it holds the number of
-/// the last page that was written and a checksum of all of them.
+/// the last page that was written, a checksum of all of them, and a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition([u8; HEAD]);
+
+impl Edition {
+    /// Before the first commit, and when SQLite has put an empty journal together anew, there is no count, and the head is
+    /// the same whatever is in the database.
+    fn is_counted(&self) -> bool {
+        self.0[N_COMMITS..IS_WRITTEN] != [0; IS_WRITTEN - N_COMMITS]
+    }
+}
 
 /// The head of a database's journal.
 pub(super) struct Head {
@@ -29,26 +44,27 @@ pub(super) struct Head {
     file: OnceLock<File>,
     /// An edition as it is written, and an earlier one which says the same to those who read.
     same: Mutex<Option<(Edition, Edition)>>,
-    /// Whether commits do not show, here or ever since one was seen that left the edition as it was.
-    is_deaf: AtomicBool,
+    /// Whether commits show in it.
+    trust: AtomicU8,
 }
 
 impl Head {
     /// The head of the journal of a database with this connection. Where there is no such journal, no edition is known.
     pub(super) fn of(database: &Path, connection: &Connection) -> Head {
         let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+        let has_journal = mode.is_ok_and(|mode| mode == "wal");
         Head {
-            database: database.to_owned(),
+            // SQLite follows links before it adds the ending.
+            database: database.canonicalize().unwrap_or_else(|_| database.to_owned()),
             file: OnceLock::new(),
             same: Mutex::default(),
-            is_deaf: AtomicBool::new(!mode.is_ok_and(|mode| mode == "wal")),
+            trust: AtomicU8::new(if has_journal { UNKNOWN } else { DEAF }),
         }
     }
 
     fn file(&self) -> Option<&File> {
         if self.file.get().is_none() {
-            // SQLite follows links before it adds the ending.
-            let mut path = self.database.canonicalize().ok()?.into_os_string();
+            let mut path = self.database.clone().into_os_string();
             path.push("-shm");
             if let Err(second) = self.file.set(File::open(path).ok()?) {
                 // Another thread was faster. Why it must not be closed, see below.
@@ -60,7 +76,10 @@ impl Head {
 
     /// The current edition, unless somebody is just writing it down.
     pub(super) fn edition(&self) -> Option<Edition> {
-        self.written().map(|written| self.told(written))
+        if self.trust.load(Ordering::Relaxed) != SHOWS {
+            return None;
+        }
+        self.written().filter(Edition::is_counted).map(|written| self.told(written))
     }
 
     /// The edition that readers are told.
@@ -73,9 +92,6 @@ impl Head {
 
     /// The current edition as SQLite has written it.
     fn written(&self) -> Option<Edition> {
-        if self.is_deaf.load(Ordering::Relaxed) {
-            return None;
-        }
         let mut copies = [0; 2 * HEAD];
         read(self.file()?, &mut copies)?;
         let (first, second) = copies.split_at(HEAD);
@@ -86,44 +102,48 @@ impl Head {
 
     /// Lets readers take one edition for an earlier one, because nothing that they read is different in it.
     fn note_same(&self, earlier: Option<Edition>, later: Option<Edition>) {
-        let (Some(earlier), Some(later)) = (earlier, later) else { return };
+        let (Some(earlier), Some(later)) = (earlier.filter(Edition::is_counted), later) else { return };
         let told = self.told(earlier);
         *self.same.lock().unwrap_or_else(PoisonError::into_inner) = Some((later, told));
     }
 
-    /// Looks whether the edition is another one after a commit. There are file systems where a file that is mapped into
-    /// memory and the same file when it is read are two things: there, no edition is ever known again.
-    fn check_changed(&self, before: Option<Edition>) {
-        if before.is_some() && self.written() == before {
-            self.is_deaf.store(true, Ordering::Relaxed);
+    /// Learns from a commit whether it shows: the head before and after it, and whether it must have written something.
+    fn learn(&self, before: Option<Edition>, after: Option<Edition>, has_changed: bool) {
+        match (before, after) {
+            (Some(before), Some(after)) if before != after => {
+                let _ = self.trust.compare_exchange(UNKNOWN, SHOWS, Ordering::Relaxed, Ordering::Relaxed);
+            }
+            (Some(_), Some(_)) if has_changed => self.trust.store(DEAF, Ordering::Relaxed),
+            _ => {}
         }
     }
 }
 
 /// The edition when a transaction has begun to write.
-pub(super) struct Aside {
+pub(super) struct Began {
     edition: Option<Edition>,
     version: Option<i64>,
 }
 
-impl Aside {
-    /// Begins, when nobody else can write any more. What is likely to change something needs no more than the edition.
-    pub(super) fn begin(connection: &Connection, head: &Head, is_likely: bool) -> Aside {
-        Aside { edition: head.written(), version: is_likely.then(|| version(connection)).flatten() }
+impl Began {
+    /// To be called when nobody else can write any more. What is likely to change something needs no more than the edition.
+    pub(super) fn now(connection: &Connection, head: &Head, is_aside: bool) -> Began {
+        Began { edition: head.written(), version: is_aside.then(|| version(connection)).flatten() }
     }
 
-    /// Ends, after a commit that has changed nothing that readers see: the edition is the same to them, unless it is
-    /// somebody else's already.
-    pub(super) fn end(self, connection: &Connection, head: &Head) {
+    /// After a commit, which may have changed what readers see.
+    pub(super) fn committed(self, head: &Head, has_changed: bool) {
+        head.learn(self.edition, head.written(), has_changed);
+    }
+
+    /// After a commit that has changed nothing that readers see: the edition is the same to them, unless it is somebody
+    /// else's already.
+    pub(super) fn committed_aside(self, connection: &Connection, head: &Head) {
         let edition = head.written();
         if self.version.is_some() && version(connection) == self.version {
             head.note_same(self.edition, edition);
+            head.learn(self.edition, edition, false);
         }
-    }
-
-    /// Ends, after a commit that has changed something.
-    pub(super) fn check_changed(self, head: &Head) {
-        head.check_changed(self.edition);
     }
 }
 
@@ -149,7 +169,7 @@ impl Drop for Head {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(file) = self.file.take()
-            && file.metadata().is_ok_and(|data| std::os::unix::fs::MetadataExt::nlink(&data) > 0)
+            && !file.metadata().is_ok_and(|data| std::os::unix::fs::MetadataExt::nlink(&data) == 0)
         {
             std::mem::forget(file);
         }
@@ -177,6 +197,7 @@ mod tests {
         let open =
             || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
         let (one, other) = (open(), open());
+        write(&other, "first");
         let mut seen = Vec::new();
         for (index, key) in ["a", "b", "c", "d"].into_iter().enumerate() {
             write(if index % 2 == 0 { &one } else { &other }, key);
@@ -197,9 +218,10 @@ mod tests {
         let open =
             || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
         let (one, other) = (open(), open());
+        write(&other, "first");
         write(&one, "a");
         let edition = one.edition();
-        assert!(edition.is_some());
+        assert!(edition.is_some() && other.edition() == edition);
         for key in ["b", "c", "d"] {
             write_as(Mode::Aside, &one, key);
             assert_eq!(one.edition(), edition);
@@ -221,15 +243,39 @@ mod tests {
         let store = Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
         let path = folder.path().join("spexus.db");
         let head = super::Head::of(&path, &rusqlite::Connection::open(&path).expect("a connection"));
-        let before = head.edition();
         write(&store, "a");
-        head.check_changed(before);
+        let before = head.written();
+        assert!(before.is_some());
+        assert_eq!(head.edition(), None, "before it has shown anything");
+        write(&store, "b");
+        head.learn(before, head.written(), true);
         assert!(head.edition().is_some());
-        head.check_changed(head.edition());
+        head.learn(head.written(), head.written(), false);
+        assert!(head.edition().is_some());
+        head.learn(head.written(), head.written(), true);
         assert_eq!(head.edition(), None);
+        head.learn(before, head.written(), true);
+        assert_eq!(head.edition(), None, "it has missed one");
 
         let elsewhere = rusqlite::Connection::open(folder.path().join("plain.db")).expect("a connection");
         assert_eq!(super::Head::of(&path, &elsewhere).edition(), None, "without this journal");
+    }
+
+    /// A head without a count is the same for every database, so it must not be taken for an edition.
+    #[test]
+    fn a_store_that_is_opened_again_has_an_edition_after_its_first_commit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("spexus.db"));
+        let open =
+            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
+        write(&open(), "a");
+        let store = open();
+        assert_eq!(store.edition(), None);
+        write_as(Mode::Aside, &store, "b");
+        let edition = store.edition();
+        assert!(edition.is_some_and(|edition| edition.is_counted()));
+        write_as(Mode::Aside, &store, "c");
+        assert_eq!(store.edition(), edition);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection as Sqlite, ErrorCode, OpenFlags, ffi, params_from_iter, types};
 
-use super::edition::{Aside, Edition, Head};
+use super::edition::{Began, Edition, Head};
 use super::job::{Attempt, Job};
 use super::queue::{Next, Queue};
 use super::signal::Signal;
@@ -261,14 +261,14 @@ fn do_some(connected: &Connected, head: &Head, chore: Chore) -> bool {
     if script(connection, "begin immediate").is_err() {
         return false;
     }
-    let aside = Aside::begin(connection, head, true);
+    let began = Began::now(connection, head, true);
     let done = chore(&mut Tx::new(Connection::Sqlite(connection)));
     let is_kept = done.is_ok() && script(connection, "commit").is_ok();
     if !is_kept && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
     if is_kept {
-        aside.end(connection, head);
+        began.committed_aside(connection, head);
     }
     is_kept && done.unwrap_or_default()
 }
@@ -285,7 +285,7 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
-    let aside = Aside::begin(connection, head, is_aside);
+    let began = Began::now(connection, head, is_aside);
     // Then all who wait are told: one after the other they would wait for the same lock many times as long.
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
@@ -308,10 +308,12 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
         let _ = script(connection, "rollback");
     }
     let has_changed = has_changed && failed.is_none();
-    if has_changed {
-        aside.check_changed(head);
-    } else if failed.is_none() && group.iter().all(|job| job.mode() == Mode::Aside) {
-        aside.end(connection, head);
+    if failed.is_none() {
+        if group.iter().all(|job| job.mode() == Mode::Aside) {
+            began.committed_aside(connection, head);
+        } else {
+            began.committed(head, has_changed);
+        }
     }
     for mut job in group {
         // Nothing of the group has happened, so nobody may believe that it has.
