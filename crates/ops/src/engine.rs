@@ -12,7 +12,7 @@ use store::{Cancel, Edition, Mode, Store, Tx, idempotency, token};
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
-use crate::memory::{Memory, SecretHash, TOUCH_EVERY_S};
+use crate::memory::{Memory, Question, SecretHash, TOUCH_EVERY_S};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 use crate::secret;
@@ -115,7 +115,7 @@ impl Engine {
         let mut run = Run {
             engine: self.clone(),
             edition,
-            question: is_kept.then(|| format!("{} {arguments}", entry.name)),
+            question: is_kept.then(|| Question::new(entry.name, &arguments)),
             entry,
             credentials,
             request,
@@ -234,7 +234,7 @@ struct Run {
     /// The edition of the store before anything was read.
     edition: Option<Edition>,
     /// What is asked, where the answer may be kept.
-    question: Option<String>,
+    question: Option<Question>,
     entry: &'static Entry,
     credentials: Credentials,
     request: Request,
@@ -287,12 +287,12 @@ impl Run {
     /// What the same question was answered with, if nothing was written since.
     fn recall(&mut self) -> Option<Result<Answer>> {
         let answer = self.engine.memory.answer(self.edition?, self.question.as_ref()?)?;
-        Some(self.recall_admission()?.map(|()| (*answer).clone()))
+        Some(self.recall_admission()?.map(|()| answer))
     }
 
     /// Remembers what was answered, if nothing was written meanwhile.
     fn remember(&self, result: &Result<Answer>) {
-        if let (Some(question), Ok(answer)) = (&self.question, result)
+        if let (Some(question), Ok(answer)) = (self.question, result)
             && let Some(edition) = self.engine.unchanged(self.edition)
         {
             self.engine.memory.keep_answer(edition, question, answer);

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
 use store::Edition;
 use store::model::Time;
 use subtle::ConstantTimeEq;
@@ -14,23 +15,42 @@ use subtle::ConstantTimeEq;
 use crate::caller::Caller;
 use crate::operation::Answer;
 
-/// What the answers may take, and the callers.
-const ANSWERS_MAX: usize = 32 << 20;
+/// What the answers may take: those to all of 100,000 requirements, about. And the callers.
+const ANSWERS_MAX: usize = 96 << 20;
 const CALLERS_MAX: usize = 1 << 20;
-/// How often the last use of a token is written down.
-pub const TOUCH_EVERY_S: i64 = 60;
-/// What an entry takes beside its texts, about.
-const ENTRY: usize = 300;
+/// What an entry takes beside its text, about.
+const ENTRY: usize = 120;
 /// An answer that takes more than this part of the room is not kept: it would push out too many others.
 const PART_MAX: usize = 512;
+/// How often the last use of a token is written down.
+pub const TOUCH_EVERY_S: i64 = 60;
 
 /// What is remembered.
 pub struct Memory {
-    callers: Mutex<Kept<SecretHash, Caller>>,
-    answers: Mutex<Kept<Arc<str>, Answer>>,
+    callers: Mutex<Kept<SecretHash, Arc<Caller>>>,
+    answers: Mutex<Kept<Question, Said>>,
     /// When the use of a token was last written down by this process.
     touched: Mutex<HashMap<String, Time>>,
     n_recalled: AtomicU64,
+}
+
+/// The hash of a question: there may be many, and they need not be known again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Question([u8; 16]);
+
+impl Question {
+    /// The operation and its arguments.
+    pub fn new(operation: &str, arguments: &Value) -> Question {
+        let hash = blake3::hash(format!("{operation} {arguments}").as_bytes());
+        Question(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
+    }
+}
+
+/// What is kept of an answer. Only what makes something new needs to say what it is called.
+#[derive(Clone)]
+struct Said {
+    json: Arc<str>,
+    version: Option<i64>,
 }
 
 impl Default for Memory {
@@ -52,16 +72,24 @@ impl Memory {
 
     /// Remembers whose secret has this hash.
     pub fn keep_caller(&self, edition: Edition, hash: SecretHash, caller: Caller) {
-        let n_bytes = ENTRY + hash.0.len() + caller.username.len();
+        let n_bytes = 4 * ENTRY + 2 * hash.0.len() + caller.username.len();
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.keep(edition, hash, caller, n_bytes);
+        callers.keep(edition, hash, Arc::new(caller), n_bytes);
     }
 
     /// What a question was answered with.
-    pub fn answer(&self, edition: Edition, question: &str) -> Option<Arc<Answer>> {
-        let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).find(edition, question)?;
+    pub fn answer(&self, edition: Edition, question: &Question) -> Option<Answer> {
+        let said = self.answers.lock().unwrap_or_else(PoisonError::into_inner).find(edition, question)?;
         self.n_recalled.fetch_add(1, Ordering::Relaxed);
-        Some(answer)
+        Some(Answer { json: (*said.json).to_owned(), version: said.version, reference: None })
+    }
+
+    /// Remembers what a question was answered with.
+    pub fn keep_answer(&self, edition: Edition, question: Question, answer: &Answer) {
+        let said = Said { json: answer.json.as_str().into(), version: answer.version };
+        let n_bytes = ENTRY + said.json.len();
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.keep(edition, question, said, n_bytes);
     }
 
     /// Whether the use of a token is to be written down now. Who is told so does it.
@@ -79,13 +107,6 @@ impl Memory {
     /// How many answers were given again.
     pub fn n_recalled(&self) -> u64 {
         self.n_recalled.load(Ordering::Relaxed)
-    }
-
-    /// Remembers what a question was answered with.
-    pub fn keep_answer(&self, edition: Edition, question: &str, answer: &Answer) {
-        let n_bytes = ENTRY + question.len() + answer.json.len();
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.keep(edition, question.into(), answer.clone(), n_bytes);
     }
 }
 
@@ -107,8 +128,12 @@ impl Hash for SecretHash {
     }
 }
 
-/// Entries within a number of bytes; the oldest give way.
+/// Entries of one edition within a number of bytes; the oldest give way. Those of editions before are not looked for, since
+/// that would take as long as all of them together: they give way when they are the oldest.
 struct Kept<K, T> {
+    edition: Option<Edition>,
+    /// Counts editions, to tell entries of the current one.
+    number: u32,
     entries: HashMap<K, Entry<T>>,
     oldest_first: VecDeque<K>,
     n_bytes: usize,
@@ -116,37 +141,59 @@ struct Kept<K, T> {
 }
 
 struct Entry<T> {
-    edition: Edition,
-    value: Arc<T>,
-    n_bytes: usize,
+    number: u32,
+    n_bytes: u32,
+    value: T,
 }
 
-impl<K: Clone + Eq + Hash, T> Kept<K, T> {
+impl<K: Clone + Eq + Hash, T: Clone> Kept<K, T> {
     fn new(n_bytes_max: usize) -> Self {
-        Kept { entries: HashMap::new(), oldest_first: VecDeque::new(), n_bytes: 0, n_bytes_max }
+        Kept {
+            edition: None,
+            number: 0,
+            entries: HashMap::new(),
+            oldest_first: VecDeque::new(),
+            n_bytes: 0,
+            n_bytes_max,
+        }
     }
 
-    fn find<Q: Eq + Hash + ?Sized>(&self, edition: Edition, key: &Q) -> Option<Arc<T>>
+    fn find<Q: Eq + Hash + ?Sized>(&self, edition: Edition, key: &Q) -> Option<T>
     where
         K: std::borrow::Borrow<Q>,
     {
-        self.entries.get(key).filter(|entry| entry.edition == edition).map(|entry| entry.value.clone())
+        let entry = self.entries.get(key).filter(|entry| entry.number == self.number)?;
+        (self.edition == Some(edition)).then(|| entry.value.clone())
     }
 
     fn keep(&mut self, edition: Edition, key: K, value: T, n_bytes: usize) {
         if n_bytes > self.n_bytes_max / PART_MAX {
             return;
         }
-        let entry = Entry { edition, value: Arc::new(value), n_bytes };
-        self.n_bytes += n_bytes;
+        if self.edition != Some(edition) {
+            self.begin(edition);
+        }
+        let entry = Entry { number: self.number, n_bytes: u32::try_from(n_bytes).unwrap_or(u32::MAX), value };
+        self.n_bytes += entry.n_bytes as usize;
         match self.entries.insert(key.clone(), entry) {
-            Some(before) => self.n_bytes -= before.n_bytes,
+            Some(before) => self.n_bytes -= before.n_bytes as usize,
             None => self.oldest_first.push_back(key),
         }
         while self.n_bytes > self.n_bytes_max
             && let Some(oldest) = self.oldest_first.pop_front()
         {
-            self.n_bytes -= self.entries.remove(&oldest).map_or(0, |entry| entry.n_bytes);
+            self.n_bytes -= self.entries.remove(&oldest).map_or(0, |entry| entry.n_bytes as usize);
+        }
+    }
+
+    fn begin(&mut self, edition: Edition) {
+        self.edition = Some(edition);
+        self.number = self.number.wrapping_add(1);
+        if self.number == 0 {
+            // All numbers were used once.
+            self.entries.clear();
+            self.oldest_first.clear();
+            self.n_bytes = 0;
         }
     }
 }
@@ -179,10 +226,10 @@ mod tests {
         let n_bytes = 10;
         let mut kept: Kept<&str, u32> = Kept::new(n_bytes * PART_MAX);
         kept.keep(first, "a", 1, n_bytes);
-        assert_eq!(kept.find(first, "a").as_deref(), Some(&1));
+        assert_eq!(kept.find(first, "a"), Some(1));
         assert_eq!(kept.find(second, "a"), None);
         kept.keep(second, "a", 2, n_bytes);
-        assert_eq!((kept.find(first, "a"), kept.find(second, "a").as_deref()), (None, Some(&2)));
+        assert_eq!((kept.find(first, "a"), kept.find(second, "a")), (None, Some(2)));
         kept.keep(second, "large", 3, n_bytes + 1);
         assert_eq!(kept.find(second, "large"), None, "what is too large is not kept");
 
@@ -196,5 +243,9 @@ mod tests {
         assert_eq!(kept.n_bytes, n_bytes * PART_MAX);
         assert_eq!(kept.find(first, "a"), None);
         assert!(kept.find(first, names[0].as_str()).is_some());
+
+        kept.number = u32::MAX;
+        kept.keep(second, "a", 3, n_bytes);
+        assert_eq!((kept.entries.len(), kept.n_bytes, kept.find(second, "a")), (1, n_bytes, Some(3)));
     }
 }

@@ -28,9 +28,11 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Threads for long reads: one more than there are cores, so that one slow search does not stop the lists, within bounds.
 const READERS_MIN: usize = 3;
 const READERS_MAX: usize = 9;
-/// The pages of the file that a connection keeps; those for searches keep more, and share this much.
+/// The pages of the file that a connection keeps. Those for reads by key keep little, because there are many of them and
+/// what they have read is remembered elsewhere; those for searches keep more, and share this much.
 const CACHE_KIB: i64 = 8_000;
-const READERS_CACHE_KIB: i64 = 72_000;
+const KEY_CACHE_KIB: i64 = 2_000;
+const READERS_CACHE_KIB: i64 = 48_000;
 /// When nothing was written for so long, what was written is put in order, with pauses in between: who writes meanwhile
 /// should not wait for it.
 const QUIET: Duration = Duration::from_secs(1);
@@ -114,14 +116,15 @@ impl Engine {
 
     fn read_here(&self, mut job: Box<dyn Job>) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection =
-            match idle.map_or_else(|| connect(&self.path, false, self.statement_timeout, CACHE_KIB), Ok) {
-                Ok(connection) => connection,
-                Err(error) => {
-                    job.fail(error);
-                    return job.finish();
-                }
-            };
+        let connection = match idle
+            .map_or_else(|| connect(&self.path, false, self.statement_timeout, KEY_CACHE_KIB), Ok)
+        {
+            Ok(connection) => connection,
+            Err(error) => {
+                job.fail(error);
+                return job.finish();
+            }
+        };
         read(&connection, job);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
