@@ -140,6 +140,9 @@ fn measure(
     ];
     let creates: [(&'static str, Work); 1] =
         [("durable create", |side, n_clients, time, _| side.create(n_clients, time))];
+    if reads[0].0.contains(&settings.only) {
+        ours.read_each(settings.n_requirements)?;
+    }
     let mut comparisons = compare(settings, store, &ours, bare, &reads)?;
     // Before anything is written: an engine is busy with that for a while.
     let searches = search(settings, &ours)?;

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -70,6 +72,19 @@ impl Ours {
     ) -> anyhow::Result<Measured> {
         let (address, token) = (self.address.clone(), self.token.clone());
         drive(&self.address, n_clients, time, move |number| Request::get(&address, &token, &path(number)))
+    }
+
+    /// Reads every requirement once, so that the server has it in memory if it keeps it there.
+    pub fn read_each(&self, n_requirements: u64) -> anyhow::Result<()> {
+        let n_read = Arc::new(AtomicU64::new(0));
+        while n_read.load(Ordering::Relaxed) < n_requirements {
+            let n_read = n_read.clone();
+            self.get(16, Duration::from_secs(1), move |_| {
+                let number = n_read.fetch_add(1, Ordering::Relaxed) % n_requirements;
+                format!("/api/v1/requirements/REQ-{:03}", 1 + number)
+            })?;
+        }
+        Ok(())
     }
 
     /// One client asks for some paths in turn.
