@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::operation::Answer;
 
 /// What the answers may take: those to most of 100,000 requirements. And the callers.
-const ANSWERS_MAX: usize = 84 << 20;
+const ANSWERS_MAX: usize = 72 << 20;
 const CALLERS_MAX: usize = 1 << 20;
 /// What an entry takes beside its text, about.
 const ENTRY: usize = 120;

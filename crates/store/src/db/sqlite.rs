@@ -32,7 +32,7 @@ const READERS_MAX: usize = 9;
 /// what they have read is remembered elsewhere; those for searches keep more, and share this much.
 const CACHE_KIB: i64 = 8_000;
 const KEY_CACHE_KIB: i64 = 2_000;
-const READERS_CACHE_KIB: i64 = 60_000;
+const READERS_CACHE_KIB: i64 = 52_000;
 /// When nothing was written for so long, what was written is put in order, with pauses in between: who writes meanwhile
 /// should not wait for it.
 const QUIET: Duration = Duration::from_secs(1);
