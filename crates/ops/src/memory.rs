@@ -198,7 +198,8 @@ impl<K: Clone + Eq + Hash, T: Clone> Kept<K, T> {
     }
 }
 
-#[cfg(test)]
+// Elsewhere stores do not tell their editions.
+#[cfg(all(test, unix))]
 mod tests {
     use store::model::Time;
     use store::{Location, Mode, Options, Store, Tx};

@@ -178,7 +178,24 @@ impl Drop for Head {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
     use crate::{Location, Mode, Options, Store, Tx, idempotency, model::Time};
+
+    fn open(path: PathBuf) -> Store {
+        let (location, now) = (Location::Sqlite(path), Time::from_microseconds(0));
+        Store::open(&location, Options::default(), now).expect("a store")
+    }
+
+    /// A store, open twice, as two processes would.
+    fn two_stores(folder: &TempDir) -> (Store, Store) {
+        let path = folder.path().join("spexus.db");
+        let (one, other) = (open(path.clone()), open(path));
+        write(&other, "first");
+        (one, other)
+    }
 
     fn write(store: &Store, key: &'static str) {
         write_as(Mode::Write, store, key);
@@ -193,11 +210,7 @@ mod tests {
     #[test]
     fn every_commit_of_every_store_is_another_edition() {
         let folder = tempfile::tempdir().expect("a folder");
-        let location = Location::Sqlite(folder.path().join("spexus.db"));
-        let open =
-            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
-        let (one, other) = (open(), open());
-        write(&other, "first");
+        let (one, other) = two_stores(&folder);
         let mut seen = Vec::new();
         for (index, key) in ["a", "b", "c", "d"].into_iter().enumerate() {
             write(if index % 2 == 0 { &one } else { &other }, key);
@@ -214,11 +227,7 @@ mod tests {
     #[test]
     fn what_is_written_aside_leaves_the_edition_as_it_is() {
         let folder = tempfile::tempdir().expect("a folder");
-        let location = Location::Sqlite(folder.path().join("spexus.db"));
-        let open =
-            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
-        let (one, other) = (open(), open());
-        write(&other, "first");
+        let (one, other) = two_stores(&folder);
         write(&one, "a");
         let edition = one.edition();
         assert!(edition.is_some() && other.edition() == edition);
@@ -239,9 +248,8 @@ mod tests {
     #[test]
     fn a_head_that_does_not_show_commits_is_not_believed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let location = Location::Sqlite(folder.path().join("spexus.db"));
-        let store = Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
         let path = folder.path().join("spexus.db");
+        let store = open(path.clone());
         let head = super::Head::of(&path, &rusqlite::Connection::open(&path).expect("a connection"));
         write(&store, "a");
         let before = head.written();
@@ -265,11 +273,9 @@ mod tests {
     #[test]
     fn a_store_that_is_opened_again_has_an_edition_after_its_first_commit() {
         let folder = tempfile::tempdir().expect("a folder");
-        let location = Location::Sqlite(folder.path().join("spexus.db"));
-        let open =
-            || Store::open(&location, Options::default(), Time::from_microseconds(0)).expect("a store");
-        write(&open(), "a");
-        let store = open();
+        let path = folder.path().join("spexus.db");
+        write(&open(path.clone()), "a");
+        let store = open(path);
         assert_eq!(store.edition(), None);
         write_as(Mode::Aside, &store, "b");
         let edition = store.edition();
@@ -284,8 +290,7 @@ mod tests {
         let link = folder.path().join("link.db");
         std::fs::create_dir(folder.path().join("real")).expect("a folder");
         std::os::unix::fs::symlink(folder.path().join("real/spexus.db"), &link).expect("a link");
-        let store = Store::open(&Location::Sqlite(link), Options::default(), Time::from_microseconds(0));
-        let store = store.expect("a store");
+        let store = open(link);
         let before = store.edition();
         write(&store, "a");
         assert!(before.is_some() && store.edition().is_some() && store.edition() != before);
