@@ -2,6 +2,8 @@
 //! the store, so that nothing has to be taken back after a write, whichever process made it; where the store cannot tell
 //! its edition, nothing is remembered. Written by hand because what is kept must go by bytes and by edition, and is short.
 
+mod packer;
+
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +14,15 @@ use store::Edition;
 use store::model::Time;
 use subtle::ConstantTimeEq;
 
+use self::packer::{Packed, Packer};
 use crate::caller::Caller;
 use crate::operation::Answer;
 
-/// What the answers may take: those to most of 100,000 requirements. And the callers.
-const ANSWERS_MAX: usize = 72 << 20;
+/// What the answers may take: those to 100,000 short requirements. And the callers.
+const ANSWERS_MAX: usize = 56 << 20;
 const CALLERS_MAX: usize = 1 << 20;
 /// What an entry takes beside its text, about.
-const ENTRY: usize = 120;
+const ENTRY: usize = 144;
 /// An answer that takes more than this part of the room is not kept: it would push out too many others.
 const PART_MAX: usize = 512;
 /// How often the last use of a token is written down.
@@ -29,6 +32,7 @@ pub const TOUCH_EVERY_S: i64 = 60;
 pub struct Memory {
     callers: Mutex<Kept<SecretHash, Arc<Caller>>>,
     answers: Mutex<Kept<Question, Said>>,
+    packer: Packer,
     /// When the use of a token was last written down by this process.
     touched: Mutex<HashMap<String, Time>>,
     n_recalled: AtomicU64,
@@ -49,7 +53,7 @@ impl Question {
 /// What is kept of an answer. Only what makes something new needs to say what it is called.
 #[derive(Clone)]
 struct Said {
-    json: Arc<str>,
+    json: Packed,
     version: Option<i64>,
 }
 
@@ -58,6 +62,7 @@ impl Default for Memory {
         Memory {
             callers: Mutex::new(Kept::new(CALLERS_MAX)),
             answers: Mutex::new(Kept::new(ANSWERS_MAX)),
+            packer: Packer::default(),
             touched: Mutex::default(),
             n_recalled: AtomicU64::new(0),
         }
@@ -80,13 +85,15 @@ impl Memory {
     /// What a question was answered with.
     pub fn answer(&self, edition: Edition, question: &Question) -> Option<Answer> {
         let said = self.answers.lock().unwrap_or_else(PoisonError::into_inner).find(edition, question)?;
+        let json = self.packer.unpack(&said.json)?;
         self.n_recalled.fetch_add(1, Ordering::Relaxed);
-        Some(Answer { json: (*said.json).to_owned(), version: said.version, reference: None })
+        Some(Answer { json, version: said.version, reference: None })
     }
 
     /// Remembers what a question was answered with.
     pub fn keep_answer(&self, edition: Edition, question: Question, answer: &Answer) {
-        let said = Said { json: answer.json.as_str().into(), version: answer.version };
+        let Some(json) = self.packer.pack(&answer.json) else { return };
+        let said = Said { json, version: answer.version };
         let n_bytes = ENTRY + said.json.len();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.keep(edition, question, said, n_bytes);
