@@ -1,0 +1,102 @@
+//! The same request again: a call with a key happens once, and later ones get its answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{Tx, idempotency};
+
+use super::Call;
+use crate::error::{Error, FieldError, Kind, Result};
+use crate::operation::Answer;
+
+/// How long the key may be.
+const KEY_MAX: usize = 255;
+
+/// The key of a call, and the hash of what it is for.
+pub fn key(call: &Call) -> Result<Option<(String, String)>> {
+    let Some(key) = call.idempotency_key.as_ref().filter(|_| call.entry.takes_key()) else { return Ok(None) };
+    if key.is_empty() || key.len() > KEY_MAX || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let message = format!("expected 1 to {KEY_MAX} visible ASCII characters");
+        return Err(Error::field("Idempotency-Key", message));
+    }
+    Ok(Some((key.clone(), hash_of(&call.arguments))))
+}
+
+/// An answer as it is kept for a key.
+#[derive(Serialize, Deserialize)]
+enum Kept {
+    Answer { json: String, version: Option<i64>, reference: Option<String> },
+    Error { code: String, message: String, fields: Vec<FieldError>, more: Option<Box<Value>> },
+}
+
+impl Kept {
+    fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::new(Kind::InternalError, error.to_string()))
+    }
+}
+
+/// Keeps what came of a request, for those with the same key. What is not the caller's fault is not kept, but undoes the request.
+pub fn keep(
+    tx: &mut Tx<'_>,
+    user_id: &str,
+    operation: &str,
+    key: &str,
+    result: &Result<Answer>,
+) -> Result<()> {
+    let kept = match result {
+        Ok(answer) => Kept::Answer {
+            json: answer.json.clone(),
+            version: answer.version,
+            reference: answer.reference.clone(),
+        },
+        Err(error) if error.kind.is_callers() => Kept::Error {
+            code: error.kind.code().to_owned(),
+            message: error.message.clone(),
+            fields: error.fields.clone(),
+            more: error.more.clone(),
+        },
+        Err(error) => return Err(error.clone()),
+    };
+    Ok(idempotency::keep(tx, user_id, operation, key, 1, &kept.to_json()?)?)
+}
+
+/// Somebody else has the same key and no answer yet.
+pub fn still_running() -> Error {
+    let error = Error::new(Kind::StillRunning, "a request with this Idempotency-Key is still running");
+    Error { retry_after_s: Some(1), ..error }
+}
+
+/// What is kept in the place of an answer whose text was erased for good.
+pub(crate) fn erased() -> Result<String> {
+    let kept = Kept::Error {
+        code: Kind::NotFound.code().to_owned(),
+        message: "what this request was about has been purged, and the answer with it".to_owned(),
+        fields: Vec::new(),
+        more: None,
+    };
+    kept.to_json()
+}
+
+/// What the same request was answered with before.
+pub fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {
+    let found = idempotency::find(tx, user_id, operation, key)?;
+    let Some(found) = found.filter(|found| found.status != 0) else { return Err(still_running()) };
+    if found.body_hash != hash {
+        let message = "this Idempotency-Key was used with another request; use a new key for a new request";
+        return Err(Error::new(Kind::IdempotencyKeyReused, message));
+    }
+    match serde_json::from_str(&found.answer) {
+        Ok(Kept::Answer { json, version, reference }) => Ok(Answer { json, version, reference }),
+        Ok(Kept::Error { code, message, fields, more }) => {
+            let kind = Kind::from_code(&code).unwrap_or(Kind::InternalError);
+            Err(Error { fields, more, ..Error::new(kind, message) })
+        }
+        Err(error) => Err(Error::new(Kind::InternalError, format!("a kept answer is damaged: {error}"))),
+    }
+}
+
+/// The hash of arguments, whatever the order of their fields.
+fn hash_of(arguments: &Value) -> String {
+    let mut sorted = arguments.clone();
+    sorted.sort_all_objects();
+    blake3::hash(sorted.to_string().as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,216 @@
+//! One call on its way: who asks is found out once, and what was known before is not looked for again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use store::{Cancel, Edition, Mode, Tx, idempotency, token};
+
+use super::{Call, Engine, Reply, again};
+use crate::caller::{Caller, Credentials, Request};
+use crate::context::Cx;
+use crate::error::{Error, Kind, Result};
+use crate::memory::{Question, TOUCH_EVERY_S};
+use crate::operation::{Answer, Effect, Entry, Prepared};
+use crate::progress::OnProgress;
+
+/// One call on its way.
+pub struct Run {
+    engine: Engine,
+    /// The edition of the store before anything was read.
+    edition: Option<Edition>,
+    /// What is asked, where the answer may be kept.
+    question: Option<Question>,
+    entry: &'static Entry,
+    credentials: Credentials,
+    request: Request,
+    key: Option<(String, String)>,
+    cancel: Option<Cancel>,
+    progress: Option<OnProgress>,
+    caller: Option<Caller>,
+    admitted: bool,
+    replayed: bool,
+    /// The key in the set of running calls, while this one holds it.
+    claimed: Option<String>,
+}
+
+impl Run {
+    /// A call that is about to run, and its arguments.
+    pub fn new(engine: Engine, call: Call, key: Option<(String, String)>) -> (Run, Value) {
+        let edition = engine.store.edition();
+        let is_kept = edition.is_some() && call.entry.keeps;
+        let run = Run {
+            engine,
+            edition,
+            question: is_kept.then(|| Question::new(call.entry.name, &call.arguments)),
+            entry: call.entry,
+            credentials: call.credentials,
+            request: call.request,
+            key,
+            cancel: call.cancel,
+            progress: call.progress,
+            caller: None,
+            admitted: false,
+            replayed: false,
+            claimed: None,
+        };
+        (run, call.arguments)
+    }
+
+    /// What came of it, when nothing more is done.
+    pub fn reply(self, result: Result<Answer>) -> Reply {
+        let now = self.request.now;
+        if let Some(caller) = self.caller.as_ref().filter(|_| result.is_ok())
+            && let Some(id) = caller.token_id.as_ref()
+            && caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= now)
+            && self.engine.memory.touch(id, now)
+        {
+            let id = id.clone();
+            // Nobody waits for it, and a token whose use could not be noted still worked.
+            self.engine.store.run(Mode::Aside, move |tx| token::touch(tx, &id, now), |_| {});
+        }
+        if let Some(claimed) = &self.claimed {
+            self.engine.running.lock().unwrap_or_else(PoisonError::into_inner).remove(claimed);
+        }
+        Reply { result, caller: self.caller, replayed: self.replayed }
+    }
+
+    /// Checks who is asking and whether they may before anything else, in a transaction of its own.
+    pub fn let_in_first(mut self, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
+        if let Some(admitted) = self.recall_admission() {
+            return next(self, admitted);
+        }
+        let engine = self.engine.clone();
+        let run = Arc::new(Mutex::new(Some(self)));
+        let handle = run.clone();
+        let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.admit(tx));
+        engine.store.run(Mode::Point, body, move |admitted: Result<()>| {
+            let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
+            next(run.expect("a run is taken once"), admitted);
+        });
+    }
+
+    /// Checks who is asking and whether they may. Does nothing the second time.
+    fn admit(&mut self, tx: &mut Tx<'_>) -> Result<()> {
+        if let Some(admitted) = self.recall_admission() {
+            return admitted;
+        }
+        let caller = self.engine.authenticate(tx, self.edition, &self.credentials, self.request.now)?;
+        self.let_in(caller)
+    }
+
+    /// The same, where it is known without a look into the store who is asking. None where it is not.
+    fn recall_admission(&mut self) -> Option<Result<()>> {
+        if self.admitted {
+            return Some(Ok(()));
+        }
+        let caller = self.engine.recall_caller(self.edition, &self.credentials, self.request.now)?;
+        Some(caller.and_then(|caller| self.let_in(Some(caller))))
+    }
+
+    /// What the same question was answered with, if nothing was written since.
+    pub fn recall(&mut self) -> Option<Result<Answer>> {
+        let answer = self.engine.memory.answer(self.edition?, self.question.as_ref()?)?;
+        Some(self.recall_admission()?.map(|()| answer))
+    }
+
+    /// Remembers what was answered, if nothing was written meanwhile.
+    fn remember(&self, result: &Result<Answer>) {
+        if let (Some(question), Ok(answer)) = (self.question, result)
+            && let Some(edition) = self.engine.unchanged(self.edition)
+        {
+            self.engine.memory.keep_answer(edition, question, answer);
+        }
+    }
+
+    /// Lets a caller in who may do this.
+    fn let_in(&mut self, caller: Option<Caller>) -> Result<()> {
+        match &caller {
+            None if self.entry.effect == Effect::Public => {}
+            None => return Err(Error::new(Kind::Unauthenticated, "a token is required")),
+            Some(caller) => {
+                self.caller = Some(caller.clone());
+                // Who was found out before has passed the gate then.
+                let is_known = matches!(self.credentials, Credentials::Known(_));
+                if let Some(gate) = self.engine.gate.as_ref().filter(|_| !is_known) {
+                    gate(caller)?;
+                }
+                caller.may(self.entry.effect)?;
+            }
+        }
+        self.admitted = true;
+        self.claim()
+    }
+
+    /// Notes that a request with this key is running in this process.
+    fn claim(&mut self) -> Result<()> {
+        let (Some((key, _)), Some(caller)) = (&self.key, &self.caller) else { return Ok(()) };
+        let claimed = format!("{} {} {key}", caller.user_id, self.entry.name);
+        let mut running = self.engine.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.insert(claimed.clone()) {
+            self.claimed = Some(claimed);
+            return Ok(());
+        }
+        Err(again::still_running())
+    }
+
+    /// Does what is slow, off the thread that writes, and then the rest.
+    pub fn prepare(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
+        let state = Arc::new(Mutex::new(Some((self, operation))));
+        let handle = state.clone();
+        let body = move |tx: &mut Tx<'_>| -> Result<()> {
+            let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
+            let (run, operation) = state.as_mut().expect("a run is taken once");
+            let mut cx = Cx::new(tx, &run.request, run.entry.name, run.caller.as_ref());
+            operation.prepare(&mut cx)
+        };
+        engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (run, operation) = state.expect("a run is taken once");
+            match prepared {
+                Ok(()) => run.start(operation, done),
+                Err(error) => done(run.reply(Err(error))),
+            }
+        });
+    }
+
+    /// Runs the operation in its transaction.
+    pub fn start(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
+        let mode = self.entry.mode;
+        let run = Arc::new(Mutex::new(Some(self)));
+        let handle = run.clone();
+        let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.execute(tx, &*operation));
+        engine.store.run_unless(cancel, mode, body, move |result: Result<Result<Answer>>| {
+            let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (run, result) = (run.expect("a run is taken once"), result.and_then(|answer| answer));
+            run.remember(&result);
+            done(run.reply(result));
+        });
+    }
+
+    /// An outer error undoes everything; an inner one is an answer that is kept for the key.
+    fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
+        self.admit(tx)?;
+        let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
+            let mut cx = Cx::new(tx, &self.request, self.entry.name, self.caller.as_ref())
+                .telling(self.progress.as_ref());
+            return operation.run(&mut cx).map(Ok);
+        };
+        let name = self.entry.name;
+        if !idempotency::claim(tx, &caller.user_id, name, key, hash, self.request.now)? {
+            self.replayed = true;
+            return again::replay(tx, &caller.user_id, name, key, hash).map(Ok);
+        }
+        let (request, progress) = (&self.request, self.progress.as_ref());
+        let result =
+            tx.savepoint(|tx| operation.run(&mut Cx::new(tx, request, name, Some(caller)).telling(progress)));
+        again::keep(tx, &caller.user_id, name, key, &result)?;
+        Ok(result)
+    }
+}
+
+fn with<T>(run: &Mutex<Option<Run>>, body: impl FnOnce(&mut Run) -> Result<T>) -> Result<T> {
+    let mut run = run.lock().unwrap_or_else(PoisonError::into_inner);
+    body(run.as_mut().expect("a run is taken once"))
+}
