@@ -3,12 +3,13 @@
 pub mod relationship_type;
 pub mod requirement_type;
 pub mod status_model;
+pub(crate) mod types;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::Kind;
 use store::status::{self, StatusModel};
-use store::types::{self, RelationshipType, RequirementType};
+use store::types::{RelationshipType, RequirementType, Type};
 
 use crate::context::{Cx, Subject, to_value};
 use crate::error::Result;
@@ -42,8 +43,8 @@ impl Operation for ListTypes {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Types> {
         Ok(Types {
-            requirement_types: types::requirement_types(cx.tx)?,
-            relationship_types: types::relationship_types(cx.tx)?,
+            requirement_types: RequirementType::all(cx.tx)?,
+            relationship_types: RelationshipType::all(cx.tx)?,
             status_models: status_models(cx)?,
         })
     }

@@ -12,8 +12,10 @@ pub mod story;
 
 use store::entity::{self, Entity};
 use store::model::{Kind, reference_id};
-use store::{comment, search, status, types};
+use store::types::RequirementType;
+use store::{comment, search, status};
 
+use crate::config::types::named;
 use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Patch, Text, Version};
@@ -223,14 +225,8 @@ pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str)
 
 /// The id and the name of the requirement type that a text means: its id or its name.
 pub(crate) fn requirement_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<(String, String)> {
-    let known = types::requirement_types(cx.tx)?;
-    match known
-        .iter()
-        .find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted))
-    {
-        Some(found) => Ok((found.id.clone(), found.name.clone())),
-        None => Err(Error::not_allowed(field, wanted, known.iter().map(|known| known.name.as_str()))),
-    }
+    let found: RequirementType = named(cx, field, wanted)?;
+    Ok((found.id, found.name))
 }
 
 /// Moves an entity below another parent of the same project.

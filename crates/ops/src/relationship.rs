@@ -5,9 +5,10 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
-use store::types::{self, RelationshipType};
+use store::types::RelationshipType;
 use store::{Mode, entity};
 
+use crate::config::types::named;
 use crate::context::{Cx, deleted, difference, overtaken, to_value};
 use crate::entity::delete::note_relationship;
 use crate::error::{Error, Result};
@@ -54,7 +55,7 @@ impl Operation for CreateRelationship {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let source = cx.entity("source_requirement_id", &self.source_requirement_id, Kind::Requirement)?;
         let target = cx.entity("target_requirement_id", &self.target_requirement_id, Kind::Requirement)?;
-        let kind = relationship_type(cx, "relationship_type_id", self.relationship_type_id.as_str())?;
+        let kind: RelationshipType = named(cx, "relationship_type_id", self.relationship_type_id.as_str())?;
         if source.id == target.id {
             return Err(Error::field("target_requirement_id", "a requirement cannot be related to itself"));
         }
@@ -253,14 +254,4 @@ fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Relationship> {
         Some(deleted_at) => Err(deleted("the relationship", deleted_at)),
         None => Ok(found),
     }
-}
-
-/// The relationship type that a text means: its id or its name.
-pub(crate) fn relationship_type(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> Result<RelationshipType> {
-    let known = types::relationship_types(cx.tx)?;
-    let names: Vec<String> = known.iter().map(|known| known.name.clone()).collect();
-    known
-        .into_iter()
-        .find(|known| known.id.eq_ignore_ascii_case(wanted) || types::same_name(&known.name, wanted))
-        .ok_or_else(|| Error::not_allowed(field, wanted, names))
 }

@@ -3,17 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Mode;
-use store::types::{self, RelationshipType, same_name};
+use store::types::{RelationshipType, Type};
 
-use super::record;
-use crate::context::{Cx, check_version, overtaken};
+use super::types;
+use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::{Page, page, window};
-use crate::relationship::relationship_type;
-
-const KIND: &str = "relationship_type";
+use crate::page::Page;
 
 impl Output for RelationshipType {
     fn version(&self) -> Option<i64> {
@@ -43,10 +40,7 @@ impl Operation for ListRelationshipTypes {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RelationshipType>> {
-        let all = types::relationship_types(cx.tx)?;
-        let (total, window) = (all.len() as i64, window(self.limit, self.offset));
-        let shown = all.into_iter().skip(window.1 as usize).take(window.0 as usize).collect();
-        Ok(page(shown, total, window))
+        types::list(cx, self.limit, self.offset)
     }
 }
 
@@ -67,7 +61,7 @@ impl Operation for GetRelationshipType {
     const POSITIONAL: &'static [&'static str] = &["relationship_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        find(cx, &self.relationship_type)
+        types::find(cx, self.relationship_type.as_str())
     }
 }
 
@@ -94,7 +88,7 @@ impl Operation for CreateRelationshipType {
     const EFFECT: Effect = Effect::Administers;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        check_name(cx, self.name.as_str(), None)?;
+        types::check_name::<RelationshipType>(cx, self.name.as_str(), None)?;
         let new = RelationshipType {
             id: cx.new_id(),
             name: (&self.name).into(),
@@ -105,15 +99,8 @@ impl Operation for CreateRelationshipType {
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        add(cx, new)
+        types::add(cx, new)
     }
-}
-
-/// Writes a new type.
-pub(crate) fn add(cx: &mut Cx<'_, '_>, new: RelationshipType) -> Result<RelationshipType> {
-    types::insert_relationship_type(cx.tx, &new)?;
-    record(cx, KIND, &new.id, 1, None, Some(&new))?;
-    Ok(new)
 }
 
 /// Change a type of relationships. Relationships of the type follow a new name.
@@ -150,18 +137,18 @@ impl Operation for UpdateRelationshipType {
     const POSITIONAL: &'static [&'static str] = &["relationship_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        let before = find(cx, &self.relationship_type)?;
+        let before: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
         check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
-            check_name(cx, name.as_str(), Some(&before.id))?;
+            types::check_name::<RelationshipType>(cx, name.as_str(), Some(&before.id))?;
             after.name = name.into();
         }
         if let Some(inverse_name) = &self.inverse_name.0 {
             after.inverse_name = inverse_name.into();
         }
         if let Some(acyclic) = self.acyclic.0.filter(|acyclic| *acyclic != before.acyclic) {
-            let used = types::count_relationships(cx.tx, &before.id)?;
+            let used = before.n_uses(cx.tx)?;
             if used > 0 {
                 let message = format!(
                     "{used} relationships have the type {}, so circles cannot be decided anew",
@@ -172,26 +159,8 @@ impl Operation for UpdateRelationshipType {
             after.acyclic = acyclic;
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
-        change(cx, before, after)
+        types::change(cx, before, after)
     }
-}
-
-/// Writes a changed type, if it differs.
-pub(crate) fn change(
-    cx: &mut Cx<'_, '_>,
-    before: RelationshipType,
-    mut after: RelationshipType,
-) -> Result<RelationshipType> {
-    if after == before {
-        return Ok(before);
-    }
-    after.version += 1;
-    after.updated_at = cx.now();
-    if !types::update_relationship_type(cx.tx, &after)? {
-        return Err(overtaken(&before.name));
-    }
-    record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
-    Ok(after)
 }
 
 /// Delete a type that no relationship has.
@@ -212,32 +181,12 @@ impl Operation for DeleteRelationshipType {
     const POSITIONAL: &'static [&'static str] = &["relationship_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        let gone = find(cx, &self.relationship_type)?;
-        let used = types::count_relationships(cx.tx, &gone.id)?;
+        let gone: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
+        let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} relationships (deleted ones included) have the type {}", gone.name);
             return Err(Error::conflict(message));
         }
-        remove(cx, gone)
-    }
-}
-
-/// Deletes a type that nothing has.
-pub(crate) fn remove(cx: &mut Cx<'_, '_>, gone: RelationshipType) -> Result<RelationshipType> {
-    types::delete_relationship_type(cx.tx, &gone.id)?;
-    record(cx, KIND, &gone.id, gone.version + 1, Some(&gone), None)?;
-    Ok(gone)
-}
-
-fn find(cx: &mut Cx<'_, '_>, wanted: &Text<1, 100>) -> Result<RelationshipType> {
-    relationship_type(cx, "relationship_type", wanted.as_str())
-        .map_err(|_| Error::not_found("relationship type", wanted.as_str()))
-}
-
-fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
-    let all = types::relationship_types(cx.tx)?;
-    match all.iter().find(|other| same_name(&other.name, name) && own_id != Some(&other.id)) {
-        Some(other) => Err(Error::conflict(format!("there is already a relationship type {}", other.name))),
-        None => Ok(()),
+        types::remove(cx, gone)
     }
 }

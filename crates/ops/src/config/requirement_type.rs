@@ -3,16 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Mode;
-use store::types::{self, RequirementType, same_name};
+use store::types::{RequirementType, Type};
 
-use super::record;
-use crate::context::{Cx, check_version, overtaken};
+use super::types;
+use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::{Page, page, window};
-
-const KIND: &str = "requirement_type";
+use crate::page::Page;
 
 impl Output for RequirementType {
     fn version(&self) -> Option<i64> {
@@ -42,10 +40,7 @@ impl Operation for ListRequirementTypes {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RequirementType>> {
-        let all = types::requirement_types(cx.tx)?;
-        let (total, window) = (all.len() as i64, window(self.limit, self.offset));
-        let shown = all.into_iter().skip(window.1 as usize).take(window.0 as usize).collect();
-        Ok(page(shown, total, window))
+        types::list(cx, self.limit, self.offset)
     }
 }
 
@@ -66,7 +61,7 @@ impl Operation for GetRequirementType {
     const POSITIONAL: &'static [&'static str] = &["requirement_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        find(cx, &self.requirement_type)
+        types::find(cx, self.requirement_type.as_str())
     }
 }
 
@@ -88,7 +83,7 @@ impl Operation for CreateRequirementType {
     const EFFECT: Effect = Effect::Administers;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        check_name(cx, self.name.as_str(), None)?;
+        types::check_name::<RequirementType>(cx, self.name.as_str(), None)?;
         let new = RequirementType {
             id: cx.new_id(),
             name: (&self.name).into(),
@@ -97,15 +92,8 @@ impl Operation for CreateRequirementType {
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        add(cx, new)
+        types::add(cx, new)
     }
-}
-
-/// Writes a new type.
-pub(crate) fn add(cx: &mut Cx<'_, '_>, new: RequirementType) -> Result<RequirementType> {
-    types::insert_requirement_type(cx.tx, &new)?;
-    record(cx, KIND, &new.id, 1, None, Some(&new))?;
-    Ok(new)
 }
 
 /// Change a type of requirements. Requirements of the type follow a new name.
@@ -133,34 +121,16 @@ impl Operation for UpdateRequirementType {
     const POSITIONAL: &'static [&'static str] = &["requirement_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        let before = find(cx, &self.requirement_type)?;
+        let before: RequirementType = types::find(cx, self.requirement_type.as_str())?;
         check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
-            check_name(cx, name.as_str(), Some(&before.id))?;
+            types::check_name::<RequirementType>(cx, name.as_str(), Some(&before.id))?;
             after.name = name.into();
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
-        change(cx, before, after)
+        types::change(cx, before, after)
     }
-}
-
-/// Writes a changed type, if it differs.
-pub(crate) fn change(
-    cx: &mut Cx<'_, '_>,
-    before: RequirementType,
-    mut after: RequirementType,
-) -> Result<RequirementType> {
-    if after == before {
-        return Ok(before);
-    }
-    after.version += 1;
-    after.updated_at = cx.now();
-    if !types::update_requirement_type(cx.tx, &after)? {
-        return Err(overtaken(&before.name));
-    }
-    record(cx, KIND, &after.id, after.version, Some(&before), Some(&after))?;
-    Ok(after)
 }
 
 /// Delete a type that no requirement has.
@@ -181,34 +151,12 @@ impl Operation for DeleteRequirementType {
     const POSITIONAL: &'static [&'static str] = &["requirement_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        let gone = find(cx, &self.requirement_type)?;
-        let used = types::count_requirements(cx.tx, &gone.id)?;
+        let gone: RequirementType = types::find(cx, self.requirement_type.as_str())?;
+        let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} requirements (deleted ones included) have the type {}", gone.name);
             return Err(Error::conflict(message));
         }
-        remove(cx, gone)
-    }
-}
-
-/// Deletes a type that nothing has.
-pub(crate) fn remove(cx: &mut Cx<'_, '_>, gone: RequirementType) -> Result<RequirementType> {
-    types::delete_requirement_type(cx.tx, &gone.id)?;
-    record(cx, KIND, &gone.id, gone.version + 1, Some(&gone), None)?;
-    Ok(gone)
-}
-
-fn find(cx: &mut Cx<'_, '_>, wanted: &Text<1, 100>) -> Result<RequirementType> {
-    let wanted = wanted.as_str();
-    let mut all = types::requirement_types(cx.tx)?.into_iter();
-    all.find(|known| known.id.eq_ignore_ascii_case(wanted) || same_name(&known.name, wanted))
-        .ok_or_else(|| Error::not_found("requirement type", wanted))
-}
-
-fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
-    let all = types::requirement_types(cx.tx)?;
-    match all.iter().find(|other| same_name(&other.name, name) && own_id != Some(&other.id)) {
-        Some(other) => Err(Error::conflict(format!("there is already a requirement type {}", other.name))),
-        None => Ok(()),
+        types::remove(cx, gone)
     }
 }

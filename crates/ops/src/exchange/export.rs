@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use store::entity::{self, Entity, Filter, Sort};
 use store::model::{Kind, Time};
 use store::project::{self, Project};
-use store::types::fold;
-use store::{comment, prompt, relationship, status, types, user};
+use store::types::{RelationshipType, RequirementType, Type, fold};
+use store::{comment, prompt, relationship, status, user};
 
 use super::{FormatName, RECORDS_MAX};
 use crate::context::Cx;
@@ -153,13 +153,13 @@ impl<'a> Exporter<'a> {
                 .with("name", project.name.as_str());
             self.add(with(record, "description", project.description.clone()))?;
         }
-        let mut requirement_types = types::requirement_types(cx.tx)?;
+        let mut requirement_types = RequirementType::all(cx.tx)?;
         requirement_types.sort_by_key(|known| fold(&known.name));
         for known in requirement_types {
             let record = Record::new(RecordKind::RequirementType).with("name", known.name);
             self.add(with(record, "description", known.description))?;
         }
-        let mut relationship_types = types::relationship_types(cx.tx)?;
+        let mut relationship_types = RelationshipType::all(cx.tx)?;
         relationship_types.sort_by_key(|known| fold(&known.name));
         for known in relationship_types {
             let record = Record::new(RecordKind::RelationshipType)

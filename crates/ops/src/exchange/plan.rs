@@ -9,7 +9,7 @@ use store::entity::{self, Entity, Filter, Sort};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time};
 use store::project::{self, Project};
 use store::status::{self, StatusModel};
-use store::types::{self, RelationshipType, RequirementType};
+use store::types::{RelationshipType, RequirementType, Type};
 use store::user;
 
 use super::import::Problem;
@@ -139,8 +139,8 @@ impl<'r> Plan<'r> {
             n_problems_more: 0,
             entities: Vec::new(),
             projects: projects.into_iter().map(|project| (project.key.clone(), project)).collect(),
-            requirement_types: types::requirement_types(cx.tx)?,
-            relationship_types: types::relationship_types(cx.tx)?,
+            requirement_types: RequirementType::all(cx.tx)?,
+            relationship_types: RelationshipType::all(cx.tx)?,
             models,
             no_administrator: caller.may(Effect::Administers).err().map(|error| error.message),
             caller: (caller.user_id.clone(), caller.username.clone()),

@@ -6,10 +6,10 @@ use store::entity::{self, Filter};
 use store::model::{Kind, is_project_key};
 use store::project::Project;
 use store::status::{Status, StatusModel, Transition};
-use store::types::{self, RelationshipType, RequirementType, same_name};
+use store::types::{RelationshipType, RequirementType, Type, same_name};
 
 use super::plan::{Outcome, Plan};
-use crate::config::{relationship_type, requirement_type, status_model};
+use crate::config::{status_model, types};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::Text;
@@ -154,7 +154,7 @@ impl Setup {
             return Ok(());
         }
         if let Some(before) = before.as_ref().filter(|before| before.acyclic != after.acyclic)
-            && types::count_relationships(cx.tx, &before.id)? > 0
+            && before.n_uses(cx.tx)? > 0
         {
             let message = format!(
                 "there are relationships of the type {}, so circles cannot be decided anew",
@@ -274,22 +274,16 @@ impl Setup {
             };
         }
         for (before, after) in self.requirement_types {
-            match before {
-                Some(before) => requirement_type::change(cx, before, after)?,
-                None => requirement_type::add(cx, after)?,
-            };
+            types::put(cx, before, after)?;
         }
         for (before, after) in self.relationship_types {
-            match before {
-                Some(before) => relationship_type::change(cx, before, after)?,
-                None => relationship_type::add(cx, after)?,
-            };
+            types::put(cx, before, after)?;
         }
         for gone in self.gone_requirement_types {
-            requirement_type::remove(cx, gone)?;
+            types::remove(cx, gone)?;
         }
         for gone in self.gone_relationship_types {
-            relationship_type::remove(cx, gone)?;
+            types::remove(cx, gone)?;
         }
         for (before, after) in self.models {
             status_model::replace(cx, &before, after, &[])?;
