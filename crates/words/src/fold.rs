@@ -45,6 +45,11 @@ pub(crate) fn is_plain(word: &str) -> bool {
     word.len() <= WORD_CHARS_MAX && word.bytes().all(|b| b.is_ascii_lowercase())
 }
 
+/// Russian nouns whose "систему" and "систем" the stemmer takes for forms of an adjective like "синему", so that they would not
+/// be found by "система". Words that end like them are their compounds.
+const NOUNS_IN_EMA: [&str; 9] =
+    ["систем", "проблем", "схем", "теорем", "эмблем", "лексем", "морфем", "фонем", "диадем"];
+
 /// Returns the part of a folded word that its forms share: English for Latin letters, Russian for Cyrillic.
 pub(crate) fn stem(folded: &str) -> Cow<'_, str> {
     let algorithm = match folded.chars().next() {
@@ -52,6 +57,12 @@ pub(crate) fn stem(folded: &str) -> Cow<'_, str> {
         Some(c) if is_cyrillic(c) && folded.chars().all(is_cyrillic) => Algorithm::Russian,
         _ => return Cow::Borrowed(folded),
     };
+    if let Algorithm::Russian = algorithm {
+        let noun = folded.strip_suffix('у').unwrap_or(folded);
+        if NOUNS_IN_EMA.iter().any(|ending| noun.ends_with(ending)) {
+            return Cow::Borrowed(noun);
+        }
+    }
     let stem = Stemmer::new(algorithm).stem(folded);
     if stem.is_empty() { Cow::Borrowed(folded) } else { stem }
 }
@@ -150,6 +161,20 @@ mod tests {
             &["требование", "требования", "требований", "требованиями"],
             &["пользователь", "пользователя", "пользователей"],
             &["быстрый", "быстрая", "быстрого"],
+            &[
+                "система",
+                "системы",
+                "системе",
+                "систему",
+                "системой",
+                "систем",
+                "системам",
+                "системами",
+                "системах",
+            ],
+            &["подсистема", "подсистему", "подсистем"],
+            &["проблема", "проблему", "проблем"],
+            &["синий", "синему", "синем"],
         ] {
             for form in forms {
                 assert_eq!(stem(form), stem(forms[0]), "{form}");

@@ -21,4 +21,4 @@ pub use split::Reference;
 pub use terms::{Terms, terms};
 
 /// Changes whenever the same text may give other terms than before: stored terms must then be made anew.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
