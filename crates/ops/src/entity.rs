@@ -163,14 +163,9 @@ pub(crate) fn change(
     }
     after.version += 1;
     after.updated_at = cx.now();
-    let meaning = |entity: &Entity| {
-        (
-            entity.title.clone(),
-            entity.description.clone(),
-            entity.type_id.clone(),
-            entity.acceptance_criteria_id.clone(),
-        )
-    };
+    // Where it belongs and who works on it may change without a doubt about what others were told it says.
+    let meaning =
+        |entity: &Entity| (entity.title.clone(), entity.description.clone(), entity.type_id.clone());
     if meaning(&before) != meaning(&after) {
         after.content_version = after.version;
     }
@@ -217,7 +212,7 @@ pub(crate) fn set_status(cx: &mut Cx<'_, '_>, entity: &mut Entity, wanted: &str)
         let next = if next.is_empty() { "nothing".to_owned() } else { next.join(", ") };
         let message =
             format!("{} is {from}, which {} cannot follow; {next} can", entity.reference_id, found.name);
-        return Err(Error::conflict(message));
+        return Err(Error::conflict(message).about("status"));
     }
     entity.status = Some(found.name.clone());
     Ok(())

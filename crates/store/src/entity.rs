@@ -16,7 +16,9 @@ use crate::values;
 
 pub use self::list::{Filter, Sort, VALUES_MAX, count, list};
 pub use self::names::{Named, names};
-pub use self::tree::{Ancestor, Below, ancestors, below, delete, deletion, deletion_members, purge, restore};
+pub use self::tree::{
+    Ancestor, Below, ancestors, below, delete, deletion, deletion_members, purge, released_at, restore,
+};
 
 /// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or
 /// that is empty, is absent.

@@ -87,6 +87,12 @@ pub fn count_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<i64> {
     Ok(tx.row(sql, values![requirement_id], |row| row.get(0))?.unwrap_or_default())
 }
 
+/// The ids of those of a requirement, in both directions.
+pub fn ids_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<Vec<String>> {
+    let sql = "select id from relationship where (source_id = ?1 or target_id = ?1) and deleted_at is null";
+    tx.rows(sql, values![requirement_id], |row| row.get(0))
+}
+
 /// Those whose target has changed since they were made or confirmed.
 pub fn suspects(
     tx: &mut Tx<'_>,

@@ -51,6 +51,9 @@ pub struct Deleted {
     pub with_it: Below,
     /// The reference ids of what goes, the first 100.
     pub references: Vec<String>,
+    /// Requirements that stay and lose this criterion, until it is restored: the reference ids of the first 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<String>,
 }
 
 impl Output for Deleted {}
@@ -101,11 +104,13 @@ impl Operation for DeleteEntity {
         let n_total = if self.dry_run { members.len() } else { 2 * members.len() };
         cx.steps.begin("counting what goes", Some(n_total));
         let (with_it, dependents) = dependents(cx, &root, &members)?;
+        let held = held_by(cx, &root)?;
         let mut outcome = Deleted {
             reference_id: root.reference_id.clone(),
             deleted: false,
             with_it,
             references: members.iter().take(LISTED).map(|member| member.reference_id.clone()).collect(),
+            released: held.iter().take(LISTED).map(|requirement| requirement.reference_id.clone()).collect(),
         };
         if self.dry_run {
             return Ok(outcome);
@@ -121,7 +126,7 @@ impl Operation for DeleteEntity {
                 .with(json!({ "with_it": outcome.with_it, "dependents": dependents })));
         }
         cx.steps.begin("deleting", Some(n_total));
-        release_criterion(cx, &root)?;
+        hold(cx, held, None)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         entity::delete(cx.tx, &root, &deletion_id, &actor, cx.now())?;
@@ -140,6 +145,8 @@ fn counted(number: usize) -> String {
 fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<(Below, Vec<String>)> {
     let mut below = Below::default();
     let mut names = Vec::new();
+    // One between two of the members is met at both its ends.
+    let mut relationships = HashSet::new();
     for member in members {
         if member.id != root.id {
             names.push(member.reference_id.clone());
@@ -150,14 +157,14 @@ fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<
             }
         }
         if member.kind == Kind::Requirement {
-            let related = relationship::count_of(cx.tx, &member.id)?;
-            below.relationships += related;
-            if related > 0 && member.id == root.id {
+            let related = relationship::ids_of(cx.tx, &member.id)?;
+            if !related.is_empty() && member.id == root.id {
                 let relations = relationship::of(cx.tx, &member.id, 10, 0)?;
                 names.extend(relations.iter().map(|relation| {
                     format!("{} {} {}", relation.source, relation.type_name, relation.target)
                 }));
             }
+            relationships.extend(related);
         }
         if member.kind != Kind::SteeringDocument {
             let filter = comment::Filter { entity_id: Some(member.id.clone()), ..comment::Filter::default() };
@@ -165,13 +172,14 @@ fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<
         }
         cx.steps.advance();
     }
+    below.relationships = relationships.len() as i64;
     Ok((below, names))
 }
 
-/// Requirements stay when their criterion goes; they only lose it.
-fn release_criterion(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<()> {
+/// The requirements of a criterion, deleted ones too. They stay when it goes; they only lose it.
+fn held_by(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Entity>> {
     if root.kind != Kind::AcceptanceCriteria {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let filter = entity::Filter {
         kind: Some(Kind::Requirement),
@@ -179,9 +187,15 @@ fn release_criterion(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<()> {
         include_deleted: true,
         ..entity::Filter::default()
     };
-    for requirement in entity::list(cx.tx, &filter, entity::Sort::Number, AT_ONCE, 0)? {
+    Ok(entity::list(cx.tx, &filter, entity::Sort::Number, AT_ONCE, 0)?)
+}
+
+/// Gives requirements a criterion, or none.
+fn hold(cx: &mut Cx<'_, '_>, requirements: Vec<Entity>, criterion: Option<&Entity>) -> Result<()> {
+    for requirement in requirements {
         change(cx, requirement, None, |_, requirement| {
-            (requirement.acceptance_criteria_id, requirement.acceptance_criteria) = (None, None);
+            requirement.acceptance_criteria_id = criterion.map(|criterion| criterion.id.clone());
+            requirement.acceptance_criteria = criterion.map(|criterion| criterion.reference_id.clone());
             Ok(())
         })?;
     }
@@ -241,6 +255,8 @@ pub struct RestoreEntity {
     kind: Option<KindName>,
     /// The version to go back to.
     version: Option<Version>,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for RestoreEntity {
@@ -261,6 +277,12 @@ impl Operation for RestoreEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = cx.any_entity("reference", &self.reference)?;
         check_kind(&found, self.kind)?;
+        check_version(
+            self.expected_version.map(|version| version.0),
+            &found.reference_id,
+            found.version,
+            &found,
+        )?;
         if let Some(version) = self.version {
             return super::history::take_back(cx, found, version.0);
         }
@@ -292,7 +314,15 @@ impl Operation for RestoreEntity {
             note_relationship(cx, &back, &changes)?;
             check_circle(cx, &found.project, &back, &ids)?;
         }
-        cx.live_entity("reference", &Id(Reference::Id(found.id)))
+        let released = match found.deleted_at {
+            Some(deleted_at) if found.kind == Kind::AcceptanceCriteria => {
+                entity::released_at(cx.tx, &found, deleted_at)?
+            }
+            _ => Vec::new(),
+        };
+        let back = cx.live_entity("reference", &Id(Reference::Id(found.id)))?;
+        hold(cx, released, Some(&back))?;
+        Ok(back)
     }
 }
 
@@ -405,7 +435,8 @@ impl Operation for PurgeEntity {
         if found.purged_at.is_some() {
             return Ok(found);
         }
-        release_criterion(cx, &found)?;
+        let held = held_by(cx, &found)?;
+        hold(cx, held, None)?;
         entity::purge(cx.tx, &found, cx.now())?;
         revision::purge(cx.tx, &found.id)?;
         idempotency::replace(cx.tx, &found.id, &engine::erased()?)?;

@@ -13,12 +13,13 @@ fn a_preview_says_what_would_go_and_takes_nothing() {
         comment(world, "REQ-001", "Why?");
         comment(world, "US-001", "Who?");
         relate(world, "REQ-001", "relates_to", "REQ-003").expect("a relationship");
+        relate(world, "REQ-001", "depends_on", "REQ-002").expect("a relationship");
         let preview =
             world.ok("delete_entity", json!({ "reference": "EP-001", "dry_run": true, "force": true }));
         assert_eq!(preview["deleted"], false);
         assert_eq!(
             preview["with_it"],
-            json!({ "user_stories": 1, "acceptance_criteria": 1, "requirements": 2, "relationships": 1, "comments": 2 })
+            json!({ "user_stories": 1, "acceptance_criteria": 1, "requirements": 2, "relationships": 2, "comments": 2 })
         );
         assert_eq!(preview["references"], json!(["EP-001", "US-001", "AC-001", "REQ-001", "REQ-002"]));
         assert_eq!(world.ok("get_entity", json!({ "reference": "EP-001" }))["version"], 1);
@@ -71,6 +72,41 @@ fn a_criterion_goes_and_leaves_its_requirements() {
         world.ok("delete_entity", json!({ "reference": "AC-001" }));
         let after = world.ok("get_entity", json!({ "reference": "REQ-001" }));
         assert_eq!((after.get("acceptance_criteria_id"), &after["version"]), (None, &json!(2)));
+    });
+}
+
+/// What a criterion has lost comes back with it, unless it has found another meanwhile.
+#[test]
+fn a_criterion_that_is_restored_has_its_requirements_again() {
+    on_every_store(|world| {
+        plan(world);
+        for id in ["REQ-002", "REQ-004"] {
+            if id == "REQ-004" {
+                let new =
+                    json!({ "user_story_id": "US-001", "title": "R", "type_id": "Data", "priority": 1 });
+                world.ok("create_requirement", new);
+            }
+            let change = json!({ "requirement_id": id, "acceptance_criteria_id": "AC-001" });
+            world.ok("update_requirement", change);
+        }
+        world.ok("create_acceptance_criteria", json!({ "user_story_id": "US-001", "description": "Other" }));
+        let linked = relate(world, "REQ-002", "depends_on", "REQ-001").expect("a relationship");
+        assert_eq!(linked["suspect"], false);
+        let preview = world.ok("delete_entity", json!({ "reference": "AC-001", "dry_run": true }));
+        assert_eq!(preview["released"], json!(["REQ-001", "REQ-002", "REQ-004"]));
+        world.ok("delete_entity", json!({ "reference": "AC-001" }));
+        // One finds another criterion, one is deleted itself.
+        let other = json!({ "requirement_id": "REQ-004", "acceptance_criteria_id": "AC-002" });
+        world.ok("update_requirement", other);
+        world.ok("delete_entity", json!({ "reference": "REQ-002", "force": true }));
+        world.pass_seconds(1);
+        world.ok("restore_entity", json!({ "reference": "AC-001" }));
+        world.ok("restore_entity", json!({ "reference": "REQ-002" }));
+        let criterion =
+            |id: &str| world.ok("get_entity", json!({ "reference": id }))["acceptance_criteria"].take();
+        assert_eq!(["REQ-001", "REQ-002", "REQ-004"].map(criterion), ["AC-001", "AC-001", "AC-002"]);
+        // To lose and find a criterion changes no text, so nobody has to look at the links again.
+        assert_eq!(world.ok("list_suspect_links", json!({}))["total_count"], 0);
     });
 }
 

@@ -144,11 +144,23 @@ pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
                  and not exists (select 1 from entity e
                      where e.id in (relationship.source_id, relationship.target_id) and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
-    let sql = "update comment set deleted_at = null, deletion_id = null
+    let sql = "update comment set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
                where deletion_id = ?1
                  and not exists (select 1 from entity e where e.id = comment.entity_id and e.purged_at is not null)";
-    tx.execute(sql, values![deletion_id])?;
+    tx.execute(sql, values![deletion_id, now])?;
     Ok(())
+}
+
+/// The requirements that lost a criterion when it was deleted, and still are in its story without one.
+pub fn released_at(tx: &mut Tx<'_>, criterion: &Entity, deleted_at: Time) -> Result<Vec<Entity>> {
+    let sql = select_entity!(
+        "where e.parent_id = ?1 and e.kind = 'requirement' and e.criterion_id is null and e.purged_at is null
+           and exists (select 1 from revision r
+               where r.entity_id = e.id and r.created_at = ?2 and r.changes like ?3)
+         order by e.number"
+    );
+    let change = format!("%\"acceptance_criteria_id\":[\"{}\",null]%", criterion.id);
+    tx.rows(sql, values![criterion.user_story_id.as_deref(), deleted_at, &change], read)
 }
 
 /// Erases the text of a deleted entity and of its comments.
