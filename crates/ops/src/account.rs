@@ -20,7 +20,8 @@ const SESSION_S: i64 = 12 * 3600;
 
 /// Log in with a name and a password, or with a token, and begin a session.
 ///
-/// The session's secret is set as a cookie for browsers; as a bearer token it works like one.
+/// The session's secret is set as a cookie for browsers; as a bearer token it works like one. A session that is begun with a
+/// token may as much as the token, and ends with it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
@@ -31,8 +32,11 @@ pub struct Login {
     /// A personal access token, instead of name and password.
     token: Option<Text<1, 200>>,
     #[serde(skip)]
-    proven: Option<(User, String)>,
+    proven: Option<Proven>,
 }
+
+/// Who logs in, the secret of the session, and the token that was shown: its id and its end.
+type Proven = (User, String, Option<(String, Option<Time>)>);
 
 /// A session that has begun.
 #[derive(Serialize, JsonSchema)]
@@ -58,7 +62,7 @@ impl Operation for Login {
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         let refused = || Error::new(Kind::Unauthenticated, "the name or the password is wrong");
-        let user = match (&self.username, &self.password, &self.token) {
+        let (user, token) = match (&self.username, &self.password, &self.token) {
             (Some(name), Some(password), None) => {
                 let found = user::find(cx.tx, name.as_str())?;
                 let hash = match &found {
@@ -66,27 +70,29 @@ impl Operation for Login {
                     None => None,
                 };
                 let right = secret::verify_password(password.as_str(), hash.as_deref());
-                found.filter(|user| right && !user.disabled).ok_or_else(refused)?
+                (found.filter(|user| right && !user.disabled).ok_or_else(refused)?, None)
             }
             (None, None, Some(token)) => {
                 let credentials = Credentials::Bearer(token.as_str().to_owned());
                 let caller = authenticate(cx.tx, &credentials, cx.now())?.ok_or_else(refused)?;
-                // A session may all that its user may; a token that may less must not become one.
-                caller.may(Effect::OwnsAccount)?;
-                user::find(cx.tx, &caller.user_id)?.ok_or_else(refused)?
+                let user = user::find(cx.tx, &caller.user_id)?.ok_or_else(refused)?;
+                (user, caller.token_id.map(|id| (id, caller.expires_at)))
             }
             _ => return Err(Error::field("username", "expected username and password, or token")),
         };
-        self.proven = Some((user, secret::generate(secret::SESSION_PREFIX)?));
+        self.proven = Some((user, secret::generate(secret::SESSION_PREFIX)?, token));
         Ok(())
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Session> {
-        let Some((user, session)) = &self.proven else {
+        let Some((user, session, token)) = &self.proven else {
             return Err(Error::new(Kind::InternalError, "the login was not prepared"));
         };
-        let expires_at = cx.now().plus_seconds(SESSION_S);
-        token::begin_session(cx.tx, &secret::hash(session), &user.id, cx.now(), expires_at)?;
+        let (token_id, token_end) =
+            token.as_ref().map_or((None, None), |(id, end)| (Some(id.as_str()), *end));
+        let longest = cx.now().plus_seconds(SESSION_S);
+        let expires_at = token_end.map_or(longest, |end| end.min(longest));
+        token::begin_session(cx.tx, &secret::hash(session), &user.id, token_id, cx.now(), expires_at)?;
         let event = NewEvent {
             user_id: Some(user.id.clone()),
             username: Some(user.username.clone()),

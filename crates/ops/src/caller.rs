@@ -31,9 +31,9 @@ pub struct Caller {
     pub username: String,
     /// The user's role.
     pub role: Role,
-    /// The token, where one was shown.
+    /// The token, where one was shown, now or when the session was begun.
     pub token_id: Option<String>,
-    /// The token's scopes; none for a session or a local user, who may all that the role allows.
+    /// The token's scopes; none for a session with a password or a local user, who may all that the role allows.
     pub scopes: Option<Vec<Scope>>,
     /// The hash of the session, where it is one.
     pub session: Option<String>,
@@ -102,9 +102,10 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     };
     let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
     let hash = secret::hash(secret);
+    let is_session = secret.starts_with(secret::SESSION_PREFIX);
     let owner = if secret.starts_with(secret::TOKEN_PREFIX) {
         token::owner(tx, &hash)?
-    } else if secret.starts_with(secret::SESSION_PREFIX) {
+    } else if is_session {
         token::session_owner(tx, &hash)?
     } else {
         return Err(refused("the token is malformed: expected mcp_pat_ and 43 characters"));
@@ -116,7 +117,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     if owner.disabled {
         return Err(refused("the user is disabled"));
     }
-    let session = owner.token_id.is_none().then_some(hash);
+    let session = is_session.then_some(hash);
     let scopes = owner
         .token_id
         .is_some()

@@ -76,7 +76,9 @@ fn add_token(cx: &mut Cx<'_, '_>, user_id: &str, secret: &str) -> Result<()> {
         scopes: vec![Scope::FullAccess.name().to_owned()],
         expires_at: None,
         last_used_at: None,
+        version: 1,
         created_at: cx.now(),
+        updated_at: cx.now(),
     };
     token::insert(cx.tx, &new, &secret::hash(secret))?;
     Ok(())

@@ -7,14 +7,18 @@ use store::token::{self, Token};
 use store::{Mode, user};
 
 use crate::caller::Scope;
-use crate::context::{Cx, Subject, to_value};
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Moment, Offset, Patch, Set, Span, Text};
+use crate::input::{Id, Limit, Moment, Offset, Patch, Set, Span, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
 use crate::page::{Page, page, window};
 use crate::secret;
 
 impl Output for Token {
+    fn version(&self) -> Option<i64> {
+        Some(self.version)
+    }
+
     fn reference(&self) -> Option<&str> {
         Some(&self.id)
     }
@@ -110,9 +114,12 @@ impl Operation for CreateToken {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewToken> {
         let user_id = owner(cx, self.user.as_ref())?;
         if token::find_by_name(cx.tx, &user_id, self.name.as_str())?.is_some() {
-            return Err(Error::conflict(format!("there is already a token named {:?}", self.name.as_str())));
+            return Err(taken(self.name.as_str()));
         }
         let secret = self.secret.as_deref().unwrap_or_default();
+        if self.expires_in.is_some() && self.expires_at.is_some() {
+            return Err(Error::field("expires_in", "cannot be given together with expires_at"));
+        }
         let after = self.expires_in.map(|span| cx.now().plus_seconds(span.0));
         let expires_at = self.expires_at.map(Moment::last).or(after);
         check_end(cx, "expires_at", expires_at)?;
@@ -124,7 +131,9 @@ impl Operation for CreateToken {
             scopes: scopes(self.scopes.as_deref())?,
             expires_at,
             last_used_at: None,
+            version: 1,
             created_at: cx.now(),
+            updated_at: cx.now(),
         };
         token::insert(cx.tx, &new, &secret::hash(secret))?;
         record(cx, None, Some(&new), 1)?;
@@ -204,6 +213,8 @@ pub struct UpdateToken {
     /// When it stops working; null for never.
     #[serde(default)]
     expires_at: Patch<Moment>,
+    /// Refuse the change when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for UpdateToken {
@@ -216,11 +227,12 @@ impl Operation for UpdateToken {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
         let before = find(cx, &self.token_id)?;
+        check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
             let other = token::find_by_name(cx.tx, &before.user_id, name.as_str())?;
             if other.is_some_and(|other| other.id != before.id) {
-                return Err(Error::conflict(format!("there is already a token named {:?}", name.as_str())));
+                return Err(taken(name.as_str()));
             }
             after.name = name.into();
         }
@@ -232,19 +244,25 @@ impl Operation for UpdateToken {
             check_end(cx, "expires_at", after.expires_at)?;
         }
         if after != before {
-            token::update(cx.tx, &after)?;
-            record(cx, Some(&before), Some(&after), 2)?;
+            after.version += 1;
+            after.updated_at = cx.now();
+            if !token::update(cx.tx, &after)? {
+                return Err(overtaken(&before.name));
+            }
+            record(cx, Some(&before), Some(&after), after.version)?;
         }
         Ok(after)
     }
 }
 
-/// Revoke a token. It stops working at once.
+/// Revoke a token. It stops working at once, and so do sessions that were begun with it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
     /// The token's id.
     token_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for RevokeToken {
@@ -257,8 +275,9 @@ impl Operation for RevokeToken {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
         let gone = find(cx, &self.token_id)?;
+        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
         token::delete(cx.tx, &gone.id)?;
-        record(cx, Some(&gone), None, 3)?;
+        record(cx, Some(&gone), None, gone.version + 1)?;
         Ok(gone)
     }
 }
@@ -285,6 +304,10 @@ fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Token> {
     token::find(cx.tx, &name)?
         .filter(|token| token.user_id == caller.user_id || caller.role == Role::Administrator)
         .ok_or_else(|| Error::not_found("token", name))
+}
+
+fn taken(name: &str) -> Error {
+    Error::conflict(format!("there is already a token named {name:?}")).about("name")
 }
 
 fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {

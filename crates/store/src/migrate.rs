@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::db::{Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
+use crate::user;
 use crate::values;
 
 /// A step of the schema.
@@ -14,6 +15,9 @@ struct Step {
     sql: &'static str,
 }
 
+/// With this one names came to be folded, where before they were only in lower case.
+const TOKENS: &str = "0007_tokens";
+
 const STEPS: &[Step] = &[
     Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
     Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
@@ -21,6 +25,7 @@ const STEPS: &[Step] = &[
     Step { name: "0004_mcp", sql: include_str!("../migrations/0004_mcp.sql") },
     Step { name: "0005_search_text", sql: include_str!("../migrations/0005_search_text.sql") },
     Step { name: "0006_search_speed", sql: include_str!("../migrations/0006_search_speed.sql") },
+    Step { name: TOKENS, sql: include_str!("../migrations/0007_tokens.sql") },
 ];
 
 /// A migration and whether the store has it.
@@ -69,6 +74,9 @@ pub(crate) fn run(store: &Store, now: Time) -> Result<()> {
         for (step, migration) in STEPS.iter().zip(&migrations) {
             if migration.state == State::Pending {
                 apply(tx, step, now)?;
+                if step.name == TOKENS {
+                    user::fold_again(tx)?;
+                }
             }
         }
         Ok(())

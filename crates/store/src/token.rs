@@ -29,8 +29,12 @@ pub struct Token {
     /// When it was last used, to the minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
+    /// Goes up by one with each change.
+    pub version: i64,
     /// When it was made.
     pub created_at: Time,
+    /// When it was last changed.
+    pub updated_at: Time,
 }
 
 /// A secret's owner, as of now.
@@ -48,7 +52,7 @@ pub struct Owner {
     pub hash: String,
     /// When the secret stops working.
     pub expires_at: Option<Time>,
-    /// The token's id, or none for a session.
+    /// The token's id; for a session, that of the token with which it was begun.
     pub token_id: Option<String>,
     /// The token's scopes.
     pub scopes: Vec<String>,
@@ -66,41 +70,43 @@ pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
 
 /// Who holds the session with this hash.
 pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
-    let sql = "select u.id, u.username, u.role, u.disabled, s.hash, s.expires_at
-               from session s join user_account u on u.id = s.user_id where s.hash = ?1";
-    tx.row(sql, values![hash], |row| {
-        Ok(Owner {
-            user_id: row.get(0)?,
-            username: row.get(1)?,
-            role: read_role(&row.get::<String>(2)?)?,
-            disabled: row.get(3)?,
-            hash: row.get(4)?,
-            expires_at: row.get(5)?,
-            token_id: None,
-            scopes: Vec::new(),
-            last_used_at: None,
-        })
-    })
+    let sql = "select u.id, u.username, u.role, u.disabled, s.hash,
+                      case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end,
+                      t.id, t.scopes, t.last_used_at
+               from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id
+               where s.hash = ?1";
+    tx.row(sql, values![hash], read_owner)
 }
 
 /// Adds a token.
 pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
-    let Token { id, user_id, name, prefix, scopes, expires_at, last_used_at, created_at } = token;
-    let sql =
-        "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, created_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let Token {
+        id,
+        user_id,
+        name,
+        prefix,
+        scopes,
+        expires_at,
+        last_used_at,
+        version,
+        created_at,
+        updated_at,
+    } = token;
+    let sql = "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, version, created_at,
+                   updated_at)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let scopes = scopes.join(" ");
-    tx.execute(
-        sql,
-        values![id, user_id, name, hash, prefix, &scopes, *expires_at, *last_used_at, *created_at],
-    )?;
+    let times = (*expires_at, *last_used_at, *created_at, *updated_at);
+    let values =
+        values![id, user_id, name, hash, prefix, &scopes, times.0, times.1, *version, times.2, times.3];
+    tx.execute(sql, values)?;
     Ok(())
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select id, user_id, name, prefix, scopes, expires_at, last_used_at, created_at from token ",
+            "select id, user_id, name, prefix, scopes, expires_at, last_used_at, version, created_at, updated_at from token ",
             $rest
         )
     };
@@ -125,12 +131,13 @@ pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option
     tx.row(select!("where user_id = ?1 and name = ?2"), values![user_id, name], read)
 }
 
-/// Writes a token's new name, scopes and end.
-pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<()> {
+/// Writes a token's new name, scopes and end; false when another change was faster.
+pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<bool> {
+    let Token { id, name, expires_at, version, updated_at, .. } = token;
     let scopes = token.scopes.join(" ");
-    let sql = "update token set name = ?2, scopes = ?3, expires_at = ?4 where id = ?1";
-    tx.execute(sql, values![&token.id, &token.name, &scopes, token.expires_at])?;
-    Ok(())
+    let sql = "update token set name = ?2, scopes = ?3, expires_at = ?4, version = ?5, updated_at = ?6
+               where id = ?1 and version = ?5 - 1";
+    Ok(tx.execute(sql, values![id, name, &scopes, *expires_at, *version, *updated_at])? == 1)
 }
 
 /// Notes that a token is used.
@@ -145,11 +152,19 @@ pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Begins a session, and forgets those that are over.
-pub fn begin_session(tx: &mut Tx<'_>, hash: &str, user_id: &str, now: Time, expires_at: Time) -> Result<()> {
+/// Begins a session, perhaps with a token, and forgets those that are over.
+pub fn begin_session(
+    tx: &mut Tx<'_>,
+    hash: &str,
+    user_id: &str,
+    token_id: Option<&str>,
+    now: Time,
+    expires_at: Time,
+) -> Result<()> {
     tx.execute("delete from session where expires_at <= ?1", values![now])?;
-    let sql = "insert into session (hash, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4)";
-    tx.execute(sql, values![hash, user_id, now, expires_at])?;
+    let sql =
+        "insert into session (hash, user_id, token_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)";
+    tx.execute(sql, values![hash, user_id, token_id, now, expires_at])?;
     Ok(())
 }
 
@@ -175,7 +190,9 @@ fn read(row: &Row<'_>) -> Result<Token> {
         scopes: split(&row.get::<String>(4)?),
         expires_at: row.get(5)?,
         last_used_at: row.get(6)?,
-        created_at: row.get(7)?,
+        version: row.get(7)?,
+        created_at: row.get(8)?,
+        updated_at: row.get(9)?,
     })
 }
 
@@ -188,7 +205,7 @@ fn read_owner(row: &Row<'_>) -> Result<Owner> {
         hash: row.get(4)?,
         expires_at: row.get(5)?,
         token_id: row.get(6)?,
-        scopes: split(&row.get::<String>(7)?),
+        scopes: split(&row.get::<Option<String>>(7)?.unwrap_or_default()),
         last_used_at: row.get(8)?,
     })
 }

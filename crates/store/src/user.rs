@@ -50,7 +50,24 @@ macro_rules! select {
 
 /// Names are equal when they differ in case only.
 pub fn fold(name: &str) -> String {
-    name.trim().to_lowercase()
+    // Letter by letter: the lower case of a whole word depends on where a sigma stands.
+    name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// Folds the names and addresses of all users anew. One that would then be another's stays as it is.
+pub(crate) fn fold_again(tx: &mut Tx<'_>) -> Result<()> {
+    let sql = "select id, username, email from user_account order by created_at, id";
+    let users: Vec<(String, String, String)> =
+        tx.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    for (id, username, email) in users {
+        let sql = "update user_account set username_folded = ?2 where id = ?1
+                     and not exists (select 1 from user_account where username_folded = ?2 and id <> ?1)";
+        tx.execute(sql, values![&id, &fold(&username)])?;
+        let sql = "update user_account set email_folded = ?2 where id = ?1
+                     and not exists (select 1 from user_account where email_folded = ?2 and id <> ?1)";
+        tx.execute(sql, values![&id, &fold(&email)])?;
+    }
+    Ok(())
 }
 
 /// The user with this id, name or address.
