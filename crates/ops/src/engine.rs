@@ -11,6 +11,7 @@ use serde_json::Value;
 use store::model::Time;
 use store::{Cancel, Edition, Mode, Store, Tx};
 
+use self::again::Refused;
 pub(crate) use self::again::erased;
 use self::run::Run;
 use crate::caller::{Caller, Credentials, Request, authenticate};
@@ -103,6 +104,8 @@ impl Engine {
             return done(run.reply(result));
         }
         match entry.parse(arguments) {
+            // With a key, that the arguments are wrong is an answer like any other.
+            Err(error) if run.has_key() => run.start(Box::new(Refused(error)), done),
             // Who may not ask is told that first, and not what is wrong with the question.
             Err(error) => run.let_in_first(move |run, admitted| done(run.reply(admitted.and(Err(error))))),
             Ok(operation) if (self.store.is_remote() || entry.mode == Mode::Point) && !entry.prepares => {

@@ -5,8 +5,9 @@ use serde_json::Value;
 use store::{Tx, idempotency};
 
 use super::Call;
+use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
-use crate::operation::Answer;
+use crate::operation::{Answer, Prepared};
 
 /// How long the key may be.
 const KEY_MAX: usize = 255;
@@ -19,6 +20,19 @@ pub fn key(call: &Call) -> Result<Option<(String, String)>> {
         return Err(Error::field("Idempotency-Key", message));
     }
     Ok(Some((key.clone(), hash_of(&call.arguments))))
+}
+
+/// In the place of an operation whose arguments are wrong.
+pub struct Refused(pub Error);
+
+impl Prepared for Refused {
+    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn run(&self, _: &mut Cx<'_, '_>) -> Result<Answer> {
+        Err(self.0.clone())
+    }
 }
 
 /// An answer as it is kept for a key.

@@ -56,6 +56,11 @@ impl Run {
         (run, call.arguments)
     }
 
+    /// Whether the same request may come again.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// What came of it, when nothing more is done.
     pub fn reply(self, result: Result<Answer>) -> Reply {
         let now = self.request.now;

@@ -71,6 +71,24 @@ fn a_refusal_is_given_again() {
 }
 
 #[test]
+fn that_arguments_are_wrong_is_an_answer_too() {
+    on_every_store(|world| {
+        let wrong = json!({ "title": "", "priority": 9 });
+        let first = send(world, "key", wrong.clone());
+        assert_eq!(kind(&first), Some(Kind::ValidationError));
+        let again = send(world, "key", wrong);
+        assert!(again.replayed && !first.replayed);
+        assert_eq!(again.result, first.result);
+        assert_eq!(kind(&send(world, "key", epic("Checkout"))), Some(Kind::IdempotencyKeyReused));
+        // Who may not ask is told that, and nothing is kept for them.
+        let stranger = Credentials::Bearer("mcp_pat_unknown".to_owned());
+        let refused = world.reply(stranger, "create_epic", json!({}), Some("key"));
+        assert_eq!(kind(&refused), Some(Kind::Unauthenticated));
+        assert_eq!(n_epics(world), 0);
+    });
+}
+
+#[test]
 fn a_mistake_of_ours_is_not_kept() {
     on_every_store(|world| {
         run(world, "alter table revision rename to elsewhere");
