@@ -65,6 +65,7 @@ impl Engine {
                 )
             })?;
         }
+        make_private(path);
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
         let mut engine = Engine {
             path: path.to_owned(),
@@ -142,6 +143,18 @@ impl Drop for Engine {
             }
         }
     }
+}
+
+/// A new database is its owner's alone: it holds the hashes of passwords and tokens. SQLite gives the files beside it the
+/// same rights. What goes wrong here does so again when it is opened, and is told then.
+fn make_private(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    }
+    #[cfg(not(unix))]
+    let _ = path;
 }
 
 fn connect(path: &Path, writes: bool, statement_timeout: Duration, cache_kib: i64) -> Result<Connected> {
