@@ -1,7 +1,7 @@
 //! Comments.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use store::comment::{self, Comment, Filter};
 use store::entity;
@@ -76,6 +76,9 @@ impl Operation for AddComment {
             parent => parent.map(|parent| parent.id),
         };
         let anchor = match &self.quote {
+            None if self.anchor_start.is_some() => {
+                return Err(Error::field("anchor_start", "needs the quote that begins there"));
+            }
             None => None,
             Some(quote) => {
                 let near = self.anchor_start.map(|start| start.0);
@@ -256,18 +259,45 @@ pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Comment, mut after: Comment) -
     Ok(after)
 }
 
-/// Delete a comment and the answers to it. Its author may, and administrators.
+/// Delete a comment and the answers to it. Its author may, and administrators. `dry_run` says how many answers would go.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteComment {
     /// The comment's id.
     comment_id: Id,
+    /// Only say what would go.
+    #[serde(default)]
+    dry_run: bool,
+    /// As for other kinds; answers go along anyway.
+    #[serde(default, rename = "force")]
+    _force: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
 
+/// A comment that is deleted, or would be.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedComment {
+    #[serde(flatten)]
+    comment: Comment,
+    /// Whether it is deleted now.
+    deleted: bool,
+    /// How many answers go with it.
+    answers: usize,
+}
+
+impl Output for DeletedComment {
+    fn version(&self) -> Option<i64> {
+        Some(self.comment.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.comment.id)
+    }
+}
+
 impl Operation for DeleteComment {
-    type Output = Comment;
+    type Output = DeletedComment;
     const NAME: &'static str = "delete_comment";
     const COMMANDS: &'static [Command] = &[command("comment delete")];
     const ROUTES: &'static [Route] = &[delete("/comments/{comment_id}")];
@@ -275,15 +305,20 @@ impl Operation for DeleteComment {
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedComment> {
         let gone = find_live(cx, "comment_id", &self.comment_id)?;
         check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "delete")?;
+        let answers = comment::count_answers(cx.tx, &gone.id)?;
+        if self.dry_run {
+            return Ok(DeletedComment { comment: gone, deleted: false, answers });
+        }
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
         note_deletion(cx, &deletion_id, |comment| (None, comment.deleted_at))?;
-        find(cx, "comment_id", &self.comment_id)
+        let comment = find(cx, "comment_id", &self.comment_id)?;
+        Ok(DeletedComment { comment, deleted: true, answers })
     }
 }
 
@@ -293,6 +328,8 @@ impl Operation for DeleteComment {
 pub struct RestoreComment {
     /// The comment's id.
     comment_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for RestoreComment {
@@ -305,6 +342,7 @@ impl Operation for RestoreComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = find(cx, "comment_id", &self.comment_id)?;
+        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "restore")?;
         let Some(deletion_id) = &gone.deletion_id else {
             return Err(Error::conflict("the comment is not deleted"));
@@ -321,8 +359,9 @@ impl Operation for RestoreComment {
         }
         let members = comment::of_deletion(cx.tx, deletion_id)?;
         entity::restore(cx.tx, deletion_id, cx.now())?;
-        for member in members {
+        for mut member in members {
             let pair = json!([member.deleted_at, null]);
+            member.version += 1;
             record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
         }
         find_live(cx, "comment_id", &self.comment_id)
@@ -353,7 +392,7 @@ fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     let Reference::Id(uuid) = &id.0 else {
         return Err(Error::field(field, "expected the id of a comment"));
     };
-    comment::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("comment", uuid))
+    comment::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("comment", uuid).about(field))
 }
 
 fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {

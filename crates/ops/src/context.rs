@@ -69,18 +69,23 @@ impl<'a, 't> Cx<'a, 't> {
             let message = format!("expected {expected}, and {} is {is}", found.reference_id);
             return Err(Error::field(field, message));
         }
-        live(found)
+        live(found).map_err(|error| error.about(field))
     }
 
     /// The live entity of any kind that an argument names.
     pub fn live_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
-        self.any_entity(field, id).and_then(live)
+        self.any_entity(field, id).and_then(|found| live(found).map_err(|error| error.about(field)))
     }
 
     /// The entity that an argument names, deleted or not.
     pub fn any_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
         match entity::find(self.tx, &id.0)? {
             Some(found) => Ok(found),
+            None if matches!(id.0, Reference::Numbered { kind: Kind::Prompt, .. }) => {
+                let message =
+                    format!("expected something such as EP-001 or REQ-012, and {} is a prompt", id.0);
+                Err(Error::field(field, message))
+            }
             None => {
                 let what = match &id.0 {
                     Reference::Id(_) => "entity",
@@ -226,7 +231,8 @@ pub fn check_version(expected: Option<i64>, name: &str, current: i64, state: &im
     match expected {
         Some(expected) if expected != current => {
             let message = format!("{name} has version {current}, not {expected}: it was changed meanwhile");
-            Err(Error::new(ErrorKind::StaleVersion, message).with(json!({ "current": to_value(state)? })))
+            let error = Error::new(ErrorKind::StaleVersion, message).about("expected_version");
+            Err(error.with(json!({ "current": to_value(state)? })))
         }
         _ => Ok(()),
     }

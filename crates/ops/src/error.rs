@@ -183,6 +183,14 @@ impl Error {
         self
     }
 
+    /// Names the argument that it is about.
+    #[must_use]
+    pub fn about(mut self, field: &str) -> Error {
+        let (field, message) = (field.to_owned(), self.message.clone());
+        self.fields.push(FieldError { field, message, allowed: Vec::new() });
+        self
+    }
+
     /// Puts a prefix before every field: the place of an operation in a list.
     #[must_use]
     pub fn within(mut self, place: &str) -> Error {

@@ -50,7 +50,7 @@ impl Operation for CreateProject {
             return Err(Error::field("key", message));
         }
         if project::find(cx.tx, &key)?.is_some() {
-            return Err(Error::conflict(format!("the key {key} is taken")));
+            return Err(Error::conflict(format!("the key {key} is taken")).about("key"));
         }
         let new = Project {
             id: cx.new_id(),
@@ -175,6 +175,8 @@ pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Project, mut after: Project) -
 pub struct DeleteProject {
     /// Its key or id.
     project: Text<1, 64>,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for DeleteProject {
@@ -188,6 +190,7 @@ impl Operation for DeleteProject {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
         let gone = find(cx, &self.project)?;
+        check_version(self.expected_version.map(|version| version.0), &gone.key, gone.version, &gone)?;
         if gone.id == DEFAULT_PROJECT_ID {
             return Err(Error::conflict("the default project cannot be deleted"));
         }

@@ -1,7 +1,7 @@
 //! Prompts: texts for agents, one of which they are told first.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::prompt::{self, Prompt};
 use store::{Mode, model::Kind};
@@ -247,6 +247,8 @@ impl Operation for GetActivePrompt {
 pub struct ActivatePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for ActivatePrompt {
@@ -261,6 +263,8 @@ impl Operation for ActivatePrompt {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         let wanted = find_live(cx, &self.prompt_id)?;
+        let expected = self.expected_version.map(|version| version.0);
+        check_version(expected, &wanted.reference_id, wanted.version, &wanted)?;
         if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
             change(cx, other, None, |prompt| prompt.active = false)?;
         }
@@ -274,12 +278,37 @@ impl Operation for ActivatePrompt {
 pub struct DeletePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
+    /// Only say what would go.
+    #[serde(default)]
+    dry_run: bool,
+    /// As for other kinds; nothing depends on a prompt.
+    #[serde(default, rename = "force")]
+    _force: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
 
+/// A prompt that is deleted, or would be.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedPrompt {
+    #[serde(flatten)]
+    prompt: Prompt,
+    /// Whether it is deleted now.
+    deleted: bool,
+}
+
+impl Output for DeletedPrompt {
+    fn version(&self) -> Option<i64> {
+        Some(self.prompt.version)
+    }
+
+    fn reference(&self) -> Option<&str> {
+        Some(&self.prompt.reference_id)
+    }
+}
+
 impl Operation for DeletePrompt {
-    type Output = Prompt;
+    type Output = DeletedPrompt;
     const NAME: &'static str = "delete_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt delete")];
     const ROUTES: &'static [Route] = &[delete("/prompts/{prompt_id}")];
@@ -287,16 +316,26 @@ impl Operation for DeletePrompt {
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {
         let gone = find_live(cx, &self.prompt_id)?;
+        if self.dry_run {
+            check_version(
+                self.expected_version.map(|version| version.0),
+                &gone.reference_id,
+                gone.version,
+                &gone,
+            )?;
+            return Ok(DeletedPrompt { prompt: gone, deleted: false });
+        }
         let deletion_id = cx.new_id();
         let (actor, now) = (cx.caller()?.user_id.clone(), cx.now());
         prompt::note_deletion(cx.tx, &gone.id, &deletion_id, &actor, now)?;
-        change(cx, gone, self.expected_version, |prompt| {
+        let prompt = change(cx, gone, self.expected_version, |prompt| {
             prompt.active = false;
             prompt.deleted_at = Some(now);
             prompt.deletion_id = Some(deletion_id.clone());
-        })
+        })?;
+        Ok(DeletedPrompt { prompt, deleted: true })
     }
 }
 
@@ -306,6 +345,8 @@ impl Operation for DeletePrompt {
 pub struct RestorePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for RestorePrompt {
@@ -322,7 +363,7 @@ impl Operation for RestorePrompt {
             return Err(Error::conflict(format!("{} is not deleted", gone.reference_id)));
         }
         check_name(cx, &gone.name, Some(&gone.id))?;
-        change(cx, gone, None, |prompt| {
+        change(cx, gone, self.expected_version, |prompt| {
             prompt.deleted_at = None;
             prompt.deletion_id = None;
         })
@@ -354,7 +395,8 @@ pub(crate) fn change(
 fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
     match prompt::find_by_name(cx.tx, name)? {
         Some(other) if own_id != Some(&other.id) => {
-            Err(Error::conflict(format!("the name {name:?} is taken by {}", other.reference_id)))
+            let message = format!("the name {name:?} is taken by {}", other.reference_id);
+            Err(Error::conflict(message).about("name"))
         }
         _ => Ok(()),
     }

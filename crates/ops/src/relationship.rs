@@ -9,10 +9,10 @@ use store::types::RelationshipType;
 use store::{Mode, entity};
 
 use crate::config::types::named;
-use crate::context::{Cx, deleted, difference, overtaken, to_value};
+use crate::context::{Cx, check_version, deleted, difference, overtaken, to_value};
 use crate::entity::delete::note_relationship;
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Offset, Text};
+use crate::input::{Id, Limit, Offset, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, post};
 use crate::page::{Page, page, window};
 
@@ -29,7 +29,7 @@ impl Output for Relationship {
 /// Relate two requirements.
 ///
 /// `depends_on`, `blocks` and `derives_from` must not form a circle. The relationship remembers the target's version; when
-/// the target's text changes later, the relationship is suspect until it is confirmed.
+/// the target's text or type changes later, the relationship is suspect until it is confirmed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateRelationship {
@@ -66,7 +66,8 @@ impl Operation for CreateRelationship {
         }
         if let Some(known) = relationship::between(cx.tx, &source.id, &target.id, &kind.id)? {
             let message = format!("{} {} {} already", source.reference_id, kind.name, target.reference_id);
-            return Err(Error::conflict(message).with(json!({ "current": known })));
+            let error = Error::conflict(message).about("target_requirement_id");
+            return Err(error.with(json!({ "current": known })));
         }
         if kind.acyclic
             && let Some(way) = relationship::way(cx.tx, &source.project, &target.id, &source.id)?
@@ -76,7 +77,7 @@ impl Operation for CreateRelationship {
                 "{} {} {} would close a circle: {} → {way}",
                 source.reference_id, kind.name, target.reference_id, target.reference_id
             );
-            return Err(Error::conflict(message));
+            return Err(Error::conflict(message).about("target_requirement_id"));
         }
         let new = Relationship {
             id: cx.new_id(),
@@ -133,6 +134,8 @@ pub(crate) fn confirm(
 pub struct DeleteRelationship {
     /// The relationship's id.
     id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for DeleteRelationship {
@@ -147,6 +150,8 @@ impl Operation for DeleteRelationship {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let gone = find_live(cx, &self.id)?;
+        let expected = self.expected_version.map(|version| version.0);
+        check_version(expected, "the relationship", gone.version, &gone)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;

@@ -246,6 +246,8 @@ impl Operation for UpdateUser {
 pub struct DeleteUser {
     /// The user's id, name or address.
     user: Text<1, 254>,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for DeleteUser {
@@ -259,6 +261,7 @@ impl Operation for DeleteUser {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
         let gone = find(cx, &self.user)?;
+        check_version(self.expected_version.map(|version| version.0), &gone.username, gone.version, &gone)?;
         keep_an_administrator(cx, &gone, &User { disabled: true, ..gone.clone() })?;
         if user::is_referenced(cx.tx, &gone.id)? {
             let message = format!(
@@ -347,7 +350,7 @@ pub(crate) fn check_names(
 fn refuse_taken(cx: &mut Cx<'_, '_>, field: &str, name: &str, own_id: Option<&str>) -> Result<()> {
     match user::find(cx.tx, name)? {
         Some(other) if own_id != Some(&other.id) => {
-            Err(Error::conflict(format!("the {field} {name:?} is taken")))
+            Err(Error::conflict(format!("the {field} {name:?} is taken")).about(field))
         }
         _ => Ok(()),
     }

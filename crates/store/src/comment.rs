@@ -204,6 +204,18 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str
     search::mark_deleted(tx, deletion_id)
 }
 
+/// How many live answers a comment has, with the answers to those.
+pub fn count_answers(tx: &mut Tx<'_>, id: &str) -> Result<usize> {
+    let sql = "with recursive thread (id) as (
+                   select id from comment where id = ?1
+                   union all
+                   select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
+               )
+               select count(*) from thread";
+    let count: i64 = tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default();
+    Ok(usize::try_from(count - 1).unwrap_or_default())
+}
+
 /// The comments that went with a deletion.
 pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)

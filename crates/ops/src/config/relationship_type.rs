@@ -169,6 +169,8 @@ impl Operation for UpdateRelationshipType {
 pub struct DeleteRelationshipType {
     /// Its name or id.
     relationship_type: Text<1, 100>,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for DeleteRelationshipType {
@@ -182,6 +184,7 @@ impl Operation for DeleteRelationshipType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
         let gone: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
+        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
         let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} relationships (deleted ones included) have the type {}", gone.name);

@@ -139,6 +139,8 @@ impl Operation for UpdateRequirementType {
 pub struct DeleteRequirementType {
     /// Its name or id.
     requirement_type: Text<1, 100>,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for DeleteRequirementType {
@@ -152,6 +154,7 @@ impl Operation for DeleteRequirementType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
         let gone: RequirementType = types::find(cx, self.requirement_type.as_str())?;
+        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
         let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} requirements (deleted ones included) have the type {}", gone.name);

@@ -35,7 +35,10 @@ pub(crate) fn named<T: Type>(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> 
 pub fn check_name<T: Type>(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
     let all = T::all(cx.tx)?;
     match all.iter().find(|other| same_name(other.name(), name) && own_id != Some(other.id())) {
-        Some(other) => Err(Error::conflict(format!("there is already a {} {}", called::<T>(), other.name()))),
+        Some(other) => {
+            let message = format!("there is already a {} {}", called::<T>(), other.name());
+            Err(Error::conflict(message).about("name"))
+        }
         None => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use crate::page::window;
 pub struct GetHierarchy {
     /// The root, such as `EP-001`; all epics when absent.
     reference: Option<Id>,
-    /// The key or id of a project, when no root is given.
+    /// Only this project: a key or an id. A root must be in it.
     project: Option<Text<1, 64>>,
     /// How many epics to return; 50 when absent.
     limit: Option<Limit>,
@@ -82,6 +82,12 @@ impl Operation for GetHierarchy {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Hierarchy> {
         if let Some(reference) = &self.reference {
             let root = cx.live_entity("reference", reference)?;
+            if let Some(name) = &self.project
+                && cx.project("project", Some(name.as_str()))?.id != root.project_id
+            {
+                let message = format!("{} is in the project {}", root.reference_id, root.project);
+                return Err(Error::field("project", message));
+            }
             return Ok(Hierarchy { data: vec![tree(cx, &root)?], total_count: 1, limit: 1, offset: 0 });
         }
         let project_id = match &self.project {

@@ -55,6 +55,32 @@ fn threads_stay_with_what_they_are_on() {
 }
 
 #[test]
+fn deleting_a_comment_is_previewed_and_every_change_is_a_version() {
+    on_every_store(|world| {
+        epics(world, "Text");
+        let first = add(world, json!({ "reference": "EP-001", "content": "One" }));
+        let answer = add(world, json!({ "reference": "EP-001", "content": "Two", "parent": first["id"] }));
+        let id = json!({ "comment_id": first["id"] });
+        let preview = world.ok("delete_comment", json!({ "comment_id": first["id"], "dry_run": true }));
+        assert_eq!((&preview["deleted"], &preview["answers"]), (&json!(false), &json!(1)));
+        let gone = world.ok("delete_comment", json!({ "comment_id": first["id"], "force": true }));
+        assert_eq!(
+            (&gone["deleted"], &gone["answers"], &gone["version"]),
+            (&json!(true), &json!(1), &json!(2))
+        );
+        let stale = json!({ "comment_id": first["id"], "expected_version": 1 });
+        assert!(world.refused("restore_comment", stale).starts_with("STALE_VERSION"));
+        assert_eq!(world.ok("restore_comment", id)["version"], 3);
+        let history = world.ok("get_history", json!({ "reference": answer["id"] }));
+        let versions: Vec<&Value> =
+            history["data"].as_array().expect("a list").iter().map(|one| &one["version"]).collect();
+        assert_eq!(versions, [&json!(3), &json!(2), &json!(1)]);
+        let lone = json!({ "reference": "EP-001", "content": "Where?", "anchor_start": 3 });
+        assert!(world.refused("add_comment", lone).contains("anchor_start"));
+    });
+}
+
+#[test]
 fn comments_are_settled_and_opened_again() {
     on_every_store(|world| {
         epics(world, "Text");
