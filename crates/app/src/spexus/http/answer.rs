@@ -108,9 +108,14 @@ pub fn success(answer: Answer, status: u16, path: &str, replayed: bool, request_
         insert(headers, header::LOCATION, &format!("{}/{reference}", collection(path)));
     }
     if replayed {
-        headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        mark_replayed(headers);
     }
     response
+}
+
+/// Says that an answer was given before, to the same request.
+pub fn mark_replayed(headers: &mut HeaderMap) {
+    headers.insert(REPLAYED, HeaderValue::from_static("true"));
 }
 
 /// Where what was made below a parent is found: `/api/v1/epics/EP-001/user-stories` makes `/api/v1/user-stories/…`.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use store::model::Via;
 use tokio::sync::oneshot;
 
-use super::answer::{failure, http_error, insert, success};
+use super::answer::{failure, http_error, insert, mark_replayed, success};
 use super::request::{add_query, credentials, decode, expected_version, request_id};
 use super::{App, Peer, file, session, telemetry};
 use crate::spexus::now;
@@ -123,12 +123,15 @@ impl Endpoint {
             Err(response) => return self.answer_unread(app, credentials, *response, parts, id).await,
         };
         let given = arguments.clone();
+        // Who shows no token but is known is so by the cookie of a page.
+        let is_page = matches!(credentials, Credentials::Bearer(_))
+            && !parts.headers.contains_key(header::AUTHORIZATION);
         let call = Call {
             entry: self.entry,
             arguments: Value::Object(self.bound(arguments)),
             credentials,
             request: ops::Request {
-                via: Via::Rest,
+                via: if is_page { Via::Web } else { Via::Rest },
                 now: now(),
                 request_id: Some(id.to_owned()),
                 address: address.map(|address| address.to_string()),
@@ -146,7 +149,11 @@ impl Endpoint {
             Ok(answer) => self.render(app, answer, replayed, parts, id),
             Err(error) => {
                 let name = given.get("username").and_then(Value::as_str).map(str::to_owned);
-                self.refuse(app, self.explained(error, given), name, parts, id).await
+                let mut response = self.refuse(app, self.explained(error, given), name, parts, id).await;
+                if replayed {
+                    mark_replayed(response.headers_mut());
+                }
+                response
             }
         };
         (response, user)
@@ -235,12 +242,29 @@ impl Endpoint {
                 return Err(refuse(Error::field(name, "is in the path already, with another value")));
             }
         }
-        if let Some(version) = expected_version(&parts.headers).map_err(refuse)?
-            && self.arguments.property("expected_version").is_some()
-        {
-            arguments.insert("expected_version".to_owned(), version.into());
+        if let Some(version) = expected_version(&parts.headers).map_err(refuse)? {
+            self.add_expected_version(&mut arguments, version).map_err(refuse)?;
         }
         Ok(arguments)
+    }
+
+    /// What `If-Match` says holds or is refused: a change that its sender wanted guarded must not happen unguarded.
+    fn add_expected_version(&self, arguments: &mut Map<String, Value>, version: i64) -> Result<(), Error> {
+        if self.arguments.property("expected_version").is_none() {
+            if self.entry.effect == Effect::Reads || self.entry.effect == Effect::Public {
+                return Ok(());
+            }
+            return Err(Error::field(
+                "If-Match",
+                "is not known here: there is no version to compare it with",
+            ));
+        }
+        match arguments.insert("expected_version".to_owned(), version.into()) {
+            Some(other) if other != version => {
+                Err(Error::field("If-Match", "says another version than expected_version"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn path_arguments(&self, path: &str) -> Result<Vec<(&'static str, Value)>, Error> {

@@ -188,10 +188,13 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
         Ok(shown) => shown,
         Err(error) => return failure(&error, &id),
     };
-    if let Err(error) = check(&app, shown.clone()).await {
-        tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
-        return failure(&error, &id);
-    }
+    let sees_accounts = match check(&app, shown.clone()).await {
+        Ok(sees_accounts) => sees_accounts,
+        Err(error) => {
+            tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
+            return failure(&error, &id);
+        }
+    };
     let after = match after(&request) {
         Ok(after) => after,
         Err(error) => return failure(&error, &id),
@@ -206,7 +209,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     }
     let (sender, receiver) = mpsc::channel(64);
     app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
-    let listener = Listener { app: app.clone(), sender, shown };
+    let listener = Listener { app: app.clone(), sender, shown, sees_accounts: sees_accounts.into() };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
     tokio::spawn(async move { listener.run(changes, after).await });
@@ -221,24 +224,26 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
 
 fn after(request: &Request) -> Result<Option<i64>, Error> {
     let query = request.uri().query().unwrap_or_default();
-    let mut given =
-        request.headers().get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
+    let (mut given, mut name) = (header.map(str::to_owned), "Last-Event-ID");
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
-            Some(("after", value)) => given = Some(value.to_owned()),
+            Some(("after", value)) => (given, name) = (Some(value.to_owned()), "after"),
             _ => {
                 let name = pair.split('=').next().unwrap_or_default();
                 return Err(Error::field(&ops::shortened(name), "is not known here; expected after"));
             }
         }
     }
-    let wrong = || Error::field("after", "expected the id of an event, a whole number");
+    let wrong = || Error::field(name, "expected the id of an event, a whole number");
     given.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
-/// Whether who shows these may listen.
-async fn check(app: &App, shown: Credentials) -> Result<(), Error> {
-    identify(app, shown).await?.may(Effect::Reads)
+/// Refuses who may not listen, and says whether those who may are told of users and tokens, too.
+async fn check(app: &App, shown: Credentials) -> Result<bool, Error> {
+    let caller = identify(app, shown).await?;
+    caller.may(Effect::Reads)?;
+    Ok(caller.may(Effect::Administers).is_ok())
 }
 
 /// One stream.
@@ -246,6 +251,8 @@ struct Listener {
     app: Arc<App>,
     sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
     shown: Credentials,
+    /// Whether changes of users and tokens are told: only administrators see those.
+    sees_accounts: AtomicBool,
 }
 
 impl Drop for Listener {
@@ -269,6 +276,9 @@ impl Listener {
                 received = changes.recv() => match received {
                     Ok(change) if change.place > last => {
                         last = change.place;
+                        if !self.may_see(&change) {
+                            continue;
+                        }
                         written(&change)
                     }
                     Ok(_) => continue,
@@ -277,8 +287,9 @@ impl Listener {
                 },
                 _ = keep_alive.tick() => {
                     // Who was disabled or whose token was revoked stops listening.
-                    if check(&self.app, self.shown.clone()).await.is_err() {
-                        return;
+                    match check(&self.app, self.shown.clone()).await {
+                        Ok(sees_accounts) => self.sees_accounts.store(sees_accounts, Ordering::Relaxed),
+                        Err(_) => return,
                     }
                     ": here\n\n".to_owned()
                 }
@@ -331,7 +342,7 @@ impl Listener {
             let missed = read(&self.app.engine, reached).await.ok()?;
             for change in &missed {
                 reached = change.place;
-                if !self.send(written(change)).await {
+                if self.may_see(change) && !self.send(written(change)).await {
                     return None;
                 }
             }
@@ -339,6 +350,10 @@ impl Listener {
                 return Some(reached);
             }
         }
+    }
+
+    fn may_see(&self, change: &Change) -> bool {
+        !matches!(change.entity_kind.as_str(), "user" | "token") || self.sees_accounts.load(Ordering::Relaxed)
     }
 
     async fn send(&self, text: String) -> bool {
