@@ -124,9 +124,13 @@ const ALIASES: [Alias; 3] = [
 ];
 
 /// Operations that show agents less than they take: what an agent does not need is not paid for.
-const NARROWED: [(&str, &[&str]); 6] = [
+const NARROWED: [(&str, &[&str]); 10] = [
     ("get_entity", &["reference"]),
     ("delete_entity", &["reference", "dry_run", "force"]),
+    ("delete_relationship", &["id"]),
+    ("delete_comment", &["comment_id", "dry_run", "expected_version"]),
+    ("delete_prompt", &["prompt_id", "dry_run", "expected_version"]),
+    ("activate_prompt", &["prompt_id"]),
     ("search_global", &["query", "entity_types", "project", "limit", "offset"]),
     ("add_comment", &["reference", "content", "parent", "quote"]),
     ("status_report", &["epic_id", "group_by"]),

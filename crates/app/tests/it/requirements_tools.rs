@@ -346,7 +346,7 @@ fn a_failing_tool_is_an_error_with_details_where_the_revision_wants_it() {
                 json!({"epic_id": "EP-001", "title": "y", "expected_version": 9}),
                 -32004,
                 "CONFLICT",
-                "",
+                "expected_version",
             ),
         ];
         backend.create("/epics", &json!({"title": "One", "priority": 1}));

@@ -204,11 +204,58 @@ fn writes_are_guarded_by_versions_and_keys() {
         let other = keyed("k1", "Another");
         assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
         assert_eq!(backend.get("/epics").json["total_count"], 2);
-        let wrong = keyed("k2", "");
-        assert_eq!(wrong.status, 400);
+        let (wrong, again) = (keyed("k2", ""), keyed("k2", ""));
+        assert_eq!((wrong.status, wrong.header("idempotency-replayed")), (400, ""));
+        assert_eq!((again.status, again.header("idempotency-replayed")), (400, "true"));
+        assert_eq!(keyed("k2", "Right now").status, 422);
         assert_eq!(keyed(&"k".repeat(300), "x").status, 400);
         // A key on what only reads is of no use, and does no harm.
         assert_eq!(send(backend.request("GET", "/users").header("idempotency-key", "k3")).status, 200);
+    });
+}
+
+#[test]
+fn a_change_that_is_to_be_guarded_never_happens_unguarded() {
+    on_every_store(|backend| {
+        plant(backend);
+        let relation = json!({ "source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002",
+            "relationship_type_id": "depends_on" });
+        let relation = backend.create("/relationships", &relation)["id"].as_str().unwrap().to_owned();
+        backend.create("/projects", &json!({ "key": "SHOP", "name": "Shop" }));
+        backend.create("/users", &json!({ "username": "ann", "email": "a@example.org", "role": "User" }));
+        let token = backend.create("/tokens", &json!({ "name": "mine" }))["id"].as_str().unwrap().to_owned();
+        let (relation, token) = (format!("/relationships/{relation}"), format!("/tokens/{token}"));
+        for (method, path) in [
+            ("DELETE", relation.as_str()),
+            ("DELETE", "/config/requirement-types/Interface"),
+            ("DELETE", "/config/relationship-types/conflicts_with"),
+            ("DELETE", "/projects/SHOP"),
+            ("DELETE", "/users/ann"),
+            ("PATCH", token.as_str()),
+            ("DELETE", token.as_str()),
+            ("POST", "/epics/EP-001/restore"),
+            ("PUT", "/prompts/PROMPT-001/activate"),
+        ] {
+            let guarded = |etag: &str| {
+                let body = if method == "DELETE" { "" } else { "{}" };
+                let request = backend.request(method, path).header("if-match", etag);
+                send(request.header("content-type", "application/json").body(body))
+            };
+            let stale = guarded("\"99\"");
+            assert_eq!((stale.status, stale.code()), (409, "STALE_VERSION"), "{method} {path}");
+            assert_eq!(stale.json["error"]["details"][0]["field"], "expected_version", "{method} {path}");
+            assert_ne!(guarded("\"1\"").code(), "STALE_VERSION", "{method} {path}");
+        }
+        let two = backend.request("PATCH", "/epics/EP-001").header("if-match", "\"1\"");
+        let body = json!({ "title": "x", "expected_version": 2 }).to_string();
+        assert_eq!(send(two.header("content-type", "application/json").body(body)).status, 400);
+        let create = backend.request("POST", "/epics").header("if-match", "\"1\"");
+        let body = json!({ "title": "x", "priority": 1 }).to_string();
+        let unknown = send(create.header("content-type", "application/json").body(body));
+        assert_eq!(
+            (unknown.status, unknown.json["error"]["details"][0]["field"].clone()),
+            (400, json!("If-Match"))
+        );
     });
 }
 
@@ -292,6 +339,7 @@ fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
         assert_eq!(post(Some("https://evil.example")).status, 403);
         assert_eq!(post(None).status, 403);
         assert_eq!(post(Some(&backend.url)).status, 201);
+        assert_eq!(backend.get("/epics/EP-001/history").json["data"][0]["via"], "web");
         let audit = backend.get("/audit?event=login_failed");
         assert_eq!(audit.json["data"][0]["actor"], "admin", "{}", audit.text);
         let logout = send(with("POST", "/auth/logout").header("origin", &backend.url));
@@ -345,6 +393,34 @@ fn events_tell_of_changes_and_resume_where_a_stream_was_cut() {
     });
 }
 
+#[test]
+fn only_administrators_are_told_of_users_and_tokens() {
+    on_every_store(|backend| {
+        let made = backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"] }));
+        backend.create("/users", &json!({ "username": "ann", "email": "a@example.org", "role": "User" }));
+        backend.create("/epics", &json!({ "title": "One", "priority": 1 }));
+        let mut reader = Events::open_as(backend, made["token"].as_str().unwrap(), Some(1));
+        let mut administrator = Events::open(backend, Some(1));
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "epic") {
+            kinds.push(administrator.next()["entity_kind"].as_str().unwrap().to_owned());
+        }
+        assert!(
+            kinds.iter().any(|kind| kind == "user") && kinds.iter().any(|kind| kind == "token"),
+            "{kinds:?}"
+        );
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "epic") {
+            kinds.push(reader.next()["entity_kind"].as_str().unwrap().to_owned());
+        }
+        assert!(kinds.iter().all(|kind| kind != "user" && kind != "token"), "{kinds:?}");
+        backend.create("/users", &json!({ "username": "bob", "email": "b@example.org", "role": "User" }));
+        backend.create("/epics", &json!({ "title": "Two", "priority": 1 }));
+        assert_eq!(administrator.next()["entity_kind"], "user");
+        assert_eq!(reader.next()["reference_id"], "EP-002");
+    });
+}
+
 /// A stream of server-sent events.
 struct Events {
     reader: std::io::BufReader<reqwest::blocking::Response>,
@@ -352,7 +428,11 @@ struct Events {
 
 impl Events {
     fn open(backend: &Backend, after: Option<i64>) -> Events {
-        let mut request = backend.request("GET", "/events");
+        Events::open_as(backend, &backend.token, after)
+    }
+
+    fn open_as(backend: &Backend, token: &str, after: Option<i64>) -> Events {
+        let mut request = backend.anonymous("GET", "/events").bearer_auth(token);
         if let Some(after) = after {
             request = request.header("last-event-id", after.to_string());
         }

@@ -54,6 +54,23 @@ fn every_operation_is_on_every_surface() {
     }
 }
 
+/// What changes or removes one thing can be guarded by its version.
+#[test]
+fn whatever_has_a_version_can_be_guarded() {
+    // Links have no version, nobody else changes one's own password, and these settle what is so or not.
+    const UNGUARDED: [&str; 3] = ["link_steering_document", "unlink_steering_document", "clear_suspect_link"];
+    for entry in ops::OPERATIONS {
+        let changes = |route: &ops::Route| {
+            matches!(route.method, ops::Method::Patch | ops::Method::Put | ops::Method::Delete)
+                || route.path.ends_with("/restore")
+        };
+        let is_guarded = entry.input_schema()["properties"].get("expected_version").is_some();
+        if entry.routes.iter().any(changes) {
+            assert_eq!(is_guarded, !UNGUARDED.contains(&entry.name), "{}", entry.name);
+        }
+    }
+}
+
 #[test]
 fn every_command_explains_itself() {
     for entry in ops::OPERATIONS {

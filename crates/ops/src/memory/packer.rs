@@ -69,8 +69,6 @@ impl Packer {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use proptest::prelude::*;
 
     use super::{EXAMPLES_MAX, Packer};
@@ -95,23 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_packed_side_by_side_are_those_that_are_unpacked() {
+    fn a_text_is_unpacked_with_the_examples_of_its_time() {
         let packer = Packer::default();
-        thread::scope(|scope| {
-            for thread in 0..4_u32 {
-                let packer = &packer;
-                scope.spawn(move || {
-                    for number in 0..200 {
-                        // Each is unlike all others, so that examples are added until there are enough.
-                        let hash = blake3::hash(&[thread.to_le_bytes(), u32::to_le_bytes(number)].concat());
-                        let text = hash.to_hex().to_string();
-                        let packed = packer.pack(&text).expect("packed");
-                        assert_eq!(packer.unpack(&packed), Some(text));
-                    }
-                });
-            }
-        });
+        // Each is unlike all others, so that examples are added until there are enough.
+        let texts: Vec<String> =
+            (0..100_u32).map(|number| blake3::hash(&number.to_le_bytes()).to_hex().to_string()).collect();
+        let packed: Vec<_> = texts.iter().map(|text| packer.pack(text).expect("packed")).collect();
         assert!(packer.examples(EXAMPLES_MAX).is_some());
+        for (text, packed) in texts.iter().zip(&packed) {
+            assert_eq!(packer.unpack(packed).as_ref(), Some(text));
+        }
     }
 
     proptest! {
