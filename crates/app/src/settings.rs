@@ -89,23 +89,40 @@ impl Settings {
     /// Returns the value of a setting, or the default if it is absent or empty. A value that makes no sense is
     /// remembered as a problem.
     pub fn value<T: FromSetting>(&mut self, name: &str, default: T) -> T {
-        let in_file = file_name_of(name);
-        let (text, shown_name, origin) = if let Some((flag, text)) = self.flags.get(name) {
-            (text.clone(), flag.clone(), "the command line".to_owned())
-        } else if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
-            (text.to_string_lossy().into_owned(), name.to_owned(), "the environment".to_owned())
-        } else if let Some(text) = self.file.get(&in_file) {
-            (text.clone(), in_file.clone(), self.file_name.clone())
-        } else {
-            self.known.insert(in_file);
-            return default;
-        };
-        self.known.insert(in_file);
+        self.known.insert(file_name_of(name));
+        let Some((text, origin)) = self.given(name) else { return default };
         T::from_setting(&text).unwrap_or_else(|| {
             let (expected, found) = (T::EXPECTED, T::shown(&text));
-            self.problems.push(format!("{shown_name} (from {origin}): expected {expected}, found {found}"));
+            self.problems.push(format!("{origin}: expected {expected}, found {found}"));
             default
         })
+    }
+
+    /// What a setting is, and where it comes from: `--listen (from the command line)`.
+    fn given(&self, name: &str) -> Option<(String, String)> {
+        let in_file = file_name_of(name);
+        let (text, shown_name, origin) = if let Some((flag, text)) = self.flags.get(name) {
+            (text.clone(), flag.as_str(), "the command line")
+        } else if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
+            (text.to_string_lossy().into_owned(), name, "the environment")
+        } else {
+            (self.file.get(&in_file)?.clone(), in_file.as_str(), self.file_name.as_str())
+        };
+        Some((text, format!("{shown_name} (from {origin})")))
+    }
+
+    /// Makes it a problem, said in these words, that a setting is given, wherever it comes from.
+    pub fn refuse(&mut self, name: &str, why: &str) {
+        if let Some((_, origin)) = self.given(name) {
+            self.problems.push(format!("{origin}: {why}"));
+        }
+    }
+
+    /// The same for a flag alone: in the environment and in a file it may be meant for other commands.
+    pub fn refuse_flag(&mut self, name: &str, why: &str) {
+        if self.flags.contains_key(name) {
+            self.refuse(name, why);
+        }
     }
 
     /// Remembers something else that is wrong with the configuration.

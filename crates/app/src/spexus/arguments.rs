@@ -110,9 +110,13 @@ fn everywhere() -> [Arg; 7] {
         text("database", "URL").help("The store: sqlite:PATH or postgres://USER@HOST/DATABASE"),
         path("database-ca").help("A PEM file with the certificate that signs PostgreSQL's"),
         path("config").help("A TOML file with settings"),
-        text("server", "URL").help("Ask this server instead of opening the store"),
+        text("server", "URL").help(
+            "Ask this server instead of opening the store; serve, mcp, migrate, backup and restore cannot",
+        ),
         text("token", "TOKEN").help("The token for the server; better in SPEXUS_TOKEN"),
-        text("as", "USER").help("Act as this user on the local store [default: the first administrator]"),
+        text("as", "USER").help(
+            "Act as this user on the local store, not with --server [default: the first administrator]",
+        ),
         flag("json").help("Print JSON"),
     ]
     .map(|arg| arg.global(true).help_heading("Everywhere"))

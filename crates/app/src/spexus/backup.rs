@@ -43,6 +43,7 @@ pub fn restore(matches: &ArgMatches) -> Exit {
 fn read(matches: &ArgMatches) -> Result<(StoreConfig, PathBuf), Exit> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
+    config::refuse_server(&mut settings);
     let store = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");

@@ -226,7 +226,7 @@ fn read(path: &str) -> Result<String, Problem> {
 fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
-    let server: Option<String> = settings.optional("SPEXUS_SERVER");
+    let server = config::server(&mut settings);
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let store = config::read(&mut settings).store;

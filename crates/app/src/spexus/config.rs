@@ -65,6 +65,30 @@ const FLAGS: &[(&str, &str)] = &[
     ("output-schemas", "SPEXUS_OUTPUT_SCHEMAS"),
 ];
 
+/// Why a server cannot be given to a command that opens the store itself.
+const ONLY_LOCAL: &str =
+    "this command works on the local store alone; run it without a server, where the store is";
+
+/// Refuses a server, wherever it comes from: who set it would take what happens to the local store for what happens there.
+pub fn refuse_server(settings: &mut Settings) {
+    settings.refuse("SPEXUS_SERVER", ONLY_LOCAL);
+}
+
+/// Refuses the flag alone: whoever starts a server means this machine, whatever their commands are set to ask.
+pub fn refuse_server_flag(settings: &mut Settings) {
+    settings.refuse_flag("SPEXUS_SERVER", ONLY_LOCAL);
+}
+
+/// The server to ask, if any. There the token says who acts, so `--as` cannot.
+pub fn server(settings: &mut Settings) -> Option<String> {
+    let server = settings.optional("SPEXUS_SERVER");
+    if server.is_some() {
+        let why = "on a server the token says who acts; give the token of that user, or leave --server out";
+        settings.refuse_flag("SPEXUS_AS", why);
+    }
+    server
+}
+
 /// A file may hold settings of other commands.
 fn ignore_others(settings: &mut Settings) {
     for name in ["SPEXUS_SERVER", "SPEXUS_TOKEN", "SPEXUS_AS"] {

@@ -23,7 +23,7 @@ struct Finding {
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut findings = Vec::new();
     let mut settings = config::settings(matches);
-    let server: Option<String> = settings.optional("SPEXUS_SERVER");
+    let server = config::server(&mut settings);
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let config = config::read(&mut settings);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
@@ -185,6 +185,7 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
 /// Brings the schema up to date, or says what is missing.
 pub fn migrate(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
+    config::refuse_server(&mut settings);
     let config = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");

@@ -24,6 +24,7 @@ const FORGET_EVERY: Duration = Duration::from_secs(600);
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
     logging::start_with_time(&mut settings, LevelFilter::INFO);
+    config::refuse_server_flag(&mut settings);
     let config = config::read(&mut settings);
     if let Err(problems) = settings.check() {
         eprintln!("{problems}");

@@ -37,6 +37,7 @@ mod seed_004;
 mod server;
 mod shall;
 mod shutdown;
+mod spexus_arguments;
 mod spexus_cli;
 mod stand_in;
 mod stdio;

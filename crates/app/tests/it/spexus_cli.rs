@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::backend::{Backend, on_every_store, on_sqlite, send};
 
 /// Runs `spexus` in a folder with its own data.
-fn spexus(folder: &Path, arguments: &[&str], input: &str) -> Output {
+pub fn spexus(folder: &Path, arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
     command.args(arguments).current_dir(folder).env_clear().env("HOME", folder).env("XDG_DATA_HOME", folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -19,7 +19,7 @@ fn spexus(folder: &Path, arguments: &[&str], input: &str) -> Output {
 }
 
 #[track_caller]
-fn json_of(folder: &Path, arguments: &[&str]) -> Value {
+pub fn json_of(folder: &Path, arguments: &[&str]) -> Value {
     let output = spexus(folder, &[arguments, &["--json"]].concat(), "");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
@@ -27,7 +27,7 @@ fn json_of(folder: &Path, arguments: &[&str]) -> Value {
 }
 
 #[track_caller]
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+pub fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = spexus(folder, arguments, "");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(

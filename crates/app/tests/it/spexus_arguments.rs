@@ -1,0 +1,67 @@
+//! What the command line is given, and what it makes of it: servers, null, JSON from files, and the codes it ends with.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::spexus_cli::{json_of, refused};
+
+const AWAY: &str = "http://127.0.0.1:1";
+
+#[test]
+fn what_works_on_the_local_store_alone_refuses_a_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    json_of(path, &["backup", "one.db"]);
+    json_of(path, &["epic", "create", "--title", "Two", "--priority", "1"]);
+    for arguments in [
+        &["restore", "one.db", "--replace"][..],
+        &["backup", "two.db"],
+        &["migrate"],
+        &["migrate", "--check"],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["mcp"],
+    ] {
+        let told = refused(path, &[arguments, &["--server", AWAY]].concat(), 2);
+        assert!(
+            told.contains("--server") && told.contains("works on the local store"),
+            "{arguments:?}: {told}"
+        );
+    }
+    assert!(!path.join("two.db").exists());
+    assert_eq!(json_of(path, &["epic", "list"])["total_count"], 2, "the local store was replaced");
+}
+
+#[test]
+fn a_server_from_the_environment_or_a_file_is_refused_where_it_would_mislead() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    json_of(path, &["backup", "one.db"]);
+    for arguments in [&["restore", "one.db", "--replace"][..], &["backup", "two.db"], &["migrate"]] {
+        let told = with_server(path, arguments);
+        assert!(told.contains("SPEXUS_SERVER (from the environment): this command works on"), "{told}");
+    }
+    std::fs::write(path.join("spexus.toml"), format!("server = \"{AWAY}\"\n")).expect("a file");
+    let told = refused(path, &["backup", "two.db", "--config", "spexus.toml"], 2);
+    assert!(told.contains("server (from spexus.toml): this command works on"), "{told}");
+    assert!(!path.join("two.db").exists());
+}
+
+/// Runs a command that must be refused, with a server in the environment.
+#[track_caller]
+fn with_server(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
+    command.args(arguments).current_dir(folder).env_clear();
+    command.env("HOME", folder).env("XDG_DATA_HOME", folder).env("SPEXUS_SERVER", AWAY);
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn on_a_server_the_token_says_who_acts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = refused(folder.path(), &["epic", "list", "--server", AWAY, "--as", "bob"], 2);
+    assert!(told.contains("--as (from the command line): on a server the token says who acts"), "{told}");
+}
