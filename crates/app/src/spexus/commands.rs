@@ -1,17 +1,17 @@
 //! A command for every operation, made from the list: on the local store, or on a server with `--server`.
 
-use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind, OnProgress, Progress};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use store::Store;
 use store::model::Via;
 use tracing::level_filters::LevelFilter;
 
 use super::bar::Bar;
 use super::config::{self, StoreConfig};
+use super::gather::{self, gather};
 use super::remote::Remote;
 use super::{Exit, now, print};
 
@@ -76,6 +76,14 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
         // The name of a file tells its format.
         let is_told = (entry.name, name) == ("import", "format");
         leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
+    }
+    let clears =
+        |(_, schema): (&str, &Value)| gather::takes_null(entry, schema) && text_of(schema).contains("null");
+    if arguments.properties().any(clears) {
+        leaf = leaf.after_help(format!(
+            "The value null clears a field; '{}' is the word itself.",
+            gather::QUOTED_NULL
+        ));
     }
     if entry.name == "export" {
         leaf = leaf
@@ -168,59 +176,6 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         Problem::Refused(error)
     }
-}
-
-fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Value, Problem> {
-    let known = Arguments::new(entry.input_schema());
-    let mut arguments = Map::new();
-    let names: Vec<String> = known.properties().map(|(name, _)| name.to_owned()).collect();
-    for name in &names {
-        let given = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
-        for text in given {
-            known.add(&mut arguments, name, text);
-        }
-        if let Ok(Some(path)) = matches.try_get_one::<String>(&format!("{name}-file")) {
-            arguments.insert(name.clone(), json!(read(path)?));
-        }
-        if let Ok(Some(true)) = matches.try_get_one::<bool>(&format!("{name}-stdin")) {
-            arguments.insert(name.clone(), json!(read("-")?.trim_end_matches(['\r', '\n'])));
-        }
-    }
-    for (name, value) in command.bind {
-        known.add(&mut arguments, name, value);
-    }
-    if entry.name == "import"
-        && let Some(Value::String(path)) = arguments.get("content").cloned()
-    {
-        if !arguments.contains_key("format") {
-            arguments.insert("format".to_owned(), json!(format_of(&path)?));
-        }
-        arguments.insert("content".to_owned(), json!(read(&path)?));
-    }
-    Ok(Value::Object(arguments))
-}
-
-fn format_of(path: &str) -> Result<&'static str, Problem> {
-    match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
-        Some("json") => Ok("json"),
-        Some("csv") => Ok("csv"),
-        Some("md" | "markdown") => Ok("markdown"),
-        Some("reqif" | "xml") => Ok("reqif"),
-        _ => Err(Problem::Usage(
-            "--format: is required, for the file's name does not tell it (json, csv, markdown, reqif)"
-                .to_owned(),
-        )),
-    }
-}
-
-fn read(path: &str) -> Result<String, Problem> {
-    let mut text = String::new();
-    let result = if path == "-" {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
-    } else {
-        std::fs::read_to_string(path).map(|read| text = read)
-    };
-    result.map(|()| text).map_err(|error| Problem::Usage(format!("{path}: {error}")))
 }
 
 fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {

@@ -7,6 +7,7 @@ mod commands;
 pub mod config;
 mod demo;
 mod doctor;
+mod gather;
 pub mod http;
 pub mod manual;
 mod print;

@@ -126,6 +126,8 @@ fn query(arguments: &Map<String, Value>, _: &Arguments) -> String {
     let mut pairs = Vec::new();
     for (name, value) in arguments {
         match value {
+            // In a query string null would be the word.
+            Value::Null => {}
             Value::Array(values) => {
                 pairs.extend(values.iter().map(|value| format!("{name}={}", encode(&plain(value)))))
             }

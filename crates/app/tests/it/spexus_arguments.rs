@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::spexus_cli::{json_of, refused};
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, on_every_store};
+use crate::spexus_cli::{json_of, refused, spexus};
 
 const AWAY: &str = "http://127.0.0.1:1";
 
@@ -64,4 +67,30 @@ fn on_a_server_the_token_says_who_acts() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = refused(folder.path(), &["epic", "list", "--server", AWAY, "--as", "bob"], 2);
     assert!(told.contains("--as (from the command line): on a server the token says who acts"), "{told}");
+}
+
+#[test]
+fn null_clears_a_field_that_may_be_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    clears(&|arguments| json_of(folder.path(), arguments));
+    let told = refused(folder.path(), &["epic", "list", "--assignee", "null"], 2);
+    assert!(told.contains("there is no user"), "a filter went away: {told}");
+    let help = spexus(folder.path(), &["epic", "update", "--help"], "");
+    assert!(String::from_utf8_lossy(&help.stdout).contains("The value null clears a field"));
+    on_every_store(|backend: &Backend| {
+        let on = ["--server", &backend.url, "--token", &backend.token];
+        clears(&|arguments| json_of(folder.path(), &[arguments, &on].concat()));
+    });
+}
+
+#[track_caller]
+fn clears(run: &dyn Fn(&[&str]) -> Value) {
+    let made = ["epic", "create", "--title", "One", "--priority", "1", "--description", "Some text"];
+    run(&[&made[..], &["--assignee-id", "admin"]].concat());
+    let changed = run(&["epic", "update", "EP-1", "--description", "null"]);
+    assert_eq!((&changed["description"], &changed["assignee"]), (&Value::Null, &json!("admin")));
+    let changed = run(&["epic", "update", "EP-1", "--description", "\"null\"", "--assignee-id", "null"]);
+    assert_eq!((&changed["description"], &changed["assignee"]), (&json!("null"), &Value::Null));
+    // A title cannot be empty, so there is nothing to clear.
+    assert_eq!(run(&["epic", "update", "EP-1", "--title", "null"])["title"], "null");
 }

@@ -1,0 +1,77 @@
+//! What flags, files and standard input say becomes the arguments of an operation.
+
+use std::io::Read as _;
+
+use clap::ArgMatches;
+use ops::{Arguments, Entry};
+use serde_json::{Map, Value, json};
+
+use super::commands::Problem;
+
+/// The arguments of an operation.
+pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Value, Problem> {
+    let known = Arguments::new(entry.input_schema());
+    let mut arguments = Map::new();
+    for (name, schema) in known.properties() {
+        let given = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
+        for text in given {
+            match text.as_str() {
+                "null" if takes_null(entry, schema) => {
+                    arguments.insert(name.to_owned(), Value::Null);
+                }
+                QUOTED_NULL if takes_null(entry, schema) => known.add(&mut arguments, name, "null"),
+                text => known.add(&mut arguments, name, text),
+            }
+        }
+        if let Ok(Some(path)) = matches.try_get_one::<String>(&format!("{name}-file")) {
+            arguments.insert(name.to_owned(), json!(read(path)?));
+        }
+        if let Ok(Some(true)) = matches.try_get_one::<bool>(&format!("{name}-stdin")) {
+            arguments.insert(name.to_owned(), json!(read("-")?.trim_end_matches(['\r', '\n'])));
+        }
+    }
+    for (name, value) in command.bind {
+        known.add(&mut arguments, name, value);
+    }
+    if entry.name == "import"
+        && let Some(Value::String(path)) = arguments.get("content").cloned()
+    {
+        if !arguments.contains_key("format") {
+            arguments.insert("format".to_owned(), json!(format_of(&path)?));
+        }
+        arguments.insert("content".to_owned(), json!(read(&path)?));
+    }
+    Ok(Value::Object(arguments))
+}
+
+/// The word null itself, where the bare word clears a field.
+pub const QUOTED_NULL: &str = "\"null\"";
+
+/// Whether null clears an argument. It does not where something is looked for: there it would be no filter at all, and
+/// everything would be found. Nor in a list, whose values are words.
+pub fn takes_null(entry: &Entry, schema: &Value) -> bool {
+    entry.writes() && ops::may_be(schema, "null") && !ops::may_be(schema, "array")
+}
+
+fn format_of(path: &str) -> Result<&'static str, Problem> {
+    match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
+        Some("json") => Ok("json"),
+        Some("csv") => Ok("csv"),
+        Some("md" | "markdown") => Ok("markdown"),
+        Some("reqif" | "xml") => Ok("reqif"),
+        _ => Err(Problem::Usage(
+            "--format: is required, for the file's name does not tell it (json, csv, markdown, reqif)"
+                .to_owned(),
+        )),
+    }
+}
+
+fn read(path: &str) -> Result<String, Problem> {
+    let mut text = String::new();
+    let result = if path == "-" {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    result.map(|()| text).map_err(|error| Problem::Usage(format!("{path}: {error}")))
+}
