@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use ops::{Arguments, Call, Credentials, Engine, Entry, Error, Kind, OnProgress, Progress};
+use ops::{Arguments, Call, Credentials, Engine, Entry, Error, FieldError, Kind, OnProgress, Progress};
 use serde_json::Value;
 use store::Store;
 use store::model::Via;
@@ -155,13 +155,22 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
         Ok(answer) => finish(entry, &answer, leaf, as_json),
         Err(Problem::Refused(error)) => {
             print::error(&error, as_json);
-            if error.kind == Kind::ValidationError { Exit::Usage } else { Exit::Refused }
+            exit_of(entry, &error)
         }
         Err(Problem::Usage(message)) => {
             eprintln!("{message}");
             Exit::Usage
         }
     }
+}
+
+/// An argument that makes no sense is wrong usage. What stands in a file or in a list of operations is not: there the
+/// command was right, and the content is refused.
+fn exit_of(entry: &Entry, error: &Error) -> Exit {
+    let known = Arguments::new(entry.input_schema());
+    let is_content = |field: &FieldError| known.property(&field.field).is_none();
+    let all_content = !error.fields.is_empty() && error.fields.iter().all(is_content);
+    if error.kind == Kind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
 }
 
 /// Why a command has no answer.
@@ -237,5 +246,11 @@ fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) ->
         };
     }
     print::answer(answer, as_json);
-    Exit::Done
+    if has_findings(answer) { Exit::Refused } else { Exit::Done }
+}
+
+/// Whether something that was only tried would fail: rows of an import, operations of a list.
+fn has_findings(answer: &Value) -> bool {
+    let problems = answer["problems"].as_array().is_some_and(|problems| !problems.is_empty());
+    answer["dry_run"] == true && (problems || answer["failed"].as_u64().is_some_and(|failed| failed > 0))
 }

@@ -94,3 +94,21 @@ fn clears(run: &dyn Fn(&[&str]) -> Value) {
     // A title cannot be empty, so there is nothing to clear.
     assert_eq!(run(&["epic", "update", "EP-1", "--title", "null"])["title"], "null");
 }
+
+#[test]
+fn refused_content_is_not_wrong_usage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let write = |name: &str, text: &str| std::fs::write(path.join(name), text).expect("a file");
+    write("bad.csv", "kind,title,priority\nepic,,2\nepic,Fine,9\n");
+    let told = refused(path, &["import", "bad.csv"], 1);
+    assert!(told.contains("title") && told.contains("priority"), "{told}");
+    let tried = spexus(path, &["import", "bad.csv", "--dry-run"], "");
+    let text = String::from_utf8_lossy(&tried.stdout).into_owned();
+    assert_eq!(tried.status.code(), Some(1), "{text}");
+    assert!(text.contains("title") && text.contains("priority"), "{text}");
+    refused(path, &["import", "bad.csv", "--format", "xls"], 2);
+    refused(path, &["import", "none.csv"], 2);
+    write("good.csv", "kind,title,priority\nepic,Fine,2\n");
+    json_of(path, &["import", "good.csv", "--dry-run"]);
+}
