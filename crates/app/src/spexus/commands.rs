@@ -98,6 +98,9 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
     let mut arg = Arg::new(name.to_owned()).long(long.clone()).help(text_of(schema));
     if ops::may_be(schema, "boolean") {
         arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false");
+    } else if gather::is_json(schema) {
+        let about = format!("{} As JSON; @FILE reads it from a file, - from standard input", text_of(schema));
+        arg = arg.value_name("JSON|@FILE|-").help(about);
     } else if ops::may_be(schema, "array") {
         arg = arg.action(ArgAction::Append).value_name("VALUE");
         if let Some(singular) = long.strip_suffix('s') {

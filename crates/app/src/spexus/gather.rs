@@ -20,6 +20,9 @@ pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Re
                     arguments.insert(name.to_owned(), Value::Null);
                 }
                 QUOTED_NULL if takes_null(entry, schema) => known.add(&mut arguments, name, "null"),
+                text if is_json(schema) => {
+                    arguments.insert(name.to_owned(), json_of(name, text)?);
+                }
                 text => known.add(&mut arguments, name, text),
             }
         }
@@ -51,6 +54,30 @@ pub const QUOTED_NULL: &str = "\"null\"";
 /// everything would be found. Nor in a list, whose values are words.
 pub fn takes_null(entry: &Entry, schema: &Value) -> bool {
     entry.writes() && ops::may_be(schema, "null") && !ops::may_be(schema, "array")
+}
+
+/// Whether an argument can only be written as JSON: an object, or a list of them.
+pub fn is_json(schema: &Value) -> bool {
+    ops::may_be(schema, "object") || ops::may_be(schema, "array") && ops::may_be(&schema["items"], "object")
+}
+
+/// JSON that stands on the command line, in a file or in a pipe.
+fn json_of(name: &str, text: &str) -> Result<Value, Problem> {
+    let (origin, written) = match text.strip_prefix('@') {
+        Some(path) => (path, read(path)?),
+        None if text == "-" => ("standard input", read("-")?),
+        None => ("the command line", text.to_owned()),
+    };
+    serde_json::from_str(&written).map_err(|error| {
+        let flag = name.replace('_', "-");
+        let hint = match text.strip_prefix('@') {
+            None if text != "-" && std::path::Path::new(text).exists() => {
+                format!("; did you mean the file, @{text}?")
+            }
+            _ => String::new(),
+        };
+        Problem::Usage(format!("--{flag} (from {origin}): expected JSON, @FILE or -: {error}{hint}"))
+    })
 }
 
 fn format_of(path: &str) -> Result<&'static str, Problem> {

@@ -130,7 +130,7 @@ fn rows_of(value: &Value) -> Vec<&Map<String, Value>> {
 fn table(rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
     let mut cells =
         vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
-    cells.extend(rows.iter().map(|row| columns.iter().map(|name| cell(row.get(*name))).collect()));
+    cells.extend(rows.iter().map(|row| columns.iter().map(|name| shown(row, name)).collect()));
     let widths: Vec<usize> = (0..columns.len())
         .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
         .collect();
@@ -166,6 +166,18 @@ fn nested(name: &str, value: &Value, indent: &str) {
         for (name, value) in row.iter().filter(|(_, value)| !is_plain(value) && !rows_of(value).is_empty()) {
             nested(&format!("{label}: {}", name.replace('_', " ")), value, &deeper);
         }
+        if let Some(reason) = row.get("error") {
+            failure(&label, reason, &deeper);
+        }
+    }
+}
+
+/// Why one of several failed, whole: a cell would cut it.
+fn failure(label: &str, reason: &Value, indent: &str) {
+    line(&format!("{indent}{label}: {}", reason["message"].as_str().unwrap_or_default()));
+    let details = rows_of(&reason["details"]);
+    for detail in details.iter().filter(|_| details.len() > 1) {
+        line(&format!("{indent}  {}: {}", cell(detail.get("field")), plain(&detail["message"])));
     }
 }
 
@@ -186,6 +198,14 @@ fn one(object: &Map<String, Value>) {
         };
         let text = text.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
         line(&format!("{name}{}  {text}", " ".repeat(width - name.chars().count())));
+    }
+}
+
+/// A field in a table. What is wrong and what was expected is not cut.
+fn shown(row: &Map<String, Value>, name: &str) -> String {
+    match row.get(name) {
+        Some(Value::String(text)) if name == "message" => text.replace('\n', " "),
+        value => cell(value),
     }
 }
 

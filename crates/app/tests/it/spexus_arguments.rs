@@ -112,3 +112,38 @@ fn refused_content_is_not_wrong_usage() {
     write("good.csv", "kind,title,priority\nepic,Fine,2\n");
     json_of(path, &["import", "good.csv", "--dry-run"]);
 }
+
+const OPERATIONS: &str = r#"[
+    {"operation": "create_epic", "arguments": {"title": "Fine", "priority": 1}},
+    {"operation": "create_epic", "arguments": {"title": "Wrong", "priority": 9}}
+]"#;
+
+#[test]
+fn lists_of_operations_come_from_files_and_say_why_they_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("operations.json"), OPERATIONS).expect("a file");
+    for (given, input) in [("@operations.json", ""), ("-", OPERATIONS), (OPERATIONS, "")] {
+        let tried = spexus(path, &["bulk", "--operations", given, "--dry-run"], input);
+        let text = String::from_utf8_lossy(&tried.stdout).into_owned();
+        assert_eq!(tried.status.code(), Some(1), "{given}: {text}");
+        let reason = "create_epic: operations[1]: priority: expected a whole number from 1 to 4, found 9";
+        assert!(text.contains(reason), "{given}: {text}");
+    }
+    let told = refused(path, &["bulk", "--operations", "@operations.json"], 1);
+    assert!(told.contains("operations[1]: priority"), "{told}");
+    let told = refused(path, &["bulk", "--operations", "operations.json"], 2);
+    assert!(told.contains("--operations (from the command line): expected JSON, @FILE or -"), "{told}");
+    assert!(told.contains("did you mean the file, @operations.json?"), "{told}");
+    let told = refused(path, &["bulk", "--operations", "@none.json"], 2);
+    assert!(told.contains("none.json"), "{told}");
+    let good = r#"[{"operation": "create_epic", "arguments": {"title": "Fine", "priority": 1}}]"#;
+    std::fs::write(path.join("good.json"), good).expect("a file");
+    assert_eq!(json_of(path, &["bulk", "--operations", "@good.json", "--dry-run"])["failed"], 0);
+    assert_eq!(
+        json_of(path, &["bulk", "--operations", "@good.json"])["results"][0]["answer"]["title"],
+        "Fine"
+    );
+    let help = spexus(path, &["bulk", "--help"], "");
+    assert!(String::from_utf8_lossy(&help.stdout).contains("As JSON; @FILE reads it from a file"));
+}
