@@ -1,8 +1,10 @@
 //! `spexus doctor` and `spexus migrate`: how the store, the configuration and the server fare, and what to do.
 
+use std::io::ErrorKind;
+
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use store::{Mode, State, Store, user};
+use store::{Location, Mode, State, Store, user};
 use tracing::level_filters::LevelFilter;
 
 use super::commands::Problem;
@@ -47,9 +49,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
 }
 
 fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
-    if let store::Location::Sqlite(path) = &config.location
-        && !path.exists()
-    {
+    if is_missing(&config.location) {
         let message = format!("{} is not there yet", config.location);
         findings.push(Finding {
             name: "store",
@@ -182,6 +182,17 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
     if all_well { Exit::Done } else { Exit::Refused }
 }
 
+/// Whether a store on SQLite is still to be made. An empty file is none either: it becomes one when it is opened.
+fn is_missing(location: &Location) -> bool {
+    match location {
+        Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
+            |error| error.kind() == ErrorKind::NotFound,
+            |file| file.is_file() && file.len() == 0,
+        ),
+        Location::Postgres(_) => false,
+    }
+}
+
 /// Brings the schema up to date, or says what is missing.
 pub fn migrate(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
@@ -192,6 +203,12 @@ pub fn migrate(matches: &ArgMatches) -> Exit {
         return Exit::Usage;
     }
     let check = matches.get_flag("check");
+    // Opening it would make the file.
+    if check && is_missing(&config.location) {
+        let message = format!("{}: there is no store yet; spexus migrate makes it", config.location);
+        super::print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
+        return Exit::Refused;
+    }
     let opened = if check {
         Store::open_as_it_is(&config.location, config.options)
     } else {

@@ -212,10 +212,9 @@ fn doctor_migrate_and_completions_help() {
     let path = folder.path();
     let none_yet = spexus(path, &["doctor"], "");
     assert!(String::from_utf8_lossy(&none_yet.stdout).contains("spexus serve makes it"));
-    assert_eq!(
-        spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
-        Some(1)
-    );
+    let told = refused(path, &["migrate", "--check", "--database", "sqlite:new.db"], 1);
+    assert_eq!(told.trim(), "sqlite:new.db: there is no store yet; spexus migrate makes it");
+    assert!(!path.join("new.db").exists(), "a check made a file");
     assert_eq!(spexus(path, &["migrate", "--database", "sqlite:new.db"], "").status.code(), Some(0));
     assert_eq!(
         spexus(path, &["migrate", "--check", "--database", "sqlite:new.db"], "").status.code(),
