@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use serde_json::json;
-use store::Store;
 use store::backup::{self, Progress};
+use store::{ErrorKind, Store};
 use tracing::level_filters::LevelFilter;
 
 use super::bar::Bar;
@@ -37,6 +37,17 @@ pub fn restore(matches: &ArgMatches) -> Exit {
     };
     let replace = matches.get_flag("replace");
     let done = backup::restore(&config.location, &path, replace, config.options, now(), bar("restore"));
+    // The store does not know what the flag is called.
+    let done = done.map_err(|error| match error.kind {
+        ErrorKind::Taken if !replace => {
+            let message = format!(
+                "{} is not empty; restore into an empty store, or give --replace to replace everything in it",
+                config.location
+            );
+            store::Error::new(ErrorKind::Taken, message)
+        }
+        _ => error,
+    });
     finish(done, matches, &format!("{} is restored from {}", config.location, path.display()), &path)
 }
 

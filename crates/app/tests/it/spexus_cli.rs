@@ -248,7 +248,7 @@ fn a_store_moves_by_backup_and_restore() {
     on("sqlite:two.db", &["restore", "copy.db"]);
     assert_eq!(on("sqlite:two.db", &["show", "EP-001"])["title"], "Moves along");
     let told = refused(path, &["restore", "copy.db", "--database", "sqlite:one.db"], 1);
-    assert!(told.contains("not empty"), "{told}");
+    assert!(told.contains("not empty") && told.contains("--replace"), "{told}");
     let Some(server) = private_postgres::Server::shared() else { return };
     let database = server.database();
     on(database.url(), &["restore", "copy.db"]);
