@@ -23,7 +23,7 @@ struct Finding {
 
 /// Looks at everything.
 pub fn run(matches: &ArgMatches) -> Exit {
-    let mut findings = Vec::new();
+    let mut findings = vec![well("program", format!("spexus {}", env!("CARGO_PKG_VERSION")))];
     let mut settings = config::settings(matches);
     let server = config::server(&mut settings);
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
@@ -32,7 +32,10 @@ pub fn run(matches: &ArgMatches) -> Exit {
     match settings.check() {
         Ok(()) => findings.push(well("configuration", "all settings make sense".to_owned())),
         Err(problems) => {
-            findings.push(ill("configuration", problems.to_string(), "correct the settings that are named"))
+            // With a default in place of a wrong setting, another store would be looked at than the one that was meant.
+            let advice = "correct the settings that are named; the rest is looked at when they make sense";
+            findings.push(ill("configuration", problems.to_string(), advice));
+            return report(&findings, matches.get_flag("json"));
         }
     }
     if let Some((certificate, key)) = &config.tls {
@@ -73,7 +76,10 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
             return;
         }
     };
-    findings.push(well("store", format!("{} at {}", store.engine_name(), config.location)));
+    findings.push(match engine_version(&store) {
+        Ok(version) => well("store", format!("{} {version} at {}", store.engine_name(), config.location)),
+        Err(error) => ill("store", format!("{}: {error}", config.location), "check who may read the store"),
+    });
     match store.migrations() {
         Ok(migrations) => {
             let count = |state| migrations.iter().filter(|migration| migration.state == state).count();
@@ -91,7 +97,8 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
                     "spexus migrate, or start the server",
                 )
             } else {
-                well("schema", format!("{} migrations, all there", migrations.len()))
+                let last = migrations.last().map(|migration| migration.name.as_str()).unwrap_or_default();
+                well("schema", format!("{last}, all {} migrations are there", migrations.len()))
             });
             if pending > 0 || strange > 0 {
                 return;
@@ -117,6 +124,16 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
             Err(error) => ill("users", error.to_string(), "check who may read the store"),
         },
     );
+}
+
+fn engine_version(store: &Store) -> store::Result<String> {
+    let sql = if store.is_remote() {
+        "select current_setting('server_version')"
+    } else {
+        "select sqlite_version()"
+    };
+    let version = store.wait(Mode::Snapshot, move |tx| tx.row(sql, &[], |row| row.get::<String>(0)))?;
+    Ok(version.unwrap_or_default())
 }
 
 fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Finding>) {
