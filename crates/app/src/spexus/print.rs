@@ -27,10 +27,14 @@ const COLUMNS: &[&str] = &[
     "content",
     "email",
     "role",
+    "disabled",
     "event",
     "operation",
     "actor",
+    "via",
     "version",
+    "changes",
+    "user_id",
     "scopes",
     "expires_at",
     "created_at",
@@ -110,7 +114,11 @@ fn list(object: &Map<String, Value>) {
         line(message);
         return;
     }
-    let has = |name: &str| rows.iter().any(|row| row.get(name).is_some_and(|value| !value.is_null()));
+    let has = |name: &str| {
+        let is_there = |row: &&Map<String, Value>| row.get(name).is_some_and(|value| !value.is_null());
+        // That tokens never end is worth knowing.
+        rows.iter().any(is_there) || name == "expires_at" && rows.iter().any(|row| row.contains_key("scopes"))
+    };
     let mut columns: Vec<&str> = COLUMNS.iter().copied().filter(|name| has(name)).take(8).collect();
     if !columns.iter().any(|name| matches!(*name, "reference_id" | "key" | "username")) && has(IDENTITY) {
         columns.insert(0, IDENTITY);
@@ -201,10 +209,11 @@ fn one(object: &Map<String, Value>) {
     }
 }
 
-/// A field in a table. What is wrong and what was expected is not cut.
+/// A field in a table. What is wrong and what was expected is not cut, and what has no end says so.
 fn shown(row: &Map<String, Value>, name: &str) -> String {
     match row.get(name) {
         Some(Value::String(text)) if name == "message" => text.replace('\n', " "),
+        None | Some(Value::Null) if name == "expires_at" => "never".to_owned(),
         value => cell(value),
     }
 }

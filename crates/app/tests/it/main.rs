@@ -39,6 +39,7 @@ mod shall;
 mod shutdown;
 mod spexus_arguments;
 mod spexus_cli;
+mod spexus_terminal;
 mod stand_in;
 mod stdio;
 mod surfaces;
