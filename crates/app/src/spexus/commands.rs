@@ -171,7 +171,9 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
 /// command was right, and the content is refused.
 fn exit_of(entry: &Entry, error: &Error) -> Exit {
     let known = Arguments::new(entry.input_schema());
-    let is_content = |field: &FieldError| known.property(&field.field).is_none();
+    // `arguments` is all of them together.
+    let is_content =
+        |field: &FieldError| field.field != "arguments" && known.property(&field.field).is_none();
     let all_content = !error.fields.is_empty() && error.fields.iter().all(is_content);
     if error.kind == Kind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
 }
