@@ -1,12 +1,10 @@
 //! JSON: one object with a list of records, one field a line, so that two exports compare well.
 
-use std::fmt;
 use std::io::{self, Write};
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::members::Members;
 use crate::reading::{Draft, Given, Lines, Reading, Value, shortened};
 use crate::record::{Field, Place, Record};
 
@@ -45,7 +43,7 @@ pub fn read(text: &str, reading: &mut Reading) {
     if whole.get().starts_with('[') {
         return read_records(text, whole, &mut lines, reading);
     }
-    let Ok(Pairs(pairs)) = serde_json::from_str(whole.get()) else {
+    let Ok(Members::<&RawValue>(pairs)) = serde_json::from_str(whole.get()) else {
         let message =
             format!("expected an object with `records`, or a list of records, found {}", found(whole));
         return reading.problem(&Place::line(1), None, message);
@@ -86,7 +84,7 @@ fn read_records(text: &str, list: &RawValue, lines: &mut Lines<'_>, reading: &mu
     let records: Vec<&RawValue> = serde_json::from_str(list.get()).expect("its syntax was checked");
     for (index, record) in records.into_iter().enumerate() {
         let place = Place::item(format!("records[{index}]"), lines.at(offset(text, record)));
-        let Ok(Pairs(pairs)) = serde_json::from_str(record.get()) else {
+        let Ok(Members::<&RawValue>(pairs)) = serde_json::from_str(record.get()) else {
             let message = format!("expected an object with `kind` and fields, found {}", found(record));
             reading.problem(&place, None, message);
             continue;
@@ -127,31 +125,4 @@ fn found(value: &RawValue) -> String {
 /// Where a part that was borrowed from the text begins.
 fn offset(text: &str, part: &RawValue) -> usize {
     (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
-}
-
-/// The members of an object in their order, so that a key which stands there twice is noticed.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Pairs<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<'de>, D::Error> {
-        struct PairsVisitor;
-
-        impl<'de> Visitor<'de> for PairsVisitor {
-            type Value = Pairs<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-
-        deserializer.deserialize_map(PairsVisitor)
-    }
 }

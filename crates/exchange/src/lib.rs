@@ -8,6 +8,7 @@ mod csv;
 mod json;
 mod kind;
 mod markdown;
+mod members;
 mod reading;
 mod record;
 mod reqif;
@@ -15,6 +16,7 @@ mod reqif;
 use std::io;
 
 pub use kind::{FieldShape, Form, Kind, Shape};
+pub use members::Members;
 pub use reading::{PROBLEMS_MAX, Problem, Reading};
 pub use record::{Field, Place, Record};
 

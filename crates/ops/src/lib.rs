@@ -29,6 +29,7 @@ mod token;
 mod typed;
 mod user;
 
+pub use ::exchange::Members;
 pub use caller::{Caller, Credentials, Request, Scope, authenticate, needed};
 pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply};
@@ -71,6 +72,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<comment::UpdateComment>(),
     entry::<comment::DeleteComment>(),
     entry::<comment::RestoreComment>(),
+    entry::<comment::PurgeComment>(),
     entry::<relationship::CreateRelationship>(),
     entry::<relationship::DeleteRelationship>(),
     entry::<relationship::ListRelationships>(),
@@ -90,6 +92,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<prompt::ActivatePrompt>(),
     entry::<prompt::DeletePrompt>(),
     entry::<prompt::RestorePrompt>(),
+    entry::<prompt::PurgePrompt>(),
     entry::<config::ListTypes>(),
     entry::<config::requirement_type::ListRequirementTypes>(),
     entry::<config::requirement_type::GetRequirementType>(),

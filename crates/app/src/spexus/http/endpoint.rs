@@ -10,7 +10,10 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcp::Schema;
-use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, FieldError, Kind, Reply, Route};
+use ops::{
+    Arguments, Call, Caller, Credentials, Effect, Entry, Error, FieldError, Kind, Members, Reply, Route,
+};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 use store::model::Via;
 use tokio::sync::oneshot;
@@ -235,6 +238,9 @@ impl Endpoint {
         let mut arguments = Map::new();
         add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
         self.add_body(&mut arguments, parts, body, id).await?;
+        if let Some((name, _)) = self.route.bind.iter().find(|(name, _)| arguments.contains_key(*name)) {
+            return Err(refuse(Error::field(name, "is not known here, for the path decides it")));
+        }
         for (name, value) in self.path_arguments(parts.uri.path()).map_err(refuse)? {
             if let Some(other) = arguments.insert(name.to_owned(), value.clone())
                 && other != value
@@ -326,38 +332,40 @@ impl Endpoint {
         let malformed = |message: String| {
             Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id))
         };
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| malformed(format!("the body is not JSON: {error}")))?;
-        let Value::Object(body) = value else {
-            return Err(malformed("the body is not a JSON object".to_owned()));
-        };
+        let Members(body) = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+            Category::Data => malformed("the body is not a JSON object".to_owned()),
+            _ => malformed(format!("the body is not JSON: {error}")),
+        })?;
+        let in_query: Vec<String> = arguments.keys().cloned().collect();
         for (name, value) in body {
-            if arguments.contains_key(&name) {
-                return Err(Box::new(failure(
-                    &Error::field(&name, "is given in the query and in the body"),
-                    id,
-                )));
+            if arguments.insert(name.clone(), value).is_some() {
+                let is_in_query = in_query.contains(&name);
+                let places = if is_in_query { "in the query and in the body" } else { "twice" };
+                return Err(Box::new(failure(&Error::field(&name, format!("is given {places}")), id)));
             }
-            arguments.insert(name, value);
         }
         Ok(())
     }
 
-    /// Adds what the route decides. A request that gives it, too, is refused as for any unknown name.
+    /// Adds what the route decides.
     fn bound(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
         for (name, value) in self.route.bind {
-            if arguments.contains_key(*name) {
-                arguments.insert(format!("{name} (which the path decides)"), Value::Null);
-            }
             arguments.insert((*name).to_owned(), Value::from(*value));
         }
         arguments
     }
 
     /// Says everything that is wrong with the arguments, and not only what was found first.
-    fn explained(&self, error: Error, arguments: Map<String, Value>) -> Error {
+    fn explained(&self, mut error: Error, arguments: Map<String, Value>) -> Error {
         if error.kind != Kind::ValidationError {
             return error;
+        }
+        // What the path says is no help where something else was expected.
+        let in_path: Vec<&str> = self.route.parameters().collect();
+        let is_taken =
+            |name: &str| in_path.contains(&name) || self.route.bind.iter().any(|(bound, _)| *bound == name);
+        for field in error.fields.iter_mut().filter(|field| self.arguments.property(&field.field).is_none()) {
+            field.allowed.retain(|name| !is_taken(name));
         }
         let found = self.schema.check(&Value::Object(arguments));
         if found.len() <= error.fields.len() {
