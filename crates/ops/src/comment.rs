@@ -9,7 +9,7 @@ use store::model::{Kind, Reference, Role};
 use store::{Mode, model::Time};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::entity::delete::refuse_deleted;
+use crate::entity::delete::{refuse_deleted, refuse_purged};
 use crate::entity::read::any_user;
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Number, Offset, Set, Text, Version};
@@ -109,6 +109,7 @@ impl Operation for AddComment {
             updated_at: cx.now(),
             deleted_at: None,
             deletion_id: None,
+            purged_at: None,
         };
         add(cx, new)
     }
@@ -357,14 +358,54 @@ impl Operation for RestoreComment {
         {
             return Err(Error::conflict("the comment that it answers is deleted; restore that first"));
         }
+        refuse_purged("the comment", gone.purged_at)?;
         let members = comment::of_deletion(cx.tx, deletion_id)?;
         entity::restore(cx.tx, deletion_id, cx.now())?;
-        for mut member in members {
+        for mut member in members.into_iter().filter(|member| member.purged_at.is_none()) {
             let pair = json!([member.deleted_at, null]);
             member.version += 1;
             record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
         }
         find_live(cx, "comment_id", &self.comment_id)
+    }
+}
+
+/// Erase the text of a deleted comment for good: from the comment, its history and the search.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgeComment {
+    /// The comment's id.
+    comment_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for PurgeComment {
+    type Output = Comment;
+    const NAME: &'static str = "purge_comment";
+    const COMMANDS: &'static [Command] = &[command("comment purge")];
+    const ROUTES: &'static [Route] = &[post("/comments/{comment_id}/purge")];
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+        let gone = find(cx, "comment_id", &self.comment_id)?;
+        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
+        if gone.purged_at.is_some() {
+            return Ok(gone);
+        }
+        if gone.deleted_at.is_none() {
+            return Err(Error::conflict("the comment is not deleted; delete it first"));
+        }
+        comment::purge(cx.tx, &gone.id, cx.now())?;
+        cx.erase(&gone.id)?;
+        let purged = find(cx, "comment_id", &self.comment_id)?;
+        record_changes(
+            cx,
+            &purged,
+            &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]),
+        )?;
+        Ok(purged)
     }
 }
 
@@ -397,7 +438,7 @@ fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
 
 fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     let found = find(cx, field, id)?;
-    refuse_deleted("the comment", found.deleted_at)?;
+    refuse_deleted("the comment", found.deleted_at, found.purged_at)?;
     Ok(found)
 }
 

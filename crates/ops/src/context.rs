@@ -8,9 +8,10 @@ use store::entity::Entity;
 use store::model::{Kind, Reference, Time};
 use store::project::Project;
 use store::revision::{self, New};
-use store::{Tx, entity, project, user};
+use store::{Tx, entity, idempotency, project, user};
 
 use crate::caller::{Caller, Request};
+use crate::engine;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::Id;
 use crate::progress::{OnProgress, Steps};
@@ -59,6 +60,12 @@ impl<'a, 't> Cx<'a, 't> {
     /// A new id, in the order of time.
     pub fn new_id(&self) -> String {
         new_id(self.now())
+    }
+
+    /// Erases what history and kept answers say about something whose text is gone for good.
+    pub fn erase(&mut self, id: &str) -> Result<()> {
+        revision::purge(self.tx, id)?;
+        Ok(idempotency::replace(self.tx, id, &engine::erased()?)?)
     }
 
     /// The live entity of a kind that an argument names.
@@ -216,13 +223,14 @@ fn random() -> [u8; 10] {
 pub fn live(entity: Entity) -> Result<Entity> {
     match entity.deleted_at {
         None => Ok(entity),
-        Some(deleted_at) => Err(deleted(&entity.reference_id, deleted_at)),
+        Some(deleted_at) => Err(deleted(&entity.reference_id, deleted_at, entity.purged_at.is_none())),
     }
 }
 
 /// The error for something that is deleted.
-pub fn deleted(name: &str, deleted_at: Time) -> Error {
-    Error::new(ErrorKind::NotFound, format!("{name} was deleted at {deleted_at}; it can be restored"))
+pub fn deleted(name: &str, deleted_at: Time, can_be_restored: bool) -> Error {
+    let restore = if can_be_restored { "; it can be restored" } else { "" };
+    Error::new(ErrorKind::NotFound, format!("{name} was deleted at {deleted_at}{restore}"))
         .with(json!({ "deleted_at": deleted_at }))
 }
 

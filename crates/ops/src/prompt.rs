@@ -8,7 +8,7 @@ use store::{Mode, model::Kind};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::TAKEN_MAX;
-use crate::entity::delete::refuse_deleted;
+use crate::entity::delete::{refuse_deleted, refuse_purged};
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
 use crate::operation::{
@@ -95,6 +95,7 @@ impl Operation for CreatePrompt {
             updated_at: cx.now(),
             deleted_at: None,
             deletion_id: None,
+            purged_at: None,
         };
         add(cx, new)
     }
@@ -362,11 +363,50 @@ impl Operation for RestorePrompt {
         if gone.deleted_at.is_none() {
             return Err(Error::conflict(format!("{} is not deleted", gone.reference_id)));
         }
+        refuse_purged(&gone.reference_id, gone.purged_at)?;
         check_name(cx, &gone.name, Some(&gone.id))?;
         change(cx, gone, self.expected_version, |prompt| {
             prompt.deleted_at = None;
             prompt.deletion_id = None;
         })
+    }
+}
+
+/// Erase the text of a deleted prompt for good, from the prompt and its history. The reference id stays taken.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgePrompt {
+    /// The prompt, such as `PROMPT-001`.
+    prompt_id: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
+}
+
+impl Operation for PurgePrompt {
+    type Output = Prompt;
+    const NAME: &'static str = "purge_prompt";
+    const COMMANDS: &'static [Command] = &[command("prompt purge")];
+    const ROUTES: &'static [Route] = &[post("/prompts/{prompt_id}/purge")];
+    const EFFECT: Effect = Effect::Administers;
+    const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        let gone = find(cx, &self.prompt_id)?;
+        let expected = self.expected_version.map(|version| version.0);
+        check_version(expected, &gone.reference_id, gone.version, &gone)?;
+        if gone.purged_at.is_some() {
+            return Ok(gone);
+        }
+        if gone.deleted_at.is_none() {
+            return Err(Error::conflict(format!("{} is not deleted; delete it first", gone.reference_id)));
+        }
+        prompt::purge(cx.tx, &gone.id, cx.now())?;
+        cx.erase(&gone.id)?;
+        let purged = find(cx, &self.prompt_id)?;
+        // What it was must not be told once more.
+        let before = Prompt { purged_at: None, ..purged.clone() };
+        record(cx, Some(&before), &purged)?;
+        Ok(purged)
     }
 }
 
@@ -421,7 +461,7 @@ fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
 
 fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
     let found = find(cx, id)?;
-    refuse_deleted(&found.reference_id, found.deleted_at)?;
+    refuse_deleted(&found.reference_id, found.deleted_at, found.purged_at)?;
     Ok(found)
 }
 

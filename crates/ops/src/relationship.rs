@@ -256,7 +256,7 @@ fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Relationship> {
     };
     let found = relationship::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("relationship", uuid))?;
     match found.deleted_at {
-        Some(deleted_at) => Err(deleted("the relationship", deleted_at)),
+        Some(deleted_at) => Err(deleted("the relationship", deleted_at, false)),
         None => Ok(found),
     }
 }

@@ -104,6 +104,7 @@ fn add_prompt(cx: &mut Cx<'_, '_>) -> Result<()> {
         updated_at: cx.now(),
         deleted_at: None,
         deletion_id: None,
+        purged_at: None,
     };
     crate::prompt::add(cx, new)?;
     Ok(())

@@ -59,6 +59,9 @@ pub struct Comment {
     /// The deletion that it went with.
     #[serde(skip)]
     pub deletion_id: Option<String>,
+    /// When its text was erased for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purged_at: Option<Time>,
 }
 
 macro_rules! select {
@@ -66,7 +69,7 @@ macro_rules! select {
         concat!(
             "select c.id, c.project_id, c.entity_id, p.key, e.kind, e.number, c.parent_id, c.author_id, u.username,
                     c.content, c.quote, c.anchor_start, c.anchor_end, c.detached, c.resolved, c.version, c.created_at,
-                    c.updated_at, c.deleted_at, c.deletion_id
+                    c.updated_at, c.deleted_at, c.deletion_id, c.purged_at
              from comment c join entity e on e.id = c.entity_id join project p on p.id = c.project_id
              join user_account u on u.id = c.author_id ",
             $rest
@@ -216,6 +219,15 @@ pub fn count_answers(tx: &mut Tx<'_>, id: &str) -> Result<usize> {
     Ok(usize::try_from(count - 1).unwrap_or_default())
 }
 
+/// Erases the text of a deleted comment.
+pub fn purge(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
+    let sql = "update comment set content = '(purged)', quote = null, anchor_start = null, anchor_end = null,
+                   purged_at = ?2, version = version + 1, updated_at = ?2
+               where id = ?1";
+    tx.execute(sql, values![id, now])?;
+    search::remove_comment(tx, id)
+}
+
 /// The comments that went with a deletion.
 pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
@@ -262,5 +274,6 @@ fn read(row: &Row<'_>) -> Result<Comment> {
         updated_at: row.get(17)?,
         deleted_at: row.get(18)?,
         deletion_id: row.get(19)?,
+        purged_at: row.get(20)?,
     })
 }

@@ -51,13 +51,16 @@ pub struct Prompt {
     /// The deletion that it went with.
     #[serde(skip)]
     pub deletion_id: Option<String>,
+    /// When its text was erased for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purged_at: Option<Time>,
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select m.id, m.number, m.name, m.title, m.description, m.content, m.role, m.active, m.creator_id, u.username,
-                    m.version, m.created_at, m.updated_at, m.deleted_at, m.deletion_id
+                    m.version, m.created_at, m.updated_at, m.deleted_at, m.deletion_id, m.purged_at
              from prompt m left join user_account u on u.id = m.creator_id ",
             $rest
         )
@@ -148,6 +151,15 @@ pub fn update(tx: &mut Tx<'_>, changed: &Prompt) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
+/// Erases the text of a deleted prompt.
+pub fn purge(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
+    let sql = "update prompt set name = '(purged)', name_folded = '(purged)', title = '(purged)', description = null,
+                   content = '(purged)', purged_at = ?2, version = version + 1, updated_at = ?2
+               where id = ?1";
+    tx.execute(sql, values![id, now])?;
+    Ok(())
+}
+
 /// Takes the next number.
 pub fn next_number(tx: &mut Tx<'_>) -> Result<i64> {
     tx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt.name())
@@ -186,5 +198,6 @@ fn read(row: &Row<'_>) -> Result<Prompt> {
         updated_at: row.get(12)?,
         deleted_at: row.get(13)?,
         deletion_id: row.get(14)?,
+        purged_at: row.get(15)?,
     })
 }

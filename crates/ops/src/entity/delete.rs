@@ -7,14 +7,13 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::{Map, json};
 use store::entity::{self, Below, Entity};
-use store::model::{Kind, Reference};
+use store::model::{Kind, Reference, Time};
 use store::relationship::{self, Relationship};
-use store::{Mode, comment, idempotency, revision, types};
+use store::{Mode, comment, types};
 
 use super::change;
 use super::read::check_kind;
 use crate::context::{Cx, Subject, check_version, deleted};
-use crate::engine;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, post};
@@ -289,12 +288,7 @@ impl Operation for RestoreEntity {
         let Some(deletion_id) = found.deletion_id.clone() else {
             return Err(Error::conflict(format!("{} is not deleted", found.reference_id)));
         };
-        if found.purged_at.is_some() {
-            return Err(Error::conflict(format!(
-                "{} was purged: its text is gone for good",
-                found.reference_id
-            )));
-        }
+        refuse_purged(&found.reference_id, found.purged_at)?;
         let mut members = entity::deletion_members(cx.tx, &deletion_id)?;
         let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
         check_restorable(cx, &found, &deletion_id, &members, &relations)?;
@@ -410,7 +404,7 @@ fn check_circle(
 
 /// Erase the text of something that is deleted, for good: from the entity, its history, its comments and the search.
 ///
-/// The reference id stays taken, and a tombstone says when it happened.
+/// The reference id stays taken, and a tombstone says when it happened. Comments and prompts have a purge of their own.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgeEntity {
@@ -438,8 +432,7 @@ impl Operation for PurgeEntity {
         let held = held_by(cx, &found)?;
         hold(cx, held, None)?;
         entity::purge(cx.tx, &found, cx.now())?;
-        revision::purge(cx.tx, &found.id)?;
-        idempotency::replace(cx.tx, &found.id, &engine::erased()?)?;
+        cx.erase(&found.id)?;
         let purged = cx.any_entity("reference", &self.reference)?;
         note(cx, &purged, &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]))?;
         Ok(purged)
@@ -447,6 +440,12 @@ impl Operation for PurgeEntity {
 }
 
 /// The error for a comment or prompt that is deleted.
-pub(crate) fn refuse_deleted(name: &str, deleted_at: Option<store::model::Time>) -> Result<()> {
-    deleted_at.map_or(Ok(()), |deleted_at| Err(deleted(name, deleted_at)))
+pub(crate) fn refuse_deleted(name: &str, deleted_at: Option<Time>, purged_at: Option<Time>) -> Result<()> {
+    deleted_at.map_or(Ok(()), |deleted_at| Err(deleted(name, deleted_at, purged_at.is_none())))
+}
+
+/// The error for something whose text is gone for good.
+pub(crate) fn refuse_purged(name: &str, purged_at: Option<Time>) -> Result<()> {
+    purged_at
+        .map_or(Ok(()), |_| Err(Error::conflict(format!("{name} was purged: its text is gone for good"))))
 }

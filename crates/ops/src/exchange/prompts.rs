@@ -201,5 +201,6 @@ fn blank(
         updated_at,
         deleted_at: None,
         deletion_id: None,
+        purged_at: None,
     }))
 }

@@ -123,6 +123,7 @@ impl Remarks {
             updated_at,
             deleted_at: None,
             deletion_id: None,
+            purged_at: None,
         };
         plan.decide(row, Outcome::Created);
         plan.references[row] = Some(new.id.clone());

@@ -267,6 +267,39 @@ fn a_purge_erases_the_text_everywhere() {
 }
 
 /// The tables in which a word occurs in any text.
+#[test]
+fn comments_and_prompts_are_purged_too() {
+    on_every_store(|world| {
+        plan(world);
+        let first = comment(world, "EP-001", "A zyxwvut in public");
+        let answer = json!({ "reference": "EP-001", "content": "An answer", "parent": first });
+        let answer = world.ok("add_comment", answer)["id"].clone();
+        let purge = json!({ "comment_id": first });
+        assert!(world.refused("purge_comment", purge.clone()).contains("is not deleted; delete it first"));
+        world.ok("delete_comment", purge.clone());
+        assert!(!tables_with(world, "zyxwvut").is_empty());
+        let purged = world.ok("purge_comment", purge.clone());
+        assert_eq!((&purged["content"], &purged["version"]), (&json!("(purged)"), &json!(3)));
+        assert_eq!(tables_with(world, "zyxwvut"), Vec::<String>::new());
+        assert_eq!(world.ok("purge_comment", purge.clone()), purged, "once is enough");
+        let gone = world.refused("get_comment", purge.clone());
+        assert!(gone.starts_with("NOT_FOUND") && !gone.contains("restored"), "{gone}");
+        assert!(world.refused("restore_comment", purge).contains("gone for good"));
+        world.ok("restore_comment", json!({ "comment_id": answer }));
+
+        let text = json!({ "name": "zyxwvut", "title": "zyxwvut", "content": "zyxwvut", "role": "user" });
+        let prompt = world.ok("create_prompt", text)["reference_id"].clone();
+        let named = json!({ "prompt_id": prompt });
+        assert!(world.refused("purge_prompt", named.clone()).contains("delete it first"));
+        world.ok("delete_prompt", named.clone());
+        world.ok("purge_prompt", named.clone());
+        assert_eq!(tables_with(world, "zyxwvut"), Vec::<String>::new());
+        assert!(world.refused("restore_prompt", named).contains("gone for good"));
+        let wrong = world.refused("purge_entity", json!({ "reference": prompt }));
+        assert!(wrong.contains("is a prompt"), "{wrong}");
+    });
+}
+
 fn tables_with(world: &World, word: &'static str) -> Vec<String> {
     const TEXTS: &[(&str, &str)] = &[
         ("entity", "select coalesce(title, '') || coalesce(description, '') from entity"),

@@ -75,6 +75,8 @@ fn action(operation: &str) -> Action {
         "create_token" | "list_tokens" | "get_token" | "update_token" | "revoke_token"
         | "change_password" => Action::OwnAccount,
         "purge_entity"
+        | "purge_comment"
+        | "purge_prompt"
         | "create_prompt"
         | "update_prompt"
         | "activate_prompt"
@@ -190,6 +192,7 @@ fn arguments_made_from_a_schema_are_understood_and_never_a_mistake_of_ours() {
                 | "update_comment"
                 | "delete_comment"
                 | "restore_comment"
+                | "purge_comment"
                 | "create_requirement"
                 | "create_user"
                 | "bulk_update"

@@ -145,7 +145,7 @@ pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
                      where e.id in (relationship.source_id, relationship.target_id) and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
     let sql = "update comment set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1
+               where deletion_id = ?1 and purged_at is null
                  and not exists (select 1 from entity e where e.id = comment.entity_id and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
     Ok(())

@@ -105,6 +105,18 @@ pub(crate) fn remove(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     Ok(())
 }
 
+/// Forgets a comment.
+pub(crate) fn remove_comment(tx: &mut Tx<'_>, id: &str) -> Result<()> {
+    let sql = if tx.is_postgres() {
+        "delete from search_text where number in (select number from search_document where id = ?1)"
+    } else {
+        "delete from search_index where rowid in (select number from search_document where id = ?1)"
+    };
+    tx.execute(sql, values![id])?;
+    tx.execute("delete from search_document where id = ?1", values![id])?;
+    Ok(())
+}
+
 /// Indexes everything anew if that was last done with other terms.
 pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
     let version = |tx: &mut Tx<'_>| tx.row("select version from search_state", &[], |row| row.get::<i64>(0));
