@@ -202,7 +202,9 @@ impl ImportReport {
             .collect();
         let error = Error::fields(fields);
         let message = format!("nothing was imported: {}", error.message);
-        Ok(Error { message, ..error }.with(json!({ "report": to_value(&self)? })))
+        // What would have become of the other rows did not.
+        let report = ImportReport { created: 0, updated: 0, rows: Vec::new(), ..self };
+        Ok(Error { message, ..error }.with(json!({ "report": to_value(&report)? })))
     }
 }
 

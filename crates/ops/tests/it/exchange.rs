@@ -248,6 +248,20 @@ fn what_cannot_be_read_is_told_with_the_rest() {
 }
 
 #[test]
+fn a_file_that_is_refused_has_made_nothing_and_says_so() {
+    on_every_store(|world| {
+        let file = "kind,title,priority\nepic,Fine,2\nepic,Wrong,9\n";
+        let tried = world.ok("import", json!({ "format": "csv", "content": file, "dry_run": true }));
+        assert_eq!((&tried["created"], tried["rows"].as_array().map(Vec::len)), (&json!(1), Some(1)));
+        let refused = world.call("import", json!({ "format": "csv", "content": file })).expect_err("refused");
+        let report = &refused.more.expect("a report")["report"];
+        assert_eq!((&report["created"], &report["rows"]), (&json!(0), &json!([])));
+        assert_eq!(report["problems"][0]["field"], "priority");
+        assert_eq!(world.ok("list_entities", json!({ "kind": "epic" }))["total_count"], 0);
+    });
+}
+
+#[test]
 fn what_administrators_look_after_is_theirs() {
     on_every_pair(|from, to| {
         fill(from);
