@@ -161,10 +161,7 @@ impl Operation for SearchGlobal {
         let query = parse(&self.query)?;
         let kinds = self.kinds()?;
         let filter = Filter {
-            project_id: match &self.project {
-                Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
-                None => None,
-            },
+            project_id: project_id(cx, self.project.as_ref())?,
             statuses: statuses(cx, &kinds, self.status.as_deref())?,
             priorities: priorities(self.priority.as_deref())?,
             type_id: type_id(cx, self.requirement_type.as_ref())?,
@@ -221,6 +218,8 @@ pub struct SearchRequirements {
     epic_id: Option<Id>,
     /// Within this user story.
     user_story_id: Option<Id>,
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
     /// How many to return; 50 when absent.
     limit: Option<Limit>,
     /// How many to leave out.
@@ -245,11 +244,16 @@ impl Operation for SearchRequirements {
             type_id: type_id(cx, self.requirement_type.as_ref())?,
             epic_id: part_of(cx, "epic_id", self.epic_id.as_ref(), Kind::Epic, false)?,
             user_story_id: part_of(cx, "user_story_id", self.user_story_id.as_ref(), Kind::UserStory, false)?,
+            project_id: project_id(cx, self.project.as_ref())?,
             kinds,
             ..Filter::default()
         };
         run(cx, &query, &filter, Sort::Relevance, window(self.limit, self.offset))
     }
+}
+
+fn project_id(cx: &mut Cx<'_, '_>, name: Option<&Text<1, 64>>) -> Result<Option<String>> {
+    name.map(|name| Ok(cx.project("project", Some(name.as_str()))?.id)).transpose()
 }
 
 fn parse(text: &str) -> Result<Query> {

@@ -124,7 +124,7 @@ const ALIASES: [Alias; 3] = [
 ];
 
 /// Operations that show agents less than they take: what an agent does not need is not paid for.
-const NARROWED: [(&str, &[&str]); 10] = [
+const NARROWED: [(&str, &[&str]); 11] = [
     ("get_entity", &["reference"]),
     ("delete_entity", &["reference", "dry_run", "force"]),
     ("delete_relationship", &["id"]),
@@ -132,6 +132,10 @@ const NARROWED: [(&str, &[&str]); 10] = [
     ("delete_prompt", &["prompt_id", "dry_run", "expected_version"]),
     ("activate_prompt", &["prompt_id"]),
     ("search_global", &["query", "entity_types", "project", "limit", "offset"]),
+    (
+        "search_requirements",
+        &["query", "type", "status", "priority", "epic_id", "user_story_id", "limit", "offset"],
+    ),
     ("add_comment", &["reference", "content", "parent", "quote"]),
     ("status_report", &["epic_id", "group_by"]),
     ("hierarchy_analysis", &["epic_id", "limit"]),

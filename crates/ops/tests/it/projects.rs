@@ -57,6 +57,11 @@ fn lists_are_of_one_project_or_of_all() {
             (&tree["total_count"], &tree["data"][0]["reference_id"]),
             (&json!(1), &json!("ABC-EP-001"))
         );
+        let found = world.ok("search_requirements", json!({ "query": "requirement", "project": "abc" }));
+        assert_eq!(
+            (&found["total_count"], &found["data"][0]["reference_id"]),
+            (&json!(1), &json!("ABC-REQ-001"))
+        );
         assert_eq!(world.ok("list_comments", json!({ "project": "ABC" }))["total_count"], 1);
         assert_eq!(world.ok("list_comments", json!({ "project": "DEFAULT" }))["total_count"], 0);
     });
