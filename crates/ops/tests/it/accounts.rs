@@ -2,6 +2,7 @@
 
 use ops::Credentials;
 use serde_json::{Value, json};
+use store::Mode;
 
 use crate::people::{PASSWORD, outcome, session, token, user};
 use crate::stores::{World, on_every_store};
@@ -233,6 +234,35 @@ fn a_session_is_no_more_than_its_token() {
         assert_eq!(call(&short, "who_am_i", json!({})), "UNAUTHENTICATED");
         let both = json!({ "name": "both", "expires_in": "1h", "expires_at": "2030-01-01" });
         assert!(world.refused("create_token", both).contains("expires_in"));
+    });
+}
+
+/// A store of the version before: names only in lower case, tokens without a version, sessions without a token.
+#[test]
+fn accounts_of_an_older_store_are_brought_up_to_date() {
+    const OLDER: &str = "
+        update user_account set username_folded = 'straße', email_folded = 'straße@example.org'
+            where username = 'Straße';
+        drop table session;
+        create table session (hash text primary key, user_id text not null references user_account (id),
+            created_at bigint not null, expires_at bigint not null);
+        alter table token drop column version;
+        alter table token drop column updated_at;
+        delete from migration where name = '0007_tokens'";
+    on_every_store(|world| {
+        user(world, "Straße", "User");
+        let ann = token(world, "strasse", &["read"]);
+        for statement in OLDER.split(';') {
+            let change = move |tx: &mut store::Tx<'_>| tx.execute(statement, &[]);
+            world.engine.store().wait(Mode::Write, change).expect("an older store");
+        }
+        let newer = world.open_again();
+        assert_eq!(outcome(newer.call_as(ann, "who_am_i", json!({}))), "ok");
+        let found = newer.ok("get_user", json!({ "user": "STRASSE@example.org" }));
+        assert_eq!(found["username"], "Straße");
+        let token = newer.ok("list_tokens", json!({ "user": "strasse" }))["data"][0].take();
+        assert_eq!((&token["version"], &token["updated_at"]), (&json!(1), &token["created_at"]));
+        assert_eq!(outcome(newer.call_as(session(&newer, "straße"), "who_am_i", json!({}))), "ok");
     });
 }
 
