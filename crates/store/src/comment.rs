@@ -225,7 +225,7 @@ pub fn purge(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
                    purged_at = ?2, version = version + 1, updated_at = ?2
                where id = ?1";
     tx.execute(sql, values![id, now])?;
-    search::remove_comment(tx, id)
+    search::remove(tx, id)
 }
 
 /// The comments that went with a deletion.

@@ -10,7 +10,7 @@ mod suggest;
 pub use self::filter::Filter;
 pub use self::find::{Found, Hit, Sort, search};
 pub(crate) use self::index::{
-    mark_deleted, mark_restored, put_comment, put_entity, rebuild_if_old, remove, remove_comment, tidy_some,
+    mark_deleted, mark_restored, put_comment, put_entity, rebuild_if_old, remove, tidy_some,
 };
 pub use self::index::{moved, tidy};
 pub use self::suggest::{Suggestion, suggest};

@@ -93,27 +93,15 @@ fn set_deleted(tx: &mut Tx<'_>, deletion_id: &str, is_deleted: bool) -> Result<(
     Ok(())
 }
 
-/// Forgets an entity and the comments on it.
-pub(crate) fn remove(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
+/// Forgets a comment, or an entity and the comments on it.
+pub(crate) fn remove(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     let sql = if tx.is_postgres() {
-        "delete from search_text where number in (select number from search_document where entity_id = ?1)"
+        "delete from search_text where number in (select number from search_document where entity_id = ?1 or id = ?1)"
     } else {
-        "delete from search_index where rowid in (select number from search_document where entity_id = ?1)"
-    };
-    tx.execute(sql, values![entity_id])?;
-    tx.execute("delete from search_document where entity_id = ?1", values![entity_id])?;
-    Ok(())
-}
-
-/// Forgets a comment.
-pub(crate) fn remove_comment(tx: &mut Tx<'_>, id: &str) -> Result<()> {
-    let sql = if tx.is_postgres() {
-        "delete from search_text where number in (select number from search_document where id = ?1)"
-    } else {
-        "delete from search_index where rowid in (select number from search_document where id = ?1)"
+        "delete from search_index where rowid in (select number from search_document where entity_id = ?1 or id = ?1)"
     };
     tx.execute(sql, values![id])?;
-    tx.execute("delete from search_document where id = ?1", values![id])?;
+    tx.execute("delete from search_document where entity_id = ?1 or id = ?1", values![id])?;
     Ok(())
 }
 
