@@ -29,6 +29,7 @@ mod requirements_answers;
 mod requirements_context;
 mod requirements_tools;
 mod rest;
+mod rest_events;
 mod rest_fuzz;
 mod seed_000;
 mod seed_003;

@@ -315,11 +315,19 @@ pub fn load<T>(
             scope.spawn(move || create_until(is_over, &mut client, number, load));
         }
         let n_acknowledged = || load.lock().expect("no client panics").acknowledged.len();
-        let result = meanwhile(&n_acknowledged);
-        is_over.store(true, Ordering::Release);
-        result
+        let _end = End(&is_over);
+        meanwhile(&n_acknowledged)
     });
     (load.into_inner().expect("no client panics"), result)
+}
+
+/// Ends the clients, also when what happens meanwhile fails: the test would wait for them for ever.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 fn create_until(is_over: &AtomicBool, client: &mut Client, number: usize, load: &Mutex<Load>) {

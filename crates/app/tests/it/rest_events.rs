@@ -1,0 +1,88 @@
+//! Changes as they happen, over REST: who is told of what, and where a stream goes on.
+
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, on_every_store, send};
+
+#[test]
+fn events_tell_of_changes_and_resume_where_a_stream_was_cut() {
+    on_every_store(|backend| {
+        let mut stream = Events::open(backend, None);
+        backend.create("/epics", &json!({ "title": "One", "priority": 1 }));
+        let one = stream.next();
+        assert_eq!((&one["reference_id"], &one["operation"]), (&json!("EP-001"), &json!("create_epic")));
+        drop(stream);
+        backend.create("/epics", &json!({ "title": "Two", "priority": 1 }));
+        let mut resumed = Events::open(backend, one["sequence"].as_i64());
+        assert_eq!(resumed.next()["reference_id"], "EP-002");
+        backend.create("/epics", &json!({ "title": "Three", "priority": 1 }));
+        assert_eq!(resumed.next()["reference_id"], "EP-003");
+        assert_eq!(send(backend.anonymous("GET", "/events")).status, 401);
+        assert_eq!(backend.get("/events?since=1").status, 400);
+    });
+}
+
+#[test]
+fn only_administrators_are_told_of_users_and_tokens() {
+    on_every_store(|backend| {
+        let made = backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"] }));
+        backend.create("/users", &json!({ "username": "ann", "email": "a@example.org", "role": "User" }));
+        backend.create("/epics", &json!({ "title": "One", "priority": 1 }));
+        let mut reader = Events::open_as(backend, made["token"].as_str().unwrap(), Some(1));
+        let mut administrator = Events::open(backend, Some(1));
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "epic") {
+            kinds.push(administrator.next()["entity_kind"].as_str().unwrap().to_owned());
+        }
+        assert!(
+            kinds.iter().any(|kind| kind == "user") && kinds.iter().any(|kind| kind == "token"),
+            "{kinds:?}"
+        );
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "epic") {
+            kinds.push(reader.next()["entity_kind"].as_str().unwrap().to_owned());
+        }
+        assert!(kinds.iter().all(|kind| kind != "user" && kind != "token"), "{kinds:?}");
+        backend.create("/users", &json!({ "username": "bob", "email": "b@example.org", "role": "User" }));
+        backend.create("/epics", &json!({ "title": "Two", "priority": 1 }));
+        assert_eq!(administrator.next()["entity_kind"], "user");
+        assert_eq!(reader.next()["reference_id"], "EP-002");
+    });
+}
+
+/// A stream of server-sent events.
+struct Events {
+    reader: std::io::BufReader<reqwest::blocking::Response>,
+}
+
+impl Events {
+    fn open(backend: &Backend, after: Option<i64>) -> Events {
+        Events::open_as(backend, &backend.token, after)
+    }
+
+    fn open_as(backend: &Backend, token: &str, after: Option<i64>) -> Events {
+        let mut request = backend.anonymous("GET", "/events").bearer_auth(token);
+        if let Some(after) = after {
+            request = request.header("last-event-id", after.to_string());
+        }
+        let response = request.send().expect("a stream");
+        assert_eq!(response.status(), 200);
+        let mut events = Events { reader: std::io::BufReader::new(response) };
+        assert_eq!(events.line(), ": connected");
+        events
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut self.reader, &mut line).expect("a line");
+        line.trim_end().to_owned()
+    }
+
+    fn next(&mut self) -> Value {
+        loop {
+            if let Some(data) = self.line().strip_prefix("data: ") {
+                return serde_json::from_str(data).expect("JSON");
+            }
+        }
+    }
+}
