@@ -171,7 +171,7 @@ fn connect(path: &Path, writes: bool, statement_timeout: Duration, cache_kib: i6
         // them: several times the work of most statements.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if writes {
-            connection.pragma_update(None, "journal_mode", "wal")?;
+            keep_journal(&connection)?;
             connection.pragma_update(None, "synchronous", "full")?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         } else {
@@ -184,6 +184,23 @@ fn connect(path: &Path, writes: bool, statement_timeout: Duration, cache_kib: i6
         Error::new(error.kind, format!("{} cannot be opened: {}", path.display(), error.message))
     })?;
     watched(connection, statement_timeout)
+}
+
+/// Makes the file one whose changes go to a journal first. Two that do this to a new file at the same time hold what the
+/// other waits for; SQLite then fails one of them at once, without the wait that it was told of.
+fn keep_journal(connection: &Sqlite) -> rusqlite::Result<()> {
+    let started = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && started.elapsed() < BUSY_WAIT =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            done => return done,
+        }
+    }
 }
 
 /// A connection, and since when it works on the current call.
@@ -459,5 +476,24 @@ mod tests {
         }
         let statement = connected.sqlite.prepare_cached(sql).expect("a statement");
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+
+    #[test]
+    fn a_new_file_is_opened_by_many_at_once() {
+        const N_THREADS: usize = 8;
+        for round in 0..40 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("spexus.db");
+            let barrier = std::sync::Barrier::new(N_THREADS);
+            std::thread::scope(|scope| {
+                for _ in 0..N_THREADS {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        let opened = connect(&path, true, Duration::from_secs(30), CACHE_KIB);
+                        opened.map(drop).unwrap_or_else(|error| panic!("round {round}: {error}"));
+                    });
+                }
+            });
+        }
     }
 }
