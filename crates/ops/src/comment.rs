@@ -228,12 +228,7 @@ impl Operation for UpdateComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let before = find_live(cx, "comment_id", &self.comment_id)?;
-        check_version(
-            self.expected_version.map(|version| version.0),
-            "the comment",
-            before.version,
-            &before,
-        )?;
+        check_version(self.expected_version, "the comment", before.version, &before)?;
         let mut after = before.clone();
         if let Some(content) = &self.content.0 {
             check_author(cx, &before, "edit")?;
@@ -308,7 +303,7 @@ impl Operation for DeleteComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedComment> {
         let gone = find_live(cx, "comment_id", &self.comment_id)?;
-        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
+        check_version(self.expected_version, "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "delete")?;
         let answers = comment::count_answers(cx.tx, &gone.id)?;
         if self.dry_run {
@@ -343,7 +338,7 @@ impl Operation for RestoreComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = find(cx, "comment_id", &self.comment_id)?;
-        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
+        check_version(self.expected_version, "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "restore")?;
         let Some(deletion_id) = &gone.deletion_id else {
             return Err(Error::conflict("the comment is not deleted"));
@@ -390,7 +385,7 @@ impl Operation for PurgeComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = find(cx, "comment_id", &self.comment_id)?;
-        check_version(self.expected_version.map(|version| version.0), "the comment", gone.version, &gone)?;
+        check_version(self.expected_version, "the comment", gone.version, &gone)?;
         if gone.purged_at.is_some() {
             return Ok(gone);
         }

@@ -13,7 +13,7 @@ use store::{Tx, entity, idempotency, project, user};
 use crate::caller::{Caller, Request};
 use crate::engine;
 use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::input::Id;
+use crate::input::{Id, Version};
 use crate::progress::{OnProgress, Steps};
 
 /// The context of a run.
@@ -235,8 +235,13 @@ pub fn deleted(name: &str, deleted_at: Time, can_be_restored: bool) -> Error {
 }
 
 /// Checks the version that a caller expects.
-pub fn check_version(expected: Option<i64>, name: &str, current: i64, state: &impl Serialize) -> Result<()> {
-    match expected {
+pub fn check_version(
+    expected: Option<Version>,
+    name: &str,
+    current: i64,
+    state: &impl Serialize,
+) -> Result<()> {
+    match expected.map(|version| version.0) {
         Some(expected) if expected != current => {
             let message = format!("{name} has version {current}, not {expected}: it was changed meanwhile");
             let error = Error::new(ErrorKind::StaleVersion, message).about("expected_version");

@@ -155,7 +155,7 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Cx<'_, '_>, &mut Entity) -> Result<()>,
 ) -> Result<Entity> {
-    check_version(expected.map(|version| version.0), &before.reference_id, before.version, &before)?;
+    check_version(expected, &before.reference_id, before.version, &before)?;
     let mut after = before.clone();
     edit(cx, &mut after)?;
     if after == before {

@@ -145,7 +145,7 @@ impl Operation for UpdateProject {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
         let before = find(cx, &self.project)?;
-        check_version(self.expected_version.map(|version| version.0), &before.key, before.version, &before)?;
+        check_version(self.expected_version, &before.key, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
             after.name = name.into();
@@ -190,7 +190,7 @@ impl Operation for DeleteProject {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
         let gone = find(cx, &self.project)?;
-        check_version(self.expected_version.map(|version| version.0), &gone.key, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.key, gone.version, &gone)?;
         if gone.id == DEFAULT_PROJECT_ID {
             return Err(Error::conflict("the default project cannot be deleted"));
         }

@@ -264,8 +264,7 @@ impl Operation for ActivatePrompt {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         let wanted = find_live(cx, &self.prompt_id)?;
-        let expected = self.expected_version.map(|version| version.0);
-        check_version(expected, &wanted.reference_id, wanted.version, &wanted)?;
+        check_version(self.expected_version, &wanted.reference_id, wanted.version, &wanted)?;
         if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
             change(cx, other, None, |prompt| prompt.active = false)?;
         }
@@ -320,12 +319,7 @@ impl Operation for DeletePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {
         let gone = find_live(cx, &self.prompt_id)?;
         if self.dry_run {
-            check_version(
-                self.expected_version.map(|version| version.0),
-                &gone.reference_id,
-                gone.version,
-                &gone,
-            )?;
+            check_version(self.expected_version, &gone.reference_id, gone.version, &gone)?;
             return Ok(DeletedPrompt { prompt: gone, deleted: false });
         }
         let deletion_id = cx.new_id();
@@ -392,8 +386,7 @@ impl Operation for PurgePrompt {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         let gone = find(cx, &self.prompt_id)?;
-        let expected = self.expected_version.map(|version| version.0);
-        check_version(expected, &gone.reference_id, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.reference_id, gone.version, &gone)?;
         if gone.purged_at.is_some() {
             return Ok(gone);
         }
@@ -416,7 +409,7 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Prompt),
 ) -> Result<Prompt> {
-    check_version(expected.map(|version| version.0), &before.reference_id, before.version, &before)?;
+    check_version(expected, &before.reference_id, before.version, &before)?;
     let mut after = before.clone();
     edit(&mut after);
     if after == before {

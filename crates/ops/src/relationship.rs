@@ -150,8 +150,7 @@ impl Operation for DeleteRelationship {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let gone = find_live(cx, &self.id)?;
-        let expected = self.expected_version.map(|version| version.0);
-        check_version(expected, "the relationship", gone.version, &gone)?;
+        check_version(self.expected_version, "the relationship", gone.version, &gone)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;

@@ -227,7 +227,7 @@ impl Operation for UpdateToken {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
         let before = find(cx, &self.token_id)?;
-        check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
+        check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
             let other = token::find_by_name(cx.tx, &before.user_id, name.as_str())?;
@@ -275,7 +275,7 @@ impl Operation for RevokeToken {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
         let gone = find(cx, &self.token_id)?;
-        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.name, gone.version, &gone)?;
         token::delete(cx.tx, &gone.id)?;
         record(cx, Some(&gone), None, gone.version + 1)?;
         Ok(gone)

@@ -200,12 +200,7 @@ impl Operation for UpdateUser {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
         let before = find(cx, &self.user)?;
-        check_version(
-            self.expected_version.map(|version| version.0),
-            &before.username,
-            before.version,
-            &before,
-        )?;
+        check_version(self.expected_version, &before.username, before.version, &before)?;
         let username = self.username.0.as_ref().map(Text::as_str);
         let email = self.email.0.as_ref().map(Text::as_str);
         check_names(cx, username, email, Some(&before.id))?;
@@ -261,7 +256,7 @@ impl Operation for DeleteUser {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
         let gone = find(cx, &self.user)?;
-        check_version(self.expected_version.map(|version| version.0), &gone.username, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.username, gone.version, &gone)?;
         keep_an_administrator(cx, &gone, &User { disabled: true, ..gone.clone() })?;
         if user::is_referenced(cx.tx, &gone.id)? {
             let message = format!(

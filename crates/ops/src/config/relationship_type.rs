@@ -138,7 +138,7 @@ impl Operation for UpdateRelationshipType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
         let before: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
-        check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
+        check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
             types::check_name::<RelationshipType>(cx, name.as_str(), Some(&before.id))?;
@@ -184,7 +184,7 @@ impl Operation for DeleteRelationshipType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
         let gone: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
-        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.name, gone.version, &gone)?;
         let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} relationships (deleted ones included) have the type {}", gone.name);

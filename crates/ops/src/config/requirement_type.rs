@@ -122,7 +122,7 @@ impl Operation for UpdateRequirementType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
         let before: RequirementType = types::find(cx, self.requirement_type.as_str())?;
-        check_version(self.expected_version.map(|version| version.0), &before.name, before.version, &before)?;
+        check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
             types::check_name::<RequirementType>(cx, name.as_str(), Some(&before.id))?;
@@ -154,7 +154,7 @@ impl Operation for DeleteRequirementType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
         let gone: RequirementType = types::find(cx, self.requirement_type.as_str())?;
-        check_version(self.expected_version.map(|version| version.0), &gone.name, gone.version, &gone)?;
+        check_version(self.expected_version, &gone.name, gone.version, &gone)?;
         let used = gone.n_uses(cx.tx)?;
         if used > 0 {
             let message = format!("{used} requirements (deleted ones included) have the type {}", gone.name);

@@ -113,7 +113,7 @@ impl Operation for UpdateStatusModel {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusModel> {
         let before = find(cx, self.kind.0)?;
         let name = format!("the status model of {}", self.kind.0.words());
-        check_version(self.expected_version.map(|version| version.0), &name, before.version, &before)?;
+        check_version(self.expected_version, &name, before.version, &before)?;
         check_statuses(&self.statuses)?;
         check_transitions(&self.statuses, &self.transitions)?;
         let renamed = self.check_renamed(&before)?;

@@ -87,12 +87,7 @@ impl Operation for DeleteEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {
         let root = cx.live_entity("reference", &self.reference)?;
         check_kind(&root, self.kind)?;
-        check_version(
-            self.expected_version.map(|version| version.0),
-            &root.reference_id,
-            root.version,
-            &root,
-        )?;
+        check_version(self.expected_version, &root.reference_id, root.version, &root)?;
         let members = entity::below(cx.tx, &root.id, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
             return Err(Error::conflict(format!(
@@ -276,12 +271,7 @@ impl Operation for RestoreEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = cx.any_entity("reference", &self.reference)?;
         check_kind(&found, self.kind)?;
-        check_version(
-            self.expected_version.map(|version| version.0),
-            &found.reference_id,
-            found.version,
-            &found,
-        )?;
+        check_version(self.expected_version, &found.reference_id, found.version, &found)?;
         if let Some(version) = self.version {
             return super::history::take_back(cx, found, version.0);
         }
