@@ -157,7 +157,7 @@ impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
         Reference::parse(&text).map(Id).ok_or_else(|| {
-            let found: String = text.chars().take(80).collect();
+            let found = shortened(&text);
             de::Error::custom(format!("expected a UUID or a reference id such as EP-001, found {found:?}"))
         })
     }
@@ -374,9 +374,6 @@ impl<T: JsonSchema> JsonSchema for Set<T> {
 /// The beginning of what was found, for messages.
 pub fn shortened(text: &str) -> String {
     const CHARACTERS: usize = 80;
-    let mut short: String = text.chars().take(CHARACTERS).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
+    let short = words::cut(text, CHARACTERS);
+    if short.len() < text.len() { format!("{short}…") } else { short.to_owned() }
 }

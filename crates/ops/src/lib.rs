@@ -40,7 +40,7 @@ pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use start::{First, first_start};
-pub use typed::{Arguments, may_be};
+pub use typed::{Arguments, choices, may_be};
 
 use operation::entry;
 

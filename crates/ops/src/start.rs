@@ -44,7 +44,7 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
         let administrator = add_administrator(&mut cx, &password_hash)?;
         let caller = Caller::of(&administrator);
         let mut cx = Cx::new(cx.tx, &request, "first_start", Some(&caller));
-        add_token(&mut cx, &administrator.id, &token)?;
+        add_token(&mut cx, &administrator, &token)?;
         add_prompt(&mut cx)?;
         Ok(true)
     })?;
@@ -67,10 +67,11 @@ fn add_administrator(cx: &mut Cx<'_, '_>, password_hash: &str) -> Result<User> {
     Ok(new)
 }
 
-fn add_token(cx: &mut Cx<'_, '_>, user_id: &str, secret: &str) -> Result<()> {
+fn add_token(cx: &mut Cx<'_, '_>, user: &User, secret: &str) -> Result<()> {
     let new = Token {
         id: cx.new_id(),
-        user_id: user_id.to_owned(),
+        user_id: user.id.clone(),
+        user: user.username.clone(),
         name: "first start".to_owned(),
         prefix: secret[..secret::VISIBLE].to_owned(),
         scopes: vec![Scope::FullAccess.name().to_owned()],

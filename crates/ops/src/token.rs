@@ -112,7 +112,7 @@ impl Operation for CreateToken {
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewToken> {
-        let user_id = owner(cx, self.user.as_ref())?;
+        let (user_id, user) = owner(cx, self.user.as_ref())?;
         if token::find_by_name(cx.tx, &user_id, self.name.as_str())?.is_some() {
             return Err(taken(self.name.as_str()));
         }
@@ -126,6 +126,7 @@ impl Operation for CreateToken {
         let new = Token {
             id: cx.new_id(),
             user_id,
+            user,
             name: (&self.name).into(),
             prefix: secret[..secret::VISIBLE].to_owned(),
             scopes: scopes(self.scopes.as_deref())?,
@@ -169,7 +170,7 @@ impl Operation for ListTokens {
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Token>> {
-        let user_id = owner(cx, self.user.as_ref())?;
+        let (user_id, _) = owner(cx, self.user.as_ref())?;
         let window = window(self.limit, self.offset);
         let (tokens, total) = token::list(cx.tx, &user_id, window.0, window.1)?;
         Ok(page(tokens, total, window))
@@ -282,17 +283,17 @@ impl Operation for RevokeToken {
     }
 }
 
-/// The id of the caller, or for administrators of whom they name.
-fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<String> {
+/// The id and the name of the caller, or for administrators of whom they name.
+fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, String)> {
     let caller = cx.caller()?;
-    let Some(name) = named else { return Ok(caller.user_id.clone()) };
+    let Some(name) = named else { return Ok((caller.user_id.clone(), caller.username.clone())) };
     let found = user::find(cx.tx, name.as_str())?;
     match found {
-        Some(user) if user.id == caller.user_id => Ok(user.id),
+        Some(user) if user.id == caller.user_id => Ok((user.id, user.username)),
         _ if caller.role != Role::Administrator => {
             Err(Error::forbidden("only administrators may look after the tokens of others"))
         }
-        Some(user) => Ok(user.id),
+        Some(user) => Ok((user.id, user.username)),
         None => Err(Error::field("user", format!("there is no user {:?}", name.as_str()))),
     }
 }

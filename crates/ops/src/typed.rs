@@ -127,6 +127,26 @@ pub fn may_be(schema: &Value, name: &str) -> bool {
     }
 }
 
+/// The words that a schema allows, for itself or for what is in its list; none where it takes others.
+pub fn choices(schema: &Value) -> Vec<&str> {
+    if let Some(word) = schema["const"].as_str() {
+        return vec![word];
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().filter_map(Value::as_str).collect();
+    }
+    let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| schema[*keyword].as_array());
+    match alternatives {
+        None if schema["items"].is_object() => choices(&schema["items"]),
+        None => Vec::new(),
+        Some(alternatives) => {
+            let kept = alternatives.iter().filter(|one| one["type"] != "null");
+            let words: Vec<Vec<&str>> = kept.map(choices).collect();
+            if words.iter().any(Vec::is_empty) { Vec::new() } else { words.concat() }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Arguments;

@@ -17,6 +17,8 @@ pub struct Token {
     pub id: String,
     /// Whose it is.
     pub user_id: String,
+    /// The owner's name.
+    pub user: String,
     /// What it is for.
     pub name: String,
     /// The beginning of the secret, to tell tokens apart.
@@ -83,6 +85,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
     let Token {
         id,
         user_id,
+        user: _,
         name,
         prefix,
         scopes,
@@ -106,7 +109,8 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select id, user_id, name, prefix, scopes, expires_at, last_used_at, version, created_at, updated_at from token ",
+            "select t.id, t.user_id, u.username, t.name, t.prefix, t.scopes, t.expires_at, t.last_used_at, t.version,
+                    t.created_at, t.updated_at from token t join user_account u on u.id = t.user_id ",
             $rest
         )
     };
@@ -114,7 +118,7 @@ macro_rules! select {
 
 /// A user's tokens, the newest first.
 pub fn list(tx: &mut Tx<'_>, user_id: &str, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
-    let sql = select!("where user_id = ?1 order by created_at desc, id limit ?2 offset ?3");
+    let sql = select!("where t.user_id = ?1 order by t.created_at desc, t.id limit ?2 offset ?3");
     let tokens = tx.rows(sql, values![user_id, limit, offset], read)?;
     let total =
         tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?;
@@ -123,12 +127,12 @@ pub fn list(tx: &mut Tx<'_>, user_id: &str, limit: i64, offset: i64) -> Result<(
 
 /// The token with this id.
 pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Token>> {
-    tx.row(select!("where id = ?1"), values![id], read)
+    tx.row(select!("where t.id = ?1"), values![id], read)
 }
 
 /// The token of a user with this name.
 pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option<Token>> {
-    tx.row(select!("where user_id = ?1 and name = ?2"), values![user_id, name], read)
+    tx.row(select!("where t.user_id = ?1 and t.name = ?2"), values![user_id, name], read)
 }
 
 /// Writes a token's new name, scopes and end; false when another change was faster.
@@ -185,14 +189,15 @@ fn read(row: &Row<'_>) -> Result<Token> {
     Ok(Token {
         id: row.get(0)?,
         user_id: row.get(1)?,
-        name: row.get(2)?,
-        prefix: row.get(3)?,
-        scopes: split(&row.get::<String>(4)?),
-        expires_at: row.get(5)?,
-        last_used_at: row.get(6)?,
-        version: row.get(7)?,
-        created_at: row.get(8)?,
-        updated_at: row.get(9)?,
+        user: row.get(2)?,
+        name: row.get(3)?,
+        prefix: row.get(4)?,
+        scopes: split(&row.get::<String>(5)?),
+        expires_at: row.get(6)?,
+        last_used_at: row.get(7)?,
+        version: row.get(8)?,
+        created_at: row.get(9)?,
+        updated_at: row.get(10)?,
     })
 }
 

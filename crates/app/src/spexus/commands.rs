@@ -1,7 +1,9 @@
 //! A command for every operation, made from the list: on the local store, or on a server with `--server`.
 
+use std::ffi::OsStr;
 use std::sync::{Mutex, PoisonError};
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ops::{Arguments, Call, Credentials, Engine, Entry, Error, FieldError, Kind, OnProgress, Progress};
 use serde_json::Value;
@@ -109,6 +111,10 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
     } else {
         arg = arg.value_name(name.to_uppercase()).allow_hyphen_values(true);
     }
+    let choices: Vec<String> = ops::choices(schema).into_iter().map(str::to_owned).collect();
+    if !choices.is_empty() {
+        arg = arg.value_parser(Choices(choices));
+    }
     let from_file = schema["maxLength"].as_u64().is_some_and(|length| length >= LONG);
     let is_secret = name.ends_with("password");
     if !from_file && !is_secret {
@@ -130,6 +136,27 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
         arg = arg.required_unless_present(other);
     }
     leaf.arg(arg).arg(second)
+}
+
+/// Words that help and completions show. The operation itself says which it takes, and what may be meant by another.
+#[derive(Clone)]
+struct Choices(Vec<String>);
+
+impl TypedValueParser for Choices {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
 }
 
 fn text_of(schema: &Value) -> String {

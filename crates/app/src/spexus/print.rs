@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use ops::Error;
 use serde_json::{Map, Value};
+use unicode_width::UnicodeWidthStr;
 
 use super::Exit;
 
@@ -34,7 +35,7 @@ const COLUMNS: &[&str] = &[
     "via",
     "version",
     "changes",
-    "user_id",
+    "user",
     "scopes",
     "expires_at",
     "created_at",
@@ -140,13 +141,13 @@ fn table(rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
         vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
     cells.extend(rows.iter().map(|row| columns.iter().map(|name| shown(row, name)).collect()));
     let widths: Vec<usize> = (0..columns.len())
-        .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+        .map(|column| cells.iter().map(|row| row[column].width()).max().unwrap_or_default())
         .collect();
     for row in &cells {
         let padded = row
             .iter()
             .zip(&widths)
-            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width())));
         line(&format!("{indent}{}", padded.collect::<Vec<_>>().join("  ").trim_end()));
     }
 }
@@ -201,6 +202,10 @@ fn one(object: &Map<String, Value>) {
             continue;
         }
         let text = match value {
+            Value::Null => shown(object, name),
+            Value::Array(values) if !values.iter().any(|value| value.is_array() || value.is_object()) => {
+                values.iter().map(plain).collect::<Vec<_>>().join(", ")
+            }
             Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
             other => plain(other),
         };
@@ -232,7 +237,7 @@ fn cell(value: Option<&Value>) -> String {
         text = ops::plain_snippet(&text, "");
     }
     if text.chars().count() > CELL_MAX {
-        text = text.chars().take(CELL_MAX - 1).collect::<String>() + "…";
+        text = words::cut(&text, CELL_MAX - 1).to_owned() + "…";
     }
     text
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use expect_test::expect;
+
 use crate::spexus_cli::{json_of, refused, spexus};
 
 #[test]
@@ -32,17 +34,42 @@ fn users_are_listed_with_who_is_kept_out() {
 fn tokens_are_listed_with_owner_and_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
-    let ann = json_of(path, &["user", "create", "ann", "--email", "ann@example.org", "--role", "User"]);
-    json_of(path, &["token", "create", "lasting", "--user", "ann"]);
+    json_of(path, &["user", "create", "ann", "--email", "ann@example.org", "--role", "User"]);
+    let made = printed(path, &["token", "create", "lasting", "--user", "ann", "--scopes", "read,comment"]);
+    assert!(made.contains("\nscopes      read, comment\nexpires_at  never\n"), "{made}");
     let text = printed(path, &["token", "list", "--user", "ann"]);
     let row =
         |text: &str, name: &str| text.lines().find(|line| line.contains(name)).expect("a row").to_owned();
     assert!(row(&text, "lasting").contains("never"), "{text}");
-    assert!(row(&text, "lasting").contains(ann["id"].as_str().expect("an id")), "{text}");
+    assert!(row(&text, "lasting").contains(" ann "), "{text}");
     let brief = json_of(path, &["token", "create", "brief", "--user", "ann", "--expires-in", "30d"]);
     let end = brief["expires_at"].as_str().expect("an end");
     let text = printed(path, &["token", "list", "--user", "ann"]);
     assert!(row(&text, "brief").contains(end), "{text}");
+}
+
+#[test]
+fn columns_stand_below_each_other_in_any_script_and_cells_are_cut_between_characters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let family = "👩‍👩‍👧‍👦";
+    for title in ["Plain", "要件管理", "Ёлка", &family.repeat(9)] {
+        json_of(path, &["epic", "create", "--title", title, "--priority", "1"]);
+    }
+    expect![[r#"
+        REFERENCE ID  TITLE              KIND  STATUS   PRIORITY  ASSIGNEE  VERSION  CREATED AT
+        EP-001        Plain              epic  Backlog  1         admin     1      
+        EP-002        要件管理           epic  Backlog  1         admin     1      
+        EP-003        Ёлка               epic  Backlog  1         admin     1      
+        EP-004        👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦…  epic  Backlog  1         admin     1      
+    "#]]
+    .assert_eq(&without_times(&printed(path, &["epic", "list", "--sort", "number"])));
+}
+
+fn without_times(text: &str) -> String {
+    text.lines()
+        .map(|line| line.split("  20").next().unwrap_or_default().trim_end().to_owned() + "\n")
+        .collect()
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl<'a> Foreign<'a> {
         object.is_used = true;
         if let (None, Some(text)) = (object.values.get("title"), object.values.get("description")) {
             let line = text.lines().next().unwrap_or_default();
-            object.values.insert("title", line.chars().take(TITLE_MAX_CHARS).collect());
+            object.values.insert("title", words::cut(line, TITLE_MAX_CHARS).to_owned());
         }
         if !object.values.contains_key("title") {
             reading.note(&object.place, None, "this object was left out: it has neither a name nor a text");

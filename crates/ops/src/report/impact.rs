@@ -104,7 +104,7 @@ impl Operation for AnalyzeImpact {
         found.suspects.sort_unstable();
         found.suspects.dedup();
         Ok(Impact {
-            title: root.label().chars().take(500).collect(),
+            title: words::cut(root.label(), 500).to_owned(),
             reference_id: root.reference_id,
             kind: root.kind,
             depth,

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use store::model::Kind;
 use store::search::{Suggestion, suggest};
 
-use super::parse;
+use super::{parse, project_id};
 use crate::context::Cx;
 use crate::error::Result;
-use crate::input::Number;
+use crate::input::{Number, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
 
 /// How many suggestions there are when nobody says.
@@ -20,6 +20,8 @@ const LIMIT: i64 = 10;
 pub struct SearchSuggestions {
     /// What was typed so far: 1 to 1,000 characters.
     query: String,
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
     /// How many to return; 10 when absent.
     limit: Option<Number<1, 50>>,
 }
@@ -78,7 +80,8 @@ impl Operation for SearchSuggestions {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Suggestions> {
         parse(&self.query)?;
         let limit = self.limit.map_or(LIMIT, |limit| limit.0) as usize;
-        let found = suggest(cx.tx, &self.query, limit)?;
+        let project_id = project_id(cx, self.project.as_ref())?;
+        let found = suggest(cx.tx, &self.query, project_id.as_deref(), limit)?;
         Ok(Suggestions { data: found.into_iter().map(suggested).collect() })
     }
 }

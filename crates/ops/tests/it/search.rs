@@ -320,14 +320,15 @@ fn what_is_typed_is_completed() {
                 json!({ "user_story_id": "US-001", "title": format!("Cup {number}"), "type_id": "data", "priority": 3 }),
             );
         }
-        let suggested = |query: &str| {
-            let answer = world.ok("search_suggestions", json!({ "query": query }));
+        let suggested_of = |arguments: Value| {
+            let answer = world.ok("search_suggestions", arguments);
             let texts = answer["data"].as_array().unwrap().iter();
             texts
                 .map(|one| format!("{}: {}", one["of"].as_str().unwrap(), one["text"].as_str().unwrap()))
                 .collect::<Vec<_>>()
                 .join(", ")
         };
+        let suggested = |query: &str| suggested_of(json!({ "query": query }));
         assert_eq!(
             suggested("req-01"),
             "reference: REQ-001, reference: REQ-010, reference: REQ-011, reference: REQ-012"
@@ -339,6 +340,14 @@ fn what_is_typed_is_completed() {
         assert_eq!(suggested("d"), "status: Done, status: Draft, type: Data");
         assert_eq!(suggested("adm"), "user: admin");
         assert_eq!(suggested("nowhere"), "");
+        world.ok("create_project", json!({ "key": "TEA", "name": "Tea" }));
+        world.ok("create_epic", json!({ "project": "TEA", "title": "Brewing tea", "priority": 2 }));
+        let in_tea = |query: &str| suggested_of(json!({ "query": query, "project": "tea" }));
+        assert_eq!(suggested("brewing"), "title: Brewing coffee, title: Brewing tea");
+        assert_eq!(in_tea("brewing"), "title: Brewing tea");
+        assert_eq!((in_tea("ep-"), in_tea("tea-ep-1")), ("reference: TEA-EP-001".into(), in_tea("ep-1")));
+        assert_eq!((in_tea("default-ep-1"), in_tea("nowhere-ep-1")), (String::new(), String::new()));
+        assert_eq!(suggested("tea-ep-"), "reference: TEA-EP-001");
         assert!(
             world
                 .refused("search_suggestions", json!({ "query": "" }))

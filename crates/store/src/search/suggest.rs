@@ -3,11 +3,12 @@
 use words::{Expression, Place, Query, score};
 
 use super::documents::{documents, newest, of_texts};
-use super::filter::{Filter, kind_mark};
+use super::filter::Filter;
 use crate::db::Tx;
 use crate::entity::{Entity, read, select_entity};
 use crate::error::Result;
 use crate::model::{DEFAULT_PROJECT_KEY, Kind};
+use crate::project;
 use crate::values;
 
 /// So many titles, the newest ones, are ranked.
@@ -30,17 +31,23 @@ pub enum Suggestion {
     User(String),
 }
 
-/// Completes a text.
-pub fn suggest(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
+/// Completes a text; where a project is named, with what is in it.
+pub fn suggest(
+    tx: &mut Tx<'_>,
+    text: &str,
+    project_id: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Suggestion>> {
     let mut found: Vec<Suggestion> = Vec::new();
-    for entity in references(tx, text, limit)? {
+    for entity in references(tx, text, project_id, limit)? {
         found.push(Suggestion::Reference(Box::new(entity)));
     }
     found.extend(names(tx, text, limit)?);
     found.truncate(limit);
     if let Ok(query) = Query::parse(text) {
         let known: Vec<String> = found.iter().filter_map(Suggestion::entity_id).map(str::to_owned).collect();
-        let titles = titles(tx, &query, limit)?.into_iter().filter(|entity| !known.contains(&entity.id));
+        let titles =
+            titles(tx, &query, project_id, limit)?.into_iter().filter(|entity| !known.contains(&entity.id));
         found.extend(titles.map(|entity| Suggestion::Title(Box::new(entity))));
     }
     found.truncate(limit);
@@ -56,14 +63,20 @@ impl Suggestion {
     }
 }
 
-/// The live entities whose reference id is or begins with the text, the exact one first.
-fn references(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Entity>> {
+/// The live entities whose reference id is or begins with the text, the exact one first. Without a key, `EP-1` is one of
+/// the project that was named.
+fn references(tx: &mut Tx<'_>, text: &str, project_id: Option<&str>, limit: usize) -> Result<Vec<Entity>> {
     let upper = text.trim().to_ascii_uppercase();
     let Some((head, digits)) = upper.rsplit_once('-') else { return Ok(Vec::new()) };
-    let (key, prefix) = head.rsplit_once('-').unwrap_or((DEFAULT_PROJECT_KEY, head));
+    let (key, prefix) = match head.rsplit_once('-') {
+        Some((key, prefix)) => (key, prefix),
+        None => (project_id.unwrap_or(DEFAULT_PROJECT_KEY), head),
+    };
     let kind = Kind::ALL.into_iter().find(|kind| !prefix.is_empty() && kind.prefix() == prefix);
     let is_number = digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let Some(kind) = kind.filter(|_| is_number) else { return Ok(Vec::new()) };
+    let project = project::find(tx, key)?.filter(|found| project_id.is_none_or(|wanted| wanted == found.id));
+    let Some(project) = project else { return Ok(Vec::new()) };
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     match digits.parse::<i64>() {
         Err(_) => ranges.push((1, i64::MAX)),
@@ -87,10 +100,10 @@ fn references(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Entity>> 
     for (from, to) in ranges {
         let room = limit.saturating_sub(found.len()) as i64;
         let sql = select_entity!(
-            "where e.project_id = (select id from project where key = ?1) and e.kind = ?2 and e.deleted_at is null
+            "where e.project_id = ?1 and e.kind = ?2 and e.deleted_at is null
                and e.number >= ?3 and e.number < ?4 order by e.number limit ?5"
         );
-        let entities = tx.rows(sql, values![key, kind.name(), from, to, room], read)?;
+        let entities = tx.rows(sql, values![&project.id, kind.name(), from, to, room], read)?;
         let entities = entities.into_iter().filter(|new| found.iter().all(|known| known.id != new.id));
         let entities: Vec<Entity> = entities.collect();
         found.extend(entities);
@@ -122,11 +135,12 @@ fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
 }
 
 /// The live entities with these words in the title, the best first.
-fn titles(tx: &mut Tx<'_>, query: &Query, limit: usize) -> Result<Vec<Entity>> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt));
-    let kinds = kinds.map(|kind| Expression::Term(kind_mark(kind))).collect();
-    let expression = Expression::All(vec![query.expression(Place::Title), Expression::Any(kinds)]);
-    let mut ranked = newest(tx, &expression, &Filter::default(), TITLES_MAX)?;
+fn titles(tx: &mut Tx<'_>, query: &Query, project_id: Option<&str>, limit: usize) -> Result<Vec<Entity>> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt)).collect();
+    let filter = Filter { kinds, project_id: project_id.map(str::to_owned), ..Filter::default() };
+    let mut conditions = vec![query.expression(Place::Title)];
+    conditions.extend(filter.expressions(tx)?);
+    let mut ranked = newest(tx, &Expression::All(conditions), &filter, TITLES_MAX)?;
     let scores = of_texts(tx, &ranked, |title, _| score(query, title, ""))?;
     let score = |number: &i64| scores.get(number).copied().unwrap_or_default();
     ranked.sort_by(|one, other| score(other).total_cmp(&score(one)).then(other.cmp(one)));

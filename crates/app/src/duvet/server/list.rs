@@ -138,5 +138,5 @@ fn shorten(mut value: Value, budget: usize) -> Value {
 /// Two thirds of a text.
 pub fn shortened(text: &str) -> String {
     let n_characters = text.chars().count();
-    text.chars().take(n_characters * 2 / 3).collect::<String>().trim_end_matches('…').to_owned() + "…"
+    words::cut(text, n_characters * 2 / 3).trim_end_matches('…').to_owned() + "…"
 }
