@@ -58,10 +58,10 @@ fn columns_stand_below_each_other_in_any_script_and_cells_are_cut_between_charac
     }
     expect![[r#"
         REFERENCE ID  TITLE              KIND  STATUS   PRIORITY  ASSIGNEE  VERSION  CREATED AT
-        EP-001        Plain              epic  Backlog  1         admin     1      
-        EP-002        要件管理           epic  Backlog  1         admin     1      
-        EP-003        Ёлка               epic  Backlog  1         admin     1      
-        EP-004        👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦…  epic  Backlog  1         admin     1      
+        EP-001        Plain              epic  Backlog  1         admin     1
+        EP-002        要件管理           epic  Backlog  1         admin     1
+        EP-003        Ёлка               epic  Backlog  1         admin     1
+        EP-004        👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦…  epic  Backlog  1         admin     1
     "#]]
     .assert_eq(&without_times(&printed(path, &["epic", "list", "--sort", "number"])));
 }
