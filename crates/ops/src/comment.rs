@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
+use store::Mode;
 use store::comment::{self, Comment, Filter};
 use store::entity;
 use store::model::{Kind, Reference, Role};
-use store::{Mode, model::Time};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::delete::{refuse_deleted, refuse_purged};
@@ -312,7 +312,7 @@ impl Operation for DeleteComment {
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
-        note_deletion(cx, &deletion_id, |comment| (None, comment.deleted_at))?;
+        note_deletion(cx, &deletion_id)?;
         let comment = find(cx, "comment_id", &self.comment_id)?;
         Ok(DeletedComment { comment, deleted: true, answers })
     }
@@ -356,11 +356,7 @@ impl Operation for RestoreComment {
         refuse_purged("the comment", gone.purged_at)?;
         let members = comment::of_deletion(cx.tx, deletion_id)?;
         entity::restore(cx.tx, deletion_id, cx.now())?;
-        for mut member in members.into_iter().filter(|member| member.purged_at.is_none()) {
-            let pair = json!([member.deleted_at, null]);
-            member.version += 1;
-            record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
-        }
+        note_restored(cx, &members)?;
         find_live(cx, "comment_id", &self.comment_id)
     }
 }
@@ -412,14 +408,23 @@ pub(crate) fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Re
     Err(Error::forbidden(format!("only {} and administrators may {what} this comment", comment.author)))
 }
 
-fn note_deletion(
-    cx: &mut Cx<'_, '_>,
-    deletion_id: &str,
-    pair: impl Fn(&Comment) -> (Option<Time>, Option<Time>),
-) -> Result<()> {
+/// Records a revision for every comment that a deletion has taken.
+pub(crate) fn note_deletion(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     for member in comment::of_deletion(cx.tx, deletion_id)? {
-        let (before, after) = pair(&member);
-        record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), json!([before, after]))]))?;
+        let pair = json!([null, member.deleted_at]);
+        record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
+    }
+    Ok(())
+}
+
+/// Records a revision for those comments of a deletion that came back.
+pub(crate) fn note_restored(cx: &mut Cx<'_, '_>, gone: &[Comment]) -> Result<()> {
+    for gone in gone {
+        let Some(back) = comment::find(cx.tx, &gone.id)?.filter(|back| back.deleted_at.is_none()) else {
+            continue;
+        };
+        let pair = json!([gone.deleted_at, null]);
+        record_changes(cx, &back, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
     }
     Ok(())
 }

@@ -12,7 +12,8 @@ use self::file::{Partial, SqliteFile};
 use self::table::TABLES;
 use crate::db::{Location, Mode, Options, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::Time;
+use crate::model::{Time, Via};
+use crate::revision::{self, New};
 
 /// How far a backup or a restore has come, in pages or rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +124,9 @@ fn to_sqlite(
     }
     let partial = Partial::beside(target)?;
     file::copy(path, partial.path(), progress)?;
-    migrate(partial.path(), now)?;
+    let reached =
+        if target.exists() { table::last_change_in_sqlite(&SqliteFile::open_to_read(target)?)? } else { 0 };
+    open_file(partial.path(), now)?.wait(Mode::Long, move |tx| announce(tx, reached, now))?;
     file::check(partial.path())?;
     if target.exists() {
         file::copy_into(partial.path(), target, options.wait_max)?;
@@ -151,6 +154,7 @@ fn to_postgres(
         if !replace && !is_empty(tx)? {
             return Err(refusal.clone());
         }
+        let reached = table::last_change_in_postgres(tx)?;
         table::clear_postgres(tx)?;
         let mut total = 0;
         for table in TABLES {
@@ -171,9 +175,35 @@ fn to_postgres(
         table::sequence_to_postgres(&sqlite, tx)?;
         // Who plans without knowing how full the tables are reads all of them for one row.
         tx.script("analyze")?;
+        announce(tx, reached, now)?;
         outdate_derived(tx)
     })?;
     rebuild_derived(location, options, now)
+}
+
+/// Tells those who follow the store, and the audit trail, that everything was replaced. Changes are numbered on from far
+/// above what was given before, also after the backup was made: who knows the store up to a number must not take other
+/// changes for those that it has seen.
+fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
+    const LEAP: u64 = 1_000_000;
+    table::leap(tx, reached, LEAP)?;
+    let id = uuid::Uuid::now_v7().to_string();
+    let new = New {
+        id: &id,
+        project_id: None,
+        entity_kind: revision::WHOLE_STORE,
+        entity_id: &uuid::Uuid::nil().to_string(),
+        reference_id: None,
+        version: 1,
+        actor_id: None,
+        token_id: None,
+        via: Via::Cli,
+        operation: "restore_backup",
+        changes: "{}",
+        now,
+        request_id: None,
+    };
+    revision::insert(tx, &new)
 }
 
 /// Makes known that the index for searches does not fit the copied tables any more; it is made anew when the store is

@@ -11,6 +11,9 @@ use crate::model::{Time, Via};
 use crate::value::Row;
 use crate::values;
 
+/// The kind of what changed when everything did: the store was restored from a backup.
+pub const WHOLE_STORE: &str = "store";
+
 /// A revision to be written.
 #[derive(Debug)]
 pub struct New<'a> {

@@ -47,6 +47,10 @@ struct Found {
 
 impl Found {
     fn add(&mut self, tx: &mut Tx<'_>, change: &revision::Change) -> store::Result<()> {
+        if change.entity_kind == revision::WHOLE_STORE {
+            (self.prompts, self.resources) = (true, true);
+            return Ok(());
+        }
         let fields = revision::fields_of(tx, &change.entity_id, change.version)?;
         let fields: Value = fields.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == change.entity_kind);

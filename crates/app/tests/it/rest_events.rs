@@ -1,8 +1,11 @@
 //! Changes as they happen, over REST: who is told of what, and where a stream goes on.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::backend::{Backend, on_every_store, send};
+use crate::spexus_cli::json_of;
 
 #[test]
 fn events_tell_of_changes_and_resume_where_a_stream_was_cut() {
@@ -50,9 +53,48 @@ fn only_administrators_are_told_of_users_and_tokens() {
     });
 }
 
+#[test]
+fn a_restored_store_is_told_of_and_numbers_are_not_given_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    check_restored(folder.path(), "sqlite:spexus.db");
+    let Some(server) = private_postgres::Server::shared() else { return };
+    check_restored(tempfile::tempdir().expect("a folder").path(), server.database().url());
+}
+
+#[track_caller]
+fn check_restored(folder: &Path, database: &str) {
+    let mut command = Backend::command(database, &[]);
+    command.current_dir(folder);
+    let backend = &Backend::spawn(command);
+    let make = |title: &str| backend.create("/epics", &json!({ "title": title, "priority": 1 }));
+    make("Kept");
+    json_of(folder, &["backup", "copy.db", "--database", database]);
+    let mut stream = Events::open(backend, None);
+    for title in ["Lost", "Lost, too"] {
+        make(title);
+        assert_eq!(stream.next()["operation"], "create_epic");
+    }
+    let seen = stream.id;
+    json_of(folder, &["restore", "copy.db", "--replace", "--database", database]);
+    let made: Vec<Value> = (0..4).map(|_| make("New")["reference_id"].clone()).collect();
+    let message = "changes were missed; read everything anew";
+    assert_eq!(stream.next()["message"], message);
+    let restored = stream.id;
+    let mut resumed = Events::open(backend, seen);
+    assert_eq!(resumed.next()["message"], message);
+    for stream in [&mut stream, &mut Events::open(backend, restored)] {
+        let told: Vec<Value> = (0..4).map(|_| stream.next()["reference_id"].clone()).collect();
+        assert_eq!(told, made);
+    }
+    let audit = backend.get("/audit?event=restore_backup").json;
+    assert_eq!((&audit["total_count"], &audit["data"][0]["via"]), (&json!(1), &json!("cli")));
+}
+
 /// A stream of server-sent events.
 struct Events {
     reader: std::io::BufReader<reqwest::blocking::Response>,
+    /// The last event that had one.
+    id: Option<i64>,
 }
 
 impl Events {
@@ -67,7 +109,7 @@ impl Events {
         }
         let response = request.send().expect("a stream");
         assert_eq!(response.status(), 200);
-        let mut events = Events { reader: std::io::BufReader::new(response) };
+        let mut events = Events { reader: std::io::BufReader::new(response), id: None };
         assert_eq!(events.line(), ": connected");
         events
     }
@@ -80,7 +122,11 @@ impl Events {
 
     fn next(&mut self) -> Value {
         loop {
-            if let Some(data) = self.line().strip_prefix("data: ") {
+            let line = self.line();
+            if let Some(id) = line.strip_prefix("id: ") {
+                self.id = id.parse().ok();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
                 return serde_json::from_str(data).expect("JSON");
             }
         }

@@ -13,6 +13,7 @@ use store::{Mode, comment, types};
 
 use super::change;
 use super::read::check_kind;
+use crate::comment::{note_deletion, note_restored};
 use crate::context::{Cx, Subject, check_version, deleted};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
@@ -207,7 +208,7 @@ fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
         let change = Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]);
         note_relationship(cx, &gone, &change)?;
     }
-    Ok(())
+    note_deletion(cx, deletion_id)
 }
 
 fn note(cx: &mut Cx<'_, '_>, member: &Entity, changes: &Map<String, serde_json::Value>) -> Result<()> {
@@ -281,6 +282,7 @@ impl Operation for RestoreEntity {
         refuse_purged(&found.reference_id, found.purged_at)?;
         let mut members = entity::deletion_members(cx.tx, &deletion_id)?;
         let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
+        let comments = comment::of_deletion(cx.tx, &deletion_id)?;
         check_restorable(cx, &found, &deletion_id, &members, &relations)?;
         entity::restore(cx.tx, &deletion_id, cx.now())?;
         members.retain(|member| member.purged_at.is_none());
@@ -298,6 +300,7 @@ impl Operation for RestoreEntity {
             note_relationship(cx, &back, &changes)?;
             check_circle(cx, &found.project, &back, &ids)?;
         }
+        note_restored(cx, &comments)?;
         let released = match found.deleted_at {
             Some(deleted_at) if found.kind == Kind::AcceptanceCriteria => {
                 entity::released_at(cx.tx, &found, deleted_at)?

@@ -75,6 +75,15 @@ fn deleting_a_comment_is_previewed_and_every_change_is_a_version() {
         let versions: Vec<&Value> =
             history["data"].as_array().expect("a list").iter().map(|one| &one["version"]).collect();
         assert_eq!(versions, [&json!(3), &json!(2), &json!(1)]);
+        world.ok("delete_entity", json!({ "reference": "EP-001" }));
+        world.ok("restore_entity", json!({ "reference": "EP-001" }));
+        let history = world.ok("get_history", json!({ "reference": answer["id"], "limit": 2 }));
+        let done = |index: usize| {
+            let revision = &history["data"][index];
+            (revision["version"].clone(), revision["operation"].clone())
+        };
+        assert_eq!(done(0), (json!(5), json!("restore_entity")));
+        assert_eq!(done(1), (json!(4), json!("delete_entity")));
         let lone = json!({ "reference": "EP-001", "content": "Where?", "anchor_start": 3 });
         assert!(world.refused("add_comment", lone).contains("anchor_start"));
     });

@@ -147,16 +147,42 @@ pub(super) fn clear_postgres(tx: &mut Tx<'_>) -> Result<()> {
 
 /// The engine goes on counting changes where the other one stood, for readers ask for what comes after a number.
 pub(super) fn sequence_to_sqlite(tx: &mut Tx<'_>, sqlite: &SqliteFile) -> Result<()> {
-    let last = tx
-        .postgres()?
-        .number("select case when is_called then last_value else 0 end from change_sequence_seq")?;
-    sqlite.run(&format!(
-        "delete from sqlite_sequence where name = 'change'; insert into sqlite_sequence (name, seq) values ('change', {last})"
-    ))
+    sqlite.run(&count_on_in_sqlite(last_change_in_postgres(tx)?))
 }
 
 pub(super) fn sequence_to_postgres(sqlite: &SqliteFile, tx: &mut Tx<'_>) -> Result<()> {
-    let last = sqlite.number("select coalesce(max(seq), 0) from sqlite_sequence where name = 'change'")?;
-    let sql = format!("select setval('change_sequence_seq', {}, {})", last.max(1), last > 0);
-    tx.script(&sql)
+    tx.script(&count_on_in_postgres(last_change_in_sqlite(sqlite)?))
+}
+
+/// Counts changes on from so far above all that were counted here or, as `reached` says, elsewhere.
+pub(super) fn leap(tx: &mut Tx<'_>, reached: u64, how_far: u64) -> Result<()> {
+    if tx.is_postgres() {
+        let last = last_change_in_postgres(tx)?.max(reached);
+        return tx.script(&count_on_in_postgres(last + how_far));
+    }
+    let sql = "select max(seq) from sqlite_sequence where name = 'change'";
+    let last = tx.row(sql, &[], |row| row.get::<Option<i64>>(0))?.flatten().unwrap_or_default() as u64;
+    tx.script(&count_on_in_sqlite(last.max(reached) + how_far))
+}
+
+pub(super) fn last_change_in_postgres(tx: &mut Tx<'_>) -> Result<u64> {
+    tx.postgres()?.number("select case when is_called then last_value else 0 end from change_sequence_seq")
+}
+
+/// The number of the last change in a file, which may still be empty.
+pub(super) fn last_change_in_sqlite(sqlite: &SqliteFile) -> Result<u64> {
+    if sqlite.number("select count(*) from sqlite_schema where name = 'sqlite_sequence'")? == 0 {
+        return Ok(0);
+    }
+    sqlite.number("select coalesce(max(seq), 0) from sqlite_sequence where name = 'change'")
+}
+
+fn count_on_in_postgres(last: u64) -> String {
+    format!("select setval('change_sequence_seq', {}, {})", last.max(1), last > 0)
+}
+
+fn count_on_in_sqlite(last: u64) -> String {
+    format!(
+        "delete from sqlite_sequence where name = 'change'; insert into sqlite_sequence (name, seq) values ('change', {last})"
+    )
 }

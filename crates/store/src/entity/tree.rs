@@ -90,8 +90,8 @@ macro_rules! with_down {
     };
 }
 
-/// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. Entities and
-/// relationships get a new version.
+/// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. All of them get
+/// a new version.
 pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
     let sql =
         "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
@@ -99,7 +99,7 @@ pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &st
     // What hangs on entities goes before them: nothing live may hang on something deleted.
     let values = values![&entity.id, now, deletion_id];
     let sql = with_down!(
-        "update comment set deleted_at = ?2, deletion_id = ?3
+        "update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
          where deleted_at is null and entity_id in (select id from down)"
     );
     tx.execute(sql, values)?;

@@ -268,6 +268,10 @@ async fn follow(app: Arc<App>) {
 }
 
 async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
+    if changes.iter().any(|change| change.entity_kind == revision::WHOLE_STORE) {
+        feed.tell(News { has_gap: true, ..News::default() });
+        return;
+    }
     let body = move |tx: &mut store::Tx<'_>| -> store::Result<News> {
         let changes = requirements::changes::of(tx, &changes)?;
         let topics = changes.iter().filter_map(|change| match change {

@@ -13,7 +13,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use ops::{Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change, Place};
+use store::revision::{self, Change, Place, WHOLE_STORE};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -362,6 +362,9 @@ impl Listener {
 }
 
 fn written(change: &Change) -> String {
+    if change.entity_kind == WHOLE_STORE {
+        return format!("id: {}\n{}", change.sequence, reset());
+    }
     let data = serde_json::to_string(change).unwrap_or_default();
     format!("id: {}\nevent: change\ndata: {data}\n\n", change.sequence)
 }
