@@ -206,6 +206,7 @@ impl Operation for ChangePassword {
     const ROUTES: &'static [Route] = &[post("/auth/change-password")];
     const EFFECT: Effect = Effect::OwnsAccount;
     const PREPARES: bool = true;
+    const PROOF: Option<&'static str> = Some("current_password");
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         let hash = user::password_hash(cx.tx, &cx.caller()?.user_id)?;

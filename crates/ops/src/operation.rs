@@ -38,6 +38,9 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Whether the answer holds a secret, which must not be kept to answer the same request again.
     const ANSWERS_SECRET: bool = false;
+    /// The argument by which callers prove once more who they are. A wrong one is a failed authentication; and nothing that
+    /// could be guessed from is kept of the request, to answer it again.
+    const PROOF: Option<&'static str> = None;
 
     /// Does what is slow (hashing, parsing) before the transaction that writes. It may read.
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
@@ -220,6 +223,8 @@ pub struct Entry {
     pub prepares: bool,
     /// See [`Operation::ANSWERS_SECRET`].
     pub answers_secret: bool,
+    /// See [`Operation::PROOF`].
+    pub proof: Option<&'static str>,
     input: fn(&mut SchemaGenerator) -> Schema,
     output: fn(&mut SchemaGenerator) -> Schema,
     parse: fn(Value) -> Result<Box<dyn Prepared>>,
@@ -244,6 +249,7 @@ pub const fn entry<T: Operation>() -> Entry {
         keeps: T::KEEPS,
         prepares: T::PREPARES,
         answers_secret: T::ANSWERS_SECRET,
+        proof: T::PROOF,
         input: T::json_schema,
         output: |generator| generator.subschema_for::<T::Output>(),
         parse: |arguments| match read::<T>(arguments) {
@@ -292,7 +298,7 @@ impl Entry {
 
     /// Whether an `Idempotency-Key` makes the same call twice happen once.
     pub const fn takes_key(&self) -> bool {
-        self.writes() && !self.answers_secret
+        self.writes() && !self.answers_secret && self.proof.is_none()
     }
 
     /// The schema of the arguments, complete in itself.

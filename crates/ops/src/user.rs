@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 use store::Mode;
 use store::model::Role;
 use store::user::{self, Name, User};
 
-use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
@@ -53,7 +54,8 @@ pub(crate) type Password = Text<8, 1_000>;
 
 /// Create a user.
 ///
-/// Without a password the user can only come in with a token.
+/// Without a password the user can only come in with a token. A token needs the scope `full_access` to make an
+/// administrator.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateUser {
@@ -86,6 +88,9 @@ impl Operation for CreateUser {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
         check_names(cx, Some(self.username.as_str()), Some(self.email.as_str()), None)?;
+        if Role::from(self.role) == Role::Administrator {
+            check_whole_power(cx)?;
+        }
         let new = User {
             id: cx.new_id(),
             username: self.username.as_str().trim().to_owned(),
@@ -151,7 +156,8 @@ impl Operation for GetUser {
 
 /// Change a user: name, address, role, password, or whether the user is kept out.
 ///
-/// A change of role or password and a disabling take effect at the next request. One administrator always stays.
+/// A change of role or password and a disabling take effect at the next request. One administrator always stays. A token
+/// needs the scope `full_access` to make somebody an administrator or to set an administrator's password.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateUser {
@@ -221,6 +227,10 @@ impl Operation for UpdateUser {
             return Ok(before);
         }
         keep_an_administrator(cx, &before, &after)?;
+        let is_made = after.role != before.role;
+        if after.role == Role::Administrator && (is_made || self.password_hash.is_some()) {
+            check_whole_power(cx)?;
+        }
         after.version += 1;
         after.updated_at = cx.now();
         if !user::update(cx.tx, &after)? {
@@ -228,9 +238,15 @@ impl Operation for UpdateUser {
         }
         if let Some(hash) = &self.password_hash {
             user::set_password(cx.tx, &after.id, hash)?;
+        }
+        if self.password_hash.is_some() || after.disabled {
             store::token::end_other_sessions(cx.tx, &after.id, None)?;
         }
-        record(cx, Some(&before), Some(&after), after.version)?;
+        let mut changes = difference(Some(&to_value(&before)?), Some(&to_value(&after)?));
+        if self.password_hash.is_some() {
+            changes.insert("password".to_owned(), json!([null, "changed"]));
+        }
+        cx.record_changes(&subject(&after.id, after.version), &changes)?;
         Ok(after)
     }
 }
@@ -351,6 +367,16 @@ fn refuse_taken(cx: &mut Cx<'_, '_>, field: &str, name: &str, own_id: Option<&st
     }
 }
 
+/// Whoever makes an administrator, or logs in as one, can do all that administrators can: a token that may not do it all
+/// itself must not get there this way.
+fn check_whole_power(cx: &Cx<'_, '_>) -> Result<()> {
+    cx.caller()?.may(Effect::OwnsAccount)
+}
+
+fn subject(id: &str, version: i64) -> Subject<'_> {
+    Subject { project_id: None, kind: "user", id, reference_id: None, version }
+}
+
 pub(crate) fn record(
     cx: &mut Cx<'_, '_>,
     before: Option<&User>,
@@ -358,7 +384,7 @@ pub(crate) fn record(
     version: i64,
 ) -> Result<()> {
     let id = after.or(before).map(|user| user.id.clone()).unwrap_or_default();
-    let subject = Subject { project_id: None, kind: "user", id: &id, reference_id: None, version };
+    let subject = subject(&id, version);
     let before = before.map(to_value).transpose()?;
     let after = after.map(to_value).transpose()?;
     cx.record(&subject, before.as_ref(), after.as_ref())

@@ -167,7 +167,7 @@ pub fn purge(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
 pub struct AuditEntry {
     /// The UUID.
     pub id: String,
-    /// What happened: the operation, or `login`, `login_failed`, `token_refused`.
+    /// What happened: the operation, or `login`, `login_failed`, `password_refused`, `token_refused`.
     pub event: String,
     /// Who did it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +190,11 @@ pub struct AuditEntry {
     /// Its version after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
+    /// The fields that changed, each as `[before, after]`, of what has no history to be asked for: users, tokens, projects,
+    /// types, status models and relationships.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, Vec<serde_json::Value>>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Box<RawValue>>,
     /// The network address that it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -221,10 +226,10 @@ macro_rules! audit {
             $head,
             " from (
                  select r.id, r.operation as event, r.actor_id, u.username as actor, r.token_id, r.via, r.entity_kind,
-                        r.entity_id, r.version, null as address, r.created_at, r.request_id
+                        r.entity_id, r.version, r.changes, null as address, r.created_at, r.request_id
                  from revision r left join user_account u on u.id = r.actor_id
                  union all
-                 select a.id, a.event, a.user_id, a.username, null, null, null, null, null, a.address, a.created_at,
+                 select a.id, a.event, a.user_id, a.username, null, null, null, null, null, null, a.address, a.created_at,
                         a.request_id
                  from authentication_event a
              ) trail
@@ -244,7 +249,10 @@ pub fn audit(
 ) -> Result<(Vec<AuditEntry>, i64)> {
     let AuditFilter { actor_id, entity_id, event, from, to } = filter;
     let sql = audit!(
-        "select id, event, actor_id, actor, token_id, via, entity_kind, entity_id, version, address, created_at, request_id",
+        "select id, event, actor_id, actor, token_id, via, entity_kind, entity_id, version,
+                case when entity_kind in ('epic', 'user_story', 'acceptance_criteria', 'requirement', 'steering_document',
+                                          'comment', 'prompt') then null else changes end,
+                address, created_at, request_id",
         "order by created_at desc, id desc limit ?6 offset ?7"
     );
     let entries = tx.rows(sql, values![actor_id, entity_id, event, *from, *to, limit, offset], |row| {
@@ -258,9 +266,13 @@ pub fn audit(
             entity_kind: row.get(6)?,
             entity_id: row.get(7)?,
             version: row.get(8)?,
-            address: row.get(9)?,
-            created_at: row.get(10)?,
-            request_id: row.get(11)?,
+            changes: row
+                .get::<Option<String>>(9)?
+                .map(|changes| RawValue::from_string(changes).map_err(Error::internal))
+                .transpose()?,
+            address: row.get(10)?,
+            created_at: row.get(11)?,
+            request_id: row.get(12)?,
         })
     })?;
     let total =

@@ -317,6 +317,25 @@ fn request_ids_are_honoured_and_echoed() {
 }
 
 #[test]
+fn guesses_at_a_password_are_counted_and_noted() {
+    on_sqlite(&[], &[("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
+        let guess = |password: &str| {
+            let body = json!({ "current_password": password, "new_password": "another password" });
+            backend.send("POST", "/auth/change-password", &body)
+        };
+        for _ in 0..3 {
+            let wrong = guess("not it");
+            assert_eq!((wrong.status, wrong.code()), (400, "VALIDATION_ERROR"));
+        }
+        assert_eq!(guess("not it").status, 429);
+        assert_eq!(guess(&backend.password).status, 429, "nothing is looked at meanwhile");
+        let noted = backend.get("/audit?event=password_refused").json;
+        assert_eq!((&noted["total_count"], &noted["data"][0]["actor"]), (&json!(4), &json!("admin")));
+        assert!(backend.log().contains("operation=change_password"), "{}", backend.log());
+    });
+}
+
+#[test]
 fn who_asks_is_known_and_limited() {
     on_sqlite(&[], &[("SPEXUS_RATE_LIMIT", "30"), ("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
         let nobody = send(backend.anonymous("GET", "/epics"));

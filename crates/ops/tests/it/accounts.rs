@@ -80,7 +80,8 @@ fn a_change_of_a_user_takes_effect_at_the_next_request() {
         let login = json!({ "username": "ann", "password": PASSWORD });
         assert_eq!(outcome(world.call_as(Credentials::None, "login", login)), "UNAUTHENTICATED");
         world.ok("update_user", json!({ "user": "ann", "disabled": false }));
-        assert_eq!(everywhere("who_am_i", &json!({})), ["ok"; 3]);
+        // Sessions have ended, whoever may hold them; tokens can be revoked.
+        assert_eq!(everywhere("who_am_i", &json!({})), ["ok", "UNAUTHENTICATED", "ok"]);
     });
 }
 
@@ -199,6 +200,34 @@ fn tokens_belong_to_their_users() {
             outcome(world.call_as(ann.clone(), "create_token", json!({ "name": "mine" }))),
             "CONFLICT"
         );
+    });
+}
+
+/// What lets somebody log in as an administrator would make any token of an administrator one for everything.
+#[test]
+fn a_token_that_administers_makes_no_administrators() {
+    on_every_store(|world| {
+        user(world, "ann", "Administrator");
+        user(world, "bob", "User");
+        let (lesser, whole) = (token(world, "ann", &["admin"]), token(world, "ann", &["full_access"]));
+        let call = |who: &Credentials, name: &str, arguments: Value| {
+            outcome(world.call_as(who.clone(), name, arguments))
+        };
+        let new = |name: &str, role: &str| json!({ "username": name, "email": format!("{name}@example.org"), "role": role, "password": PASSWORD });
+        assert_eq!(call(&lesser, "create_user", new("carl", "User")), "ok");
+        assert_eq!(call(&lesser, "update_user", json!({ "user": "bob", "password": PASSWORD })), "ok");
+        let refused = [
+            ("create_user", new("dora", "Administrator")),
+            ("update_user", json!({ "user": "bob", "role": "Administrator" })),
+            ("update_user", json!({ "user": "ann", "password": "another password" })),
+            ("update_user", json!({ "user": "admin", "password": "another password" })),
+        ];
+        for (name, arguments) in refused {
+            assert_eq!(call(&lesser, name, arguments.clone()), "FORBIDDEN", "{arguments}");
+            assert_eq!(call(&whole, name, arguments.clone()), "ok", "{arguments}");
+        }
+        let changes = world.ok("list_audit", json!({ "event": "update_user", "limit": 1 }));
+        assert_eq!(changes["data"][0]["changes"], json!({ "password": [null, "changed"] }));
     });
 }
 

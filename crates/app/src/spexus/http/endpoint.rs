@@ -112,7 +112,7 @@ impl Endpoint {
         id: &str,
     ) -> (Response<Body>, Option<String>) {
         let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        if self.entry.effect == Effect::Public
+        if (self.entry.effect == Effect::Public || self.entry.proof.is_some())
             && let Err(error) = app.limits.check_failures(address)
         {
             return (failure(&error, id), None);
@@ -151,7 +151,10 @@ impl Endpoint {
         let response = match result {
             Ok(answer) => self.render(app, answer, replayed, parts, id),
             Err(error) => {
-                let name = given.get("username").and_then(Value::as_str).map(str::to_owned);
+                let name = match self.entry.effect {
+                    Effect::Public => given.get("username").and_then(Value::as_str).map(str::to_owned),
+                    _ => user.clone().filter(|_| self.entry.proof.is_some()),
+                };
                 let mut response = self.refuse(app, self.explained(error, given), name, parts, id).await;
                 if replayed {
                     mark_replayed(response.headers_mut());
@@ -213,12 +216,12 @@ impl Endpoint {
     ) -> Response<Body> {
         let operation = self.entry.name;
         match error.kind {
-            Kind::Unauthenticated => {
+            _ if error.kind == Kind::Unauthenticated || self.is_wrong_proof(&error) => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
                 let from = address.map(|address| address.to_string()).unwrap_or_default();
                 tracing::warn!(req_id = id, address = from, operation, "refused: {}", error.message);
                 app.note_refusal(self.entry, tried, address, id);
-                if self.entry.effect == Effect::Public {
+                if self.entry.effect == Effect::Public || self.entry.proof.is_some() {
                     tokio::time::sleep(FAILED_LOGIN_PAUSE).await;
                 }
                 if let Err(limited) = app.limits.note_failure(address) {
@@ -230,6 +233,11 @@ impl Endpoint {
             _ => {}
         }
         failure(&error, id)
+    }
+
+    /// Whether what should have proven who asks is wrong.
+    fn is_wrong_proof(&self, error: &Error) -> bool {
+        self.entry.proof.is_some_and(|proof| error.fields.iter().any(|field| field.field == proof))
     }
 
     /// The arguments of the path, the query, the headers and the body together.

@@ -107,7 +107,11 @@ impl App {
         address: Option<IpAddr>,
         request_id: &str,
     ) {
-        let event = if entry.effect == Effect::Public { "login_failed" } else { "token_refused" };
+        let event = match entry.effect {
+            Effect::Public => "login_failed",
+            _ if username.is_some() => "password_refused",
+            _ => "token_refused",
+        };
         self.note_event(event, username, address, request_id);
     }
 
