@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::backend::{Backend, on_every_store, on_sqlite, send};
+use crate::server::wait_until;
 
 /// A small tree: an epic, a story, a criterion and two requirements.
 fn plant(backend: &Backend) {
@@ -314,6 +315,37 @@ fn request_ids_are_honoured_and_echoed() {
         assert_eq!(history.json["data"][0]["via"], "rest");
         assert!(backend.log().contains("abc-123"));
     });
+}
+
+/// Neither rows nor the space that is free in the file hold what was purged, so that no later backup does. The index of
+/// words, which are folded there, loses those of deleted texts as it is put in order.
+#[test]
+fn what_is_purged_is_gone_from_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spexus.db");
+    let backend = Backend::start(&format!("sqlite:{}", path.display()), &[]);
+    let word = "Quetzalcoatl";
+    for n in 0..20 {
+        let long = format!("{word} {}", "and so on ".repeat(n * 60));
+        let body = json!({ "title": word, "priority": 1, "description": long });
+        let request = backend.request("POST", "/epics").header("idempotency-key", format!("k{n}"));
+        let made = send(request.header("content-type", "application/json").body(body.to_string()));
+        let id = made.json["reference_id"].as_str().expect("an id").to_owned();
+        let path = format!("/epics/{id}");
+        backend.create(&format!("{path}/comments"), &json!({ "content": word }));
+        assert_eq!(
+            backend.send("PATCH", &path, &json!({ "title": "Other", "description": null })).status,
+            200
+        );
+        assert_eq!(backend.send("DELETE", &path, &json!({})).status, 200);
+        assert_eq!(backend.send("POST", &format!("/purge/{id}"), &json!({})).status, 200);
+    }
+    backend.stop();
+    let journal = folder.path().join("spexus.db-wal");
+    wait_until("the end of the server", || !journal.exists());
+    let bytes = std::fs::read(&path).expect("the file");
+    let n_left = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
+    assert_eq!(n_left, 0);
 }
 
 #[test]

@@ -173,6 +173,8 @@ fn connect(path: &Path, writes: bool, statement_timeout: Duration, cache_kib: i6
         if writes {
             keep_journal(&connection)?;
             connection.pragma_update(None, "synchronous", "full")?;
+            // What was purged must not stay in the space that becomes free, where it would go along into backups.
+            connection.pragma_update(None, "secure_delete", "on")?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         } else {
             connection.pragma_update(None, "query_only", "on")?;
