@@ -10,9 +10,9 @@ use store::model::{Kind, Reference, Role};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::delete::{refuse_deleted, refuse_purged};
-use crate::entity::read::any_user;
+use crate::entity::read::{any_user, check_kind};
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Number, Offset, Set, Text, Version};
+use crate::input::{Id, KindName, Limit, Number, Offset, Set, Text, Version};
 use crate::operation::{
     Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post,
 };
@@ -37,6 +37,8 @@ impl Output for Comment {
 pub struct AddComment {
     /// What to comment on, such as `REQ-012`.
     reference: Id,
+    /// The kind that it must be.
+    kind: Option<KindName>,
     /// What you have to say, in Markdown.
     content: Text<1, 50_000>,
     /// The id of the comment that this one answers.
@@ -53,10 +55,10 @@ impl Operation for AddComment {
     const COMMANDS: &'static [Command] = &[command("comment add")];
     const ROUTES: &'static [Route] = &[
         create("/comments"),
-        create("/epics/{reference}/comments"),
-        create("/user-stories/{reference}/comments"),
-        create("/acceptance-criteria/{reference}/comments"),
-        create("/requirements/{reference}/comments"),
+        create("/epics/{reference}/comments").with(&[("kind", "epic")]),
+        create("/user-stories/{reference}/comments").with(&[("kind", "user_story")]),
+        create("/acceptance-criteria/{reference}/comments").with(&[("kind", "acceptance_criteria")]),
+        create("/requirements/{reference}/comments").with(&[("kind", "requirement")]),
     ];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Comments;
@@ -64,6 +66,7 @@ impl Operation for AddComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let entity = cx.live_entity("reference", &self.reference)?;
+        check_kind(&entity, self.kind)?;
         if entity.kind == Kind::SteeringDocument {
             return Err(Error::field("reference", "steering documents take no comments"));
         }
@@ -128,6 +131,8 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Comment) -> Result<Comment> {
 pub struct ListComments {
     /// Those on this entity, such as `REQ-012`.
     reference: Option<Id>,
+    /// The kind that it must be.
+    kind: Option<KindName>,
     /// Those of this user: an id or a name.
     author: Option<Text<1, 100>>,
     /// Those that are settled, or that are not.
@@ -149,10 +154,10 @@ impl Operation for ListComments {
     const COMMANDS: &'static [Command] = &[command("comment list")];
     const ROUTES: &'static [Route] = &[
         get("/comments"),
-        get("/epics/{reference}/comments"),
-        get("/user-stories/{reference}/comments"),
-        get("/acceptance-criteria/{reference}/comments"),
-        get("/requirements/{reference}/comments"),
+        get("/epics/{reference}/comments").with(&[("kind", "epic")]),
+        get("/user-stories/{reference}/comments").with(&[("kind", "user_story")]),
+        get("/acceptance-criteria/{reference}/comments").with(&[("kind", "acceptance_criteria")]),
+        get("/requirements/{reference}/comments").with(&[("kind", "requirement")]),
     ];
     const TOOLSET: Option<&'static str> = Some("comments");
     const EFFECT: Effect = Effect::Reads;
@@ -162,7 +167,14 @@ impl Operation for ListComments {
         let mut filter =
             Filter { resolved: self.resolved, include_deleted: self.include_deleted, ..Filter::default() };
         if let Some(reference) = &self.reference {
-            filter.entity_id = Some(cx.live_entity("reference", reference)?.id);
+            let entity = match self.include_deleted {
+                true => cx.any_entity("reference", reference)?,
+                false => cx.live_entity("reference", reference)?,
+            };
+            check_kind(&entity, self.kind)?;
+            filter.entity_id = Some(entity.id);
+        } else if self.kind.is_some() {
+            return Err(Error::field("kind", "needs the reference of the entity that is of this kind"));
         }
         if let Some(who) = &self.author {
             filter.author_id = Some(any_user(cx, "author", who.as_str())?);
@@ -182,6 +194,9 @@ impl Operation for ListComments {
 pub struct GetComment {
     /// The comment's id.
     comment_id: Id,
+    /// Also if it is deleted.
+    #[serde(default)]
+    include_deleted: bool,
 }
 
 impl Operation for GetComment {
@@ -195,7 +210,10 @@ impl Operation for GetComment {
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
-        find_live(cx, "comment_id", &self.comment_id)
+        match self.include_deleted {
+            true => find(cx, "comment_id", &self.comment_id),
+            false => find_live(cx, "comment_id", &self.comment_id),
+        }
     }
 }
 
@@ -354,6 +372,7 @@ impl Operation for RestoreComment {
             return Err(Error::conflict("the comment that it answers is deleted; restore that first"));
         }
         refuse_purged("the comment", gone.purged_at)?;
+        refuse_purged_above(cx, &gone)?;
         let members = comment::of_deletion(cx.tx, deletion_id)?;
         entity::restore(cx.tx, deletion_id, cx.now())?;
         note_restored(cx, &members)?;
@@ -406,6 +425,17 @@ pub(crate) fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Re
         return Ok(());
     }
     Err(Error::forbidden(format!("only {} and administrators may {what} this comment", comment.author)))
+}
+
+/// An answer cannot come back without what it answers.
+fn refuse_purged_above(cx: &mut Cx<'_, '_>, gone: &Comment) -> Result<()> {
+    let mut above = gone.parent_id.clone();
+    while let Some(id) = above {
+        let Some(parent) = comment::find(cx.tx, &id)? else { break };
+        refuse_purged("the comment that it answers", parent.purged_at)?;
+        above = parent.parent_id;
+    }
+    Ok(())
 }
 
 /// Records a revision for every comment that a deletion has taken.

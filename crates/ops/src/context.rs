@@ -70,13 +70,19 @@ impl<'a, 't> Cx<'a, 't> {
 
     /// The live entity of a kind that an argument names.
     pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
+        let found = self.any_of_kind(field, id, kind)?;
+        live(found).map_err(|error| error.about(field))
+    }
+
+    /// The entity of a kind that an argument names, deleted or not.
+    pub fn any_of_kind(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_entity(field, id)?;
         if found.kind != kind {
             let (expected, is) = (kind.with_article(), found.kind.with_article());
             let message = format!("expected {expected}, and {} is {is}", found.reference_id);
             return Err(Error::field(field, message));
         }
-        live(found).map_err(|error| error.about(field))
+        Ok(found)
     }
 
     /// The live entity of any kind that an argument names.
@@ -241,10 +247,21 @@ pub fn check_version(
     current: i64,
     state: &impl Serialize,
 ) -> Result<()> {
+    check_version_of("expected_version", expected, name, current, state)
+}
+
+/// Checks the version that a caller expects in an argument of this name.
+pub fn check_version_of(
+    field: &str,
+    expected: Option<Version>,
+    name: &str,
+    current: i64,
+    state: &impl Serialize,
+) -> Result<()> {
     match expected.map(|version| version.0) {
         Some(expected) if expected != current => {
             let message = format!("{name} has version {current}, not {expected}: it was changed meanwhile");
-            let error = Error::new(ErrorKind::StaleVersion, message).about("expected_version");
+            let error = Error::new(ErrorKind::StaleVersion, message).about(field);
             Err(error.with(json!({ "current": to_value(state)? })))
         }
         _ => Ok(()),

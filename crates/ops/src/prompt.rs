@@ -177,6 +177,9 @@ impl Operation for UpdatePrompt {
 pub struct GetPrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
+    /// Also if it is deleted.
+    #[serde(default)]
+    include_deleted: bool,
 }
 
 impl Operation for GetPrompt {
@@ -190,7 +193,10 @@ impl Operation for GetPrompt {
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
-        find_live(cx, &self.prompt_id)
+        match self.include_deleted {
+            true => find(cx, &self.prompt_id),
+            false => find_live(cx, &self.prompt_id),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use store::types::RelationshipType;
 use store::{Mode, entity};
 
 use crate::config::types::named;
-use crate::context::{Cx, check_version, deleted, difference, overtaken, to_value};
+use crate::context::{Cx, check_version, check_version_of, deleted, difference, overtaken, to_value};
 use crate::entity::delete::note_relationship;
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Offset, Text, Version};
@@ -228,6 +228,10 @@ impl Operation for ListSuspectLinks {
 pub struct ClearSuspectLink {
     /// The relationship's id.
     id: Id,
+    /// The version of the target that was looked at: refuse when it has changed again.
+    target_version: Option<Version>,
+    /// Refuse when the relationship's version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for ClearSuspectLink {
@@ -240,11 +244,13 @@ impl Operation for ClearSuspectLink {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let before = find_live(cx, &self.id)?;
+        check_version(self.expected_version, "the relationship", before.version, &before)?;
+        let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
+            .ok_or_else(|| Error::not_found("requirement", &before.target))?;
+        check_version_of("target_version", self.target_version, &before.target, target.version, &target)?;
         if !before.suspect {
             return Ok(before);
         }
-        let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
-            .ok_or_else(|| Error::not_found("requirement", &before.target))?;
         confirm(cx, &before, target.version, false)
     }
 }

@@ -124,7 +124,7 @@ const ALIASES: [Alias; 3] = [
 ];
 
 /// Operations that show agents less than they take: what an agent does not need is not paid for.
-const NARROWED: [(&str, &[&str]); 11] = [
+const NARROWED: [(&str, &[&str]); 13] = [
     ("get_entity", &["reference"]),
     ("delete_entity", &["reference", "dry_run", "force"]),
     ("delete_relationship", &["id"]),
@@ -137,6 +137,8 @@ const NARROWED: [(&str, &[&str]); 11] = [
         &["query", "type", "status", "priority", "epic_id", "user_story_id", "limit", "offset"],
     ),
     ("add_comment", &["reference", "content", "parent", "quote"]),
+    ("list_comments", &["reference", "author", "resolved", "project", "include_deleted", "limit"]),
+    ("get_history", &["reference", "limit"]),
     ("status_report", &["epic_id", "group_by"]),
     ("hierarchy_analysis", &["epic_id", "limit"]),
 ];

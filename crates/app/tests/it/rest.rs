@@ -349,6 +349,38 @@ fn what_is_purged_is_gone_from_the_file() {
 }
 
 #[test]
+fn a_path_names_the_kind_of_what_it_is_about() {
+    on_sqlite(&[], &[], |backend, _| {
+        backend.create("/epics", &json!({ "title": "Epic", "priority": 1 }));
+        let story = backend.create("/epics/EP-1/user-stories", &json!({ "title": "Story", "priority": 1 }));
+        let said = backend.create("/user-stories/US-1/comments", &json!({ "content": "Well" }));
+        let (story, said) = (story["id"].as_str().unwrap(), said["id"].as_str().unwrap());
+        for path in [
+            "/epics/US-1",
+            "/epics/US-1/history",
+            "/epics/US-1/comments",
+            "/prompts/US-1/history",
+            "/comments/US-1/history",
+            &format!("/requirements/{story}/history"),
+            &format!("/epics/{said}/history"),
+        ] {
+            let wrong = backend.get(path);
+            assert_eq!((wrong.status, wrong.code()), (404, "NOT_FOUND"), "{path}: {}", wrong.text);
+            assert!(wrong.message().contains(" is a "), "{path}: {}", wrong.text);
+        }
+        let wrong = backend.send("POST", "/epics/US-1/comments", &json!({ "content": "Well" }));
+        assert_eq!((wrong.status, wrong.message()), (404, "US-001 is a user story, not an epic"));
+        for path in [
+            "/user-stories/us-001/history".to_owned(),
+            format!("/comments/{said}/history"),
+            "/prompts/PROMPT-1/history".to_owned(),
+        ] {
+            assert_eq!(backend.get(&path).json["total_count"], 1, "{path}");
+        }
+    });
+}
+
+#[test]
 fn guesses_at_a_password_are_counted_and_noted() {
     on_sqlite(&[], &[("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
         let guess = |password: &str| {

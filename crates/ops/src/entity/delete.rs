@@ -327,11 +327,15 @@ fn check_restorable(
         && let Some(parent) = entity::find(cx.tx, &Reference::Id(parent_id.to_owned()))?
         && parent.deleted_at.is_some()
     {
-        let message = format!(
-            "{} was deleted with {}, which belongs to {}, and that is deleted; restore {} first",
-            found.reference_id, root.reference_id, parent.reference_id, parent.reference_id
-        );
-        return Err(Error::conflict(message));
+        let what = if found.id == root.id {
+            found.reference_id.clone()
+        } else {
+            format!("{} was deleted with {}, which", found.reference_id, root.reference_id)
+        };
+        let parent = parent.reference_id;
+        return Err(Error::conflict(format!(
+            "{what} belongs to {parent}, and that is deleted; restore {parent} first"
+        )));
     }
     for purged in members.iter().filter(|member| member.purged_at.is_some()) {
         let child =
@@ -403,6 +407,8 @@ fn check_circle(
 pub struct PurgeEntity {
     /// Its UUID or reference id, such as `EP-001`.
     reference: Id,
+    /// Refuse when the version is another one.
+    expected_version: Option<Version>,
 }
 
 impl Operation for PurgeEntity {
@@ -416,6 +422,7 @@ impl Operation for PurgeEntity {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = cx.any_entity("reference", &self.reference)?;
+        check_version(self.expected_version, &found.reference_id, found.version, &found)?;
         if found.deleted_at.is_none() {
             return Err(Error::conflict(format!("{} is not deleted; delete it first", found.reference_id)));
         }

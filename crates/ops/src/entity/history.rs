@@ -9,9 +9,10 @@ use store::revision::{self, Revision};
 use store::{comment, prompt, user};
 
 use super::change;
+use super::read::check_is;
 use crate::context::{Cx, live};
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Offset};
+use crate::input::{Id, KindName, Limit, Offset};
 use crate::operation::{Command, Effect, Operation, Route, command, get};
 use crate::page::{Page, page, window};
 
@@ -22,6 +23,8 @@ use crate::page::{Page, page, window};
 pub struct GetHistory {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
+    /// The kind that it must be.
+    kind: Option<KindName>,
     /// How many to return; 50 when absent.
     limit: Option<Limit>,
     /// How many to leave out.
@@ -33,20 +36,20 @@ impl Operation for GetHistory {
     const NAME: &'static str = "get_history";
     const COMMANDS: &'static [Command] = &[command("history")];
     const ROUTES: &'static [Route] = &[
-        get("/epics/{reference}/history"),
-        get("/user-stories/{reference}/history"),
-        get("/acceptance-criteria/{reference}/history"),
-        get("/requirements/{reference}/history"),
-        get("/steering-documents/{reference}/history"),
-        get("/prompts/{reference}/history"),
-        get("/comments/{reference}/history"),
+        get("/epics/{reference}/history").with(&[("kind", "epic")]),
+        get("/user-stories/{reference}/history").with(&[("kind", "user_story")]),
+        get("/acceptance-criteria/{reference}/history").with(&[("kind", "acceptance_criteria")]),
+        get("/requirements/{reference}/history").with(&[("kind", "requirement")]),
+        get("/steering-documents/{reference}/history").with(&[("kind", "steering_document")]),
+        get("/prompts/{reference}/history").with(&[("kind", "prompt")]),
+        get("/comments/{reference}/history").with(&[("kind", "comment")]),
     ];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Reads;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Revision>> {
-        let id = subject(cx, &self.reference)?;
+        let id = subject(cx, &self.reference, self.kind)?;
         let window = window(self.limit, self.offset);
         let (revisions, total) = revision::history(cx.tx, &id, window.0, window.1)?;
         Ok(page(revisions, total, window))
@@ -54,20 +57,28 @@ impl Operation for GetHistory {
 }
 
 /// The id of whatever a reference names, deleted or not.
-fn subject(cx: &mut Cx<'_, '_>, reference: &Id) -> Result<String> {
-    if let Reference::Numbered { kind: Kind::Prompt, .. } = &reference.0 {
-        let found = prompt::find(cx.tx, &reference.0)?;
-        return found.map(|prompt| prompt.id).ok_or_else(|| Error::not_found("prompt", &reference.0));
-    }
-    if let Reference::Id(id) = &reference.0 {
-        if let Some(found) = comment::find(cx.tx, id)? {
-            return Ok(found.id);
+fn subject(cx: &mut Cx<'_, '_>, reference: &Id, wanted: Option<KindName>) -> Result<String> {
+    let found = match &reference.0 {
+        Reference::Id(id) => match comment::find(cx.tx, id)? {
+            Some(found) => Some((found.id, Kind::Comment)),
+            None => prompt::find(cx.tx, &reference.0)?.map(|found| (found.id, Kind::Prompt)),
+        },
+        Reference::Numbered { kind: Kind::Prompt, .. } => {
+            let found = prompt::find(cx.tx, &reference.0)?;
+            let found = found.ok_or_else(|| Error::not_found("prompt", &reference.0))?;
+            Some((found.id, Kind::Prompt))
         }
-        if let Some(found) = prompt::find(cx.tx, &reference.0)? {
-            return Ok(found.id);
+        Reference::Numbered { .. } => None,
+    };
+    let (id, kind) = match found {
+        Some(found) => found,
+        None => {
+            let entity = cx.any_entity("reference", reference)?;
+            (entity.id, entity.kind)
         }
-    }
-    cx.any_entity("reference", reference).map(|entity| entity.id)
+    };
+    check_is(&reference.0.to_string(), kind, wanted)?;
+    Ok(id)
 }
 
 /// How far back a version can be reconstructed in one go.

@@ -58,11 +58,15 @@ impl Operation for GetEntity {
 }
 
 /// An entity of another kind than the path says is not there.
-pub(crate) fn check_kind(entity: &Entity, kind: Option<KindName>) -> Result<()> {
-    match kind {
-        Some(KindName(kind)) if kind != entity.kind => {
-            let (is, wanted) = (entity.kind.with_article(), kind.with_article());
-            let message = format!("{} is {is}, not {wanted}", entity.reference_id);
+pub(crate) fn check_kind(entity: &Entity, wanted: Option<KindName>) -> Result<()> {
+    check_is(&entity.reference_id, entity.kind, wanted)
+}
+
+/// Something of another kind than the path says is not there.
+pub(crate) fn check_is(name: &str, kind: Kind, wanted: Option<KindName>) -> Result<()> {
+    match wanted {
+        Some(KindName(wanted)) if wanted != kind => {
+            let message = format!("{name} is {}, not {}", kind.with_article(), wanted.with_article());
             Err(Error::new(crate::Kind::NotFound, message))
         }
         _ => Ok(()),
@@ -192,8 +196,10 @@ impl ListEntities {
         let mut filter =
             Filter { kind: Some(kind), include_deleted: self.include_deleted, ..Filter::default() };
         self.refuse_unfit(kind)?;
+        // Who asks for deleted ones may ask for those of something deleted.
+        let find = if self.include_deleted { Cx::any_of_kind } else { Cx::entity };
         if let Some(id) = &self.epic_id {
-            let epic = cx.entity("epic_id", id, Kind::Epic)?;
+            let epic = find(cx, "epic_id", id, Kind::Epic)?;
             match kind {
                 Kind::SteeringDocument => filter.linked_with = Some(epic.id),
                 Kind::UserStory => filter.parent_id = Some(epic.id),
@@ -201,13 +207,13 @@ impl ListEntities {
             }
         }
         if let Some(id) = &self.user_story_id {
-            filter.parent_id = Some(cx.entity("user_story_id", id, Kind::UserStory)?.id);
+            filter.parent_id = Some(find(cx, "user_story_id", id, Kind::UserStory)?.id);
         }
         if let Some(id) = &self.acceptance_criteria_id {
-            filter.criterion_id = Some(cx.entity("acceptance_criteria_id", id, Kind::AcceptanceCriteria)?.id);
+            filter.criterion_id = Some(find(cx, "acceptance_criteria_id", id, Kind::AcceptanceCriteria)?.id);
         }
         if let Some(id) = &self.steering_document_id {
-            filter.linked_with = Some(cx.entity("steering_document_id", id, Kind::SteeringDocument)?.id);
+            filter.linked_with = Some(find(cx, "steering_document_id", id, Kind::SteeringDocument)?.id);
         }
         filter.project_id = match &self.project {
             Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),

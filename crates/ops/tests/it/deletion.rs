@@ -121,8 +121,13 @@ fn one_delete_is_one_batch() {
         world.ok("delete_entity", json!({ "reference": "EP-001", "force": true }));
         assert_eq!(
             world.refused("restore_entity", json!({ "reference": "REQ-002" })),
-            "CONFLICT: REQ-002 was deleted with REQ-002, which belongs to US-001, and that is deleted; restore US-001 first"
+            "CONFLICT: REQ-002 belongs to US-001, and that is deleted; restore US-001 first"
         );
+        // What was deleted can be looked through before.
+        let below = json!({ "kind": "user_story", "epic_id": "EP-001", "include_deleted": true });
+        assert_eq!(world.ok("list_entities", below)["data"][0]["reference_id"], "US-001");
+        let on_it = json!({ "reference": "REQ-002", "include_deleted": true });
+        assert_eq!(world.ok("list_comments", on_it)["data"][0]["id"], said);
         // Whichever member is named, the whole batch comes back.
         world.ok("restore_entity", json!({ "reference": "REQ-001" }));
         for reference in ["EP-001", "US-001", "AC-001", "REQ-001"] {
@@ -266,7 +271,6 @@ fn a_purge_erases_the_text_everywhere() {
     });
 }
 
-/// The tables in which a word occurs in any text.
 #[test]
 fn comments_and_prompts_are_purged_too() {
     on_every_store(|world| {
@@ -285,7 +289,26 @@ fn comments_and_prompts_are_purged_too() {
         let gone = world.refused("get_comment", purge.clone());
         assert!(gone.starts_with("NOT_FOUND") && !gone.contains("restored"), "{gone}");
         assert!(world.refused("restore_comment", purge).contains("gone for good"));
-        world.ok("restore_comment", json!({ "comment_id": answer }));
+        let left = json!({ "comment_id": answer });
+        let refused = world.refused("restore_comment", left.clone());
+        assert_eq!(refused, "CONFLICT: the comment that it answers was purged: its text is gone for good");
+        // The same when it would come back with the epic.
+        let second = comment(world, "EP-001", "Another");
+        let under = json!({ "reference": "EP-001", "content": "Below it", "parent": second });
+        let under = world.ok("add_comment", under)["id"].clone();
+        let other = comment(world, "EP-001", "On its own");
+        world.ok("delete_entity", json!({ "reference": "EP-001", "force": true }));
+        world.ok("purge_comment", json!({ "comment_id": second }));
+        world.ok("restore_entity", json!({ "reference": "EP-001" }));
+        let live = world.ok("list_comments", json!({ "reference": "EP-001" }));
+        let live: Vec<&Value> = live["data"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!(live, [&other]);
+        assert!(
+            world.ok("get_comment", json!({ "comment_id": under, "include_deleted": true }))["deleted_at"]
+                .is_string()
+        );
+        let exported = world.ok("export", json!({ "format": "json" }));
+        assert!(!exported["content"].as_str().unwrap().contains("Below it"));
 
         let text = json!({ "name": "zyxwvut", "title": "zyxwvut", "content": "zyxwvut", "role": "user" });
         let prompt = world.ok("create_prompt", text)["reference_id"].clone();
@@ -295,11 +318,14 @@ fn comments_and_prompts_are_purged_too() {
         world.ok("purge_prompt", named.clone());
         assert_eq!(tables_with(world, "zyxwvut"), Vec::<String>::new());
         assert!(world.refused("restore_prompt", named).contains("gone for good"));
+        let shown = json!({ "prompt_id": prompt, "include_deleted": true });
+        assert_eq!(world.ok("get_prompt", shown)["content"], "(purged)");
         let wrong = world.refused("purge_entity", json!({ "reference": prompt }));
         assert!(wrong.contains("is a prompt"), "{wrong}");
     });
 }
 
+/// The tables in which a word occurs in any text.
 fn tables_with(world: &World, word: &'static str) -> Vec<String> {
     const TEXTS: &[(&str, &str)] = &[
         ("entity", "select coalesce(title, '') || coalesce(description, '') from entity"),

@@ -173,7 +173,12 @@ fn a_link_is_suspect_when_its_target_means_something_else() {
         {
             update(change.clone());
             assert_eq!(suspects(), 1, "{change}");
-            let cleared = world.ok("clear_suspect_link", json!({ "id": link["id"] }));
+            let version =
+                world.ok("get_entity", json!({ "reference": "REQ-002" }))["version"].as_i64().unwrap();
+            let clear = |version: i64| json!({ "id": link["id"], "target_version": version });
+            let refused = world.refused("clear_suspect_link", clear(version - 1));
+            assert!(refused.starts_with("STALE_VERSION: REQ-002 has version"), "{refused}");
+            let cleared = world.ok("clear_suspect_link", clear(version));
             assert_eq!((&cleared["suspect"], suspects()), (&json!(false), json!(0)));
         }
         let version = world.ok("clear_suspect_link", json!({ "id": link["id"] }))["version"].clone();

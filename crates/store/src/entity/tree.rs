@@ -144,8 +144,13 @@ pub fn restore(tx: &mut Tx<'_>, deletion_id: &str, now: Time) -> Result<()> {
                  and not exists (select 1 from entity e
                      where e.id in (relationship.source_id, relationship.target_id) and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
-    let sql = "update comment set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
-               where deletion_id = ?1 and purged_at is null
+    let sql = "with recursive purged (id) as (
+                   select id from comment where deletion_id = ?1 and purged_at is not null
+                   union
+                   select c.id from comment c join purged on c.parent_id = purged.id where c.deletion_id = ?1
+               )
+               update comment set deleted_at = null, deletion_id = null, version = version + 1, updated_at = ?2
+               where deletion_id = ?1 and id not in (select id from purged)
                  and not exists (select 1 from entity e where e.id = comment.entity_id and e.purged_at is not null)";
     tx.execute(sql, values![deletion_id, now])?;
     Ok(())
