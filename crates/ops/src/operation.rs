@@ -378,12 +378,23 @@ fn explain(path: &str, message: &str) -> FieldError {
     let message = match message.split_once(", expected ") {
         Some((found, expected)) => {
             let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-            format!("expected {expected}, found {}", plainly(found))
+            format!("expected {}, found {}", wanted(expected), plainly(found))
         }
         None => message.to_owned(),
     };
     let field = if path == "." { "arguments" } else { path };
     FieldError { field: field.to_owned(), message, allowed: Vec::new() }
+}
+
+/// What the deserializer waits for, as a person would say it.
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "string or map" | "a string" | "a borrowed string" => "a text",
+        "a sequence" => "a list",
+        "a boolean" => "true or false",
+        "map" | "a map" => "an object",
+        other => other,
+    }
 }
 
 /// A value as a person would write it: `9` for `integer `9``.
@@ -436,6 +447,12 @@ mod tests {
                 "sort",
                 "unknown variant `x`, expected one of `title`, `number`",
                 "sort: expected one of title, number, found \"x\"",
+            ),
+            ("role", "invalid type: null, expected string or map", "role: expected a text, found null"),
+            (
+                "scopes",
+                "invalid type: string \"read\", expected a sequence",
+                "scopes: expected a list, found \"read\"",
             ),
             ("operations[2]", "missing field `operation`", "operations[2].operation: is required"),
         ] {

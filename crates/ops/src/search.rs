@@ -19,6 +19,8 @@ use crate::page::window;
 
 /// How many characters of the text a snippet shows.
 const SNIPPET_CHARS: usize = 200;
+/// Stands between a title and the text in a snippet.
+const DASH: &str = " — ";
 
 /// Search titles, texts, reference ids and comments.
 ///
@@ -365,9 +367,9 @@ fn shown(query: &Query, hit: Hit) -> SearchHit {
         Some(comment) => Some(comment.content.as_str()),
         None => entity.description.as_deref().filter(|text| !text.trim().is_empty()),
     };
-    let text = text.or(entity.title.as_deref()).unwrap_or_default();
-    let snippet = to_html(&words::snippet(query, text, SNIPPET_CHARS));
     let is_comment = comment.is_some();
+    let title = entity.title.as_deref().filter(|_| !is_comment);
+    let snippet = to_html(&passage(query, title, text.or(title).unwrap_or_default()));
     SearchHit {
         id: comment.as_ref().map_or_else(|| entity.id.clone(), |comment| comment.id.clone()),
         reference_id: entity.reference_id.clone(),
@@ -386,6 +388,25 @@ fn shown(query: &Query, hit: Hit) -> SearchHit {
             kind: entity.kind,
         }),
     }
+}
+
+/// What was found of a text. Where only the title has it, that comes first, so that one sees why it was found.
+fn passage(query: &Query, title: Option<&str>, text: &str) -> Vec<Piece> {
+    let of_text = words::snippet(query, text, SNIPPET_CHARS);
+    if of_text.iter().any(|piece| piece.is_marked) {
+        return of_text;
+    }
+    let mut pieces = words::snippet(query, title.unwrap_or_default(), SNIPPET_CHARS);
+    if !pieces.iter().any(|piece| piece.is_marked) {
+        return of_text;
+    }
+    let used: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
+    let begins = words::snippet(query, text, SNIPPET_CHARS.saturating_sub(used + DASH.len()));
+    if begins.iter().any(|piece| !piece.text.trim_matches('…').is_empty()) {
+        pieces.push(Piece { text: DASH.to_owned(), is_marked: false });
+        pieces.extend(begins);
+    }
+    pieces
 }
 
 /// Marks what was found, and escapes everything.

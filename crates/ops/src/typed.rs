@@ -71,6 +71,12 @@ impl Arguments {
         self.types.get(name).is_some_and(|(own, _)| own.array)
     }
 
+    /// Adds an argument that came as its name alone: a flag, such as `?force`, means yes.
+    pub fn add_bare(&self, arguments: &mut Map<String, Value>, name: &str) {
+        let is_flag = self.types.get(name).is_some_and(|(own, _)| own.boolean);
+        self.add(arguments, name, if is_flag { "true" } else { "" });
+    }
+
     /// Adds an argument that came as text. A list takes several, in one text with commas or one after the other.
     pub fn add(&self, arguments: &mut Map<String, Value>, name: &str, text: &str) {
         let (own, items) = self.types.get(name).copied().unwrap_or_default();
@@ -100,8 +106,7 @@ fn typed(types: Types, text: &str) -> Value {
     }
     if types.boolean {
         match text {
-            // `?force` means yes.
-            "" | "true" | "1" | "yes" => return json!(true),
+            "true" | "1" | "yes" => return json!(true),
             "false" | "0" | "no" => return json!(false),
             _ => {}
         }

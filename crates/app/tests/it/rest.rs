@@ -381,6 +381,41 @@ fn a_path_names_the_kind_of_what_it_is_about() {
 }
 
 #[test]
+fn what_a_request_says_twice_or_in_another_writing_is_refused() {
+    on_sqlite(&[], &[], |backend, _| {
+        let epic = json!({ "title": "Epic", "priority": 1 });
+        backend.create("/epics", &epic);
+        let json = |method: &str, path: &str| {
+            backend.request(method, path).header("content-type", "application/json").body(epic.to_string())
+        };
+        let guarded = json("PATCH", "/epics/EP-1").header("if-match", "*").header("if-match", "\"7\"");
+        let refused = send(guarded);
+        assert_eq!((refused.status, refused.message()), (400, "if-match: is given twice"));
+        let refused = send(json("PATCH", "/epics/EP-1").header("if-match", "\"1"));
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        let packed = send(json("POST", "/epics").header("content-encoding", "gzip"));
+        let message = "expected a body without Content-Encoding, found \"gzip\"";
+        assert_eq!((packed.status, packed.message()), (415, message));
+        let other =
+            backend.request("POST", "/epics").header("content-type", "application/json; charset=utf-16");
+        let other = send(other.body(epic.to_string()));
+        assert_eq!((other.status, other.message()), (415, "expected the charset utf-8, found \"utf-16\""));
+        let ours =
+            backend.request("POST", "/epics").header("content-type", "application/json; charset=\"UTF-8\"");
+        assert_eq!(send(ours.body(epic.to_string())).status, 201);
+        // A flag alone means yes; one that is left empty says nothing.
+        assert_eq!(backend.send("DELETE", "/epics/EP-1?dry_run", &json!({})).json["deleted"], false);
+        let empty = backend.send("DELETE", "/epics/EP-1?force=", &json!({}));
+        assert_eq!((empty.status, &empty.json["error"]["details"][0]["field"]), (400, &json!("force")));
+        assert_eq!(backend.get("/epics?=1").message(), "query: expected name=value, found \"=1\"");
+        let story = json!({ "epic_id": "ep-001", "title": "Story", "priority": 1 });
+        assert_eq!(backend.send("POST", "/epics/EP-1/user-stories", &story).status, 201);
+        let file = backend.request("POST", "/import?format=csv&content=x").header("content-type", "text/csv");
+        assert_eq!(send(file.body("kind,title\n")).status, 400);
+    });
+}
+
+#[test]
 fn guesses_at_a_password_are_counted_and_noted() {
     on_sqlite(&[], &[("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
         let guess = |password: &str| {

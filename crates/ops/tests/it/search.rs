@@ -277,6 +277,12 @@ fn snippets_show_what_was_found_and_are_safe_in_html() {
                 ["snippet"],
             "<mark>Cards</mark>"
         );
+        // Found in the title alone.
+        let hit = &world.ok("search_global", json!({ "query": "heats" }))["data"][0];
+        assert_eq!(
+            hit["snippet"],
+            "The pot <mark>heats</mark> water — Within 90 s the water &lt;boils&gt; &amp; is hot. See REQ-003."
+        );
         let nothing = world.ok("search_global", json!({ "query": "tea time" }));
         assert_eq!(nothing["message"], "nothing has all of these words; try fewer words or filters");
         assert_eq!(

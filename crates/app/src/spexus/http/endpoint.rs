@@ -15,11 +15,11 @@ use ops::{
 };
 use serde_json::error::Category;
 use serde_json::{Map, Value};
-use store::model::Via;
+use store::model::{Reference, Via};
 use tokio::sync::oneshot;
 
 use super::answer::{failure, http_error, insert, mark_replayed, success};
-use super::request::{add_query, credentials, decode, expected_version, request_id};
+use super::request::{add_query, check_once, credentials, decode, expected_version, request_id};
 use super::{App, Peer, file, session, telemetry};
 use crate::spexus::now;
 
@@ -243,6 +243,7 @@ impl Endpoint {
     /// The arguments of the path, the query, the headers and the body together.
     async fn arguments(&self, parts: &Parts, body: Body, id: &str) -> Result<Map<String, Value>, Refusal> {
         let refuse = |error: Error| Box::new(failure(&error, id));
+        check_once(&parts.headers).map_err(refuse)?;
         let mut arguments = Map::new();
         add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
         self.add_body(&mut arguments, parts, body, id).await?;
@@ -251,7 +252,7 @@ impl Endpoint {
         }
         for (name, value) in self.path_arguments(parts.uri.path()).map_err(refuse)? {
             if let Some(other) = arguments.insert(name.to_owned(), value.clone())
-                && other != value
+                && !is_same(&other, &value)
             {
                 return Err(refuse(Error::field(name, "is in the path already, with another value")));
             }
@@ -321,21 +322,30 @@ impl Endpoint {
         if bytes.is_empty() {
             return Ok(());
         }
-        let kind =
-            parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let unsupported = |message: String| {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Box::new(http_error(status, "UNSUPPORTED_MEDIA_TYPE", &message, id))
+        };
+        let text = |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap_or("?"));
+        let encoding = text(header::CONTENT_ENCODING);
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            let found = ops::shortened(encoding);
+            return Err(unsupported(format!("expected a body without Content-Encoding, found {found:?}")));
+        }
+        let kind = text(header::CONTENT_TYPE);
+        if let Some(charset) = charset(kind).filter(|charset| !charset.eq_ignore_ascii_case("utf-8")) {
+            return Err(unsupported(format!(
+                "expected the charset utf-8, found {:?}",
+                ops::shortened(charset)
+            )));
+        }
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         if file::add(self.entry.name, &kind, &bytes, arguments, id)? {
             return Ok(());
         }
         if !(kind == "application/json" || kind.ends_with("+json")) {
-            let message =
-                format!("expected Content-Type: application/json, found {:?}", ops::shortened(&kind));
-            return Err(Box::new(http_error(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "UNSUPPORTED_MEDIA_TYPE",
-                &message,
-                id,
-            )));
+            let found = ops::shortened(&kind);
+            return Err(unsupported(format!("expected Content-Type: application/json, found {found:?}")));
         }
         let malformed = |message: String| {
             Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id))
@@ -396,6 +406,19 @@ impl Endpoint {
         }
         Error::fields(fields)
     }
+}
+
+/// Whether two arguments name the same thing; ids are the same in any case.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let named = |value: &Value| value.as_str().and_then(Reference::parse);
+    one == other || named(one).is_some_and(|name| named(other) == Some(name))
+}
+
+/// The charset that a content type names.
+fn charset(content_type: &str) -> Option<&str> {
+    let parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    charsets.next().map(|(_, value)| value.trim().trim_matches('"'))
 }
 
 /// Calls the door and waits without keeping a thread.

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::answer::{http_error, insert};
+use super::answer::{failure, http_error, insert};
 
 /// The formats, by the type of their content.
 const FORMATS: [(&str, &str); 4] = [
@@ -70,6 +70,10 @@ pub fn add(
     let is_file = by_type.is_some() || by_query.is_some();
     if !is_file {
         return Ok(false);
+    }
+    if arguments.contains_key("content") {
+        let error = ops::Error::field("content", "is given in the query and as the body");
+        return Err(Box::new(failure(&error, request_id)));
     }
     let Ok(content) = std::str::from_utf8(body) else {
         let message = "the file is not UTF-8";

@@ -86,14 +86,25 @@ pub fn is_ours(origin: &str, host: Option<&str>, options: &HttpOptions) -> bool 
 /// Adds the arguments of a query string. A name that the operation does not have is added too, and refused with the rest.
 pub fn add_query(arguments: &mut Map<String, Value>, known: &Arguments, query: &str) -> Result<(), Error> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = pair.split_once('=').map_or((pair, None), |(name, value)| (name, Some(value)));
         let name = decode(name, true).ok_or_else(|| Error::field("query", "is not UTF-8"))?;
-        let value = decode(value, true).ok_or_else(|| Error::field(&name, "is not UTF-8"))?;
+        if name.is_empty() {
+            return Err(Error::field(
+                "query",
+                format!("expected name=value, found {:?}", ops::shortened(pair)),
+            ));
+        }
         let is_list = known.takes_several(&name);
         if arguments.contains_key(&name) && !is_list {
             return Err(Error::field(&name, "is given twice"));
         }
-        known.add(arguments, &name, &value);
+        match value {
+            None => known.add_bare(arguments, &name),
+            Some(value) => {
+                let value = decode(value, true).ok_or_else(|| Error::field(&name, "is not UTF-8"))?;
+                known.add(arguments, &name, &value);
+            }
+        }
     }
     Ok(())
 }
@@ -126,6 +137,18 @@ pub fn decode(text: &str, plus_is_blank: bool) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
+/// Headers of which a second one would say something else, and nobody could tell which counts.
+const ONCE: [&str; 6] =
+    ["authorization", "content-encoding", "content-type", "idempotency-key", "if-match", "last-event-id"];
+
+/// Refuses headers that are given twice and must not be.
+pub fn check_once(headers: &HeaderMap) -> Result<(), Error> {
+    match ONCE.iter().find(|name| headers.get_all(**name).iter().nth(1).is_some()) {
+        Some(name) => Err(Error::field(name, "is given twice")),
+        None => Ok(()),
+    }
+}
+
 /// The version that `If-Match` names; none for `*`.
 pub fn expected_version(headers: &HeaderMap) -> Result<Option<i64>, Error> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
@@ -133,7 +156,8 @@ pub fn expected_version(headers: &HeaderMap) -> Result<Option<i64>, Error> {
     if text == "*" {
         return Ok(None);
     }
-    let digits = text.strip_prefix("W/").unwrap_or(text).trim_matches('"');
+    let tag = text.strip_prefix("W/").unwrap_or(text);
+    let digits = tag.strip_prefix('"').map_or(Some(tag), |tag| tag.strip_suffix('"')).unwrap_or_default();
     let number = digits.parse::<i64>().ok().filter(|number| *number > 0);
     number.map(Some).ok_or_else(|| {
         Error::field(
