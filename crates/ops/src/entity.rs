@@ -78,6 +78,7 @@ pub(crate) fn unnumbered(
         type_name: None,
         creator_id: caller.user_id.clone(),
         creator: caller.username.clone(),
+        author: (kind == Kind::AcceptanceCriteria).then(|| caller.username.clone()),
         assignee_id: None,
         assignee: None,
         version: 1,

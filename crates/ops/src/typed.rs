@@ -162,6 +162,7 @@ mod tests {
         let arguments = Arguments::new(json!({ "properties": {
             "limit": { "type": ["integer", "null"] },
             "force": { "type": "boolean" },
+            "dry_run": { "type": "boolean" },
             "status": { "type": ["array", "null"], "items": { "type": "string" } },
             "priority": { "type": "array", "items": { "type": "integer" } },
             "title": { "type": "string" },
@@ -169,7 +170,8 @@ mod tests {
         let mut found = Map::new();
         for (name, text) in [
             ("limit", "10"),
-            ("force", ""),
+            ("force", "yes"),
+            ("dry_run", ""),
             ("status", "Draft,Active"),
             ("status", "Obsolete"),
             ("priority", "1, 2"),
@@ -179,10 +181,13 @@ mod tests {
             arguments.add(&mut found, name, text);
         }
         let expected = json!({
-            "limit": 10, "force": true, "status": ["Draft", "Active", "Obsolete"], "priority": [1, 2],
+            "limit": 10, "force": true, "dry_run": "", "status": ["Draft", "Active", "Obsolete"], "priority": [1, 2],
             "title": "12", "other": "x",
         });
         assert_eq!(json!(found), expected);
+        arguments.add_bare(&mut found, "dry_run");
+        arguments.add_bare(&mut found, "title");
+        assert_eq!((&found["dry_run"], &found["title"]), (&json!(true), &json!("")));
         arguments.add(&mut found, "limit", "ten");
         assert_eq!(found["limit"], "ten");
     }

@@ -78,6 +78,9 @@ pub struct Entity {
     pub creator_id: String,
     /// The name of who made it.
     pub creator: String,
+    /// The same name, of an acceptance criterion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
     /// Who works on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee_id: Option<String>,
@@ -260,6 +263,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Entity> {
     let of_story = kind.parent() == Some(Kind::UserStory);
     let (epic_id, user_story_id) = if of_story { (None, parent_id) } else { (parent_id, None) };
     let (epic, user_story) = if of_story { (None, parent) } else { (parent, None) };
+    let creator: String = row.get(16)?;
     Ok(Entity {
         project_id: row.get(0)?,
         id: row.get(2)?,
@@ -280,7 +284,8 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Entity> {
         type_id: row.get(13)?,
         type_name: row.get(14)?,
         creator_id: row.get(15)?,
-        creator: row.get(16)?,
+        author: (kind == Kind::AcceptanceCriteria).then(|| creator.clone()),
+        creator,
         assignee_id: row.get(17)?,
         assignee: row.get(18)?,
         version: row.get(19)?,

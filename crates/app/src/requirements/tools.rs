@@ -257,7 +257,9 @@ impl Offer {
                 let shown = self.shown_name(name);
                 let mut schema = schema::argument(shown, property);
                 refuse(&mut schema, self.name, name);
-                (shown.to_owned(), schema, self.known.is_required(name))
+                // A change that changes nothing is of no use to agents.
+                let is_needed = (self.name, name) == ("update_acceptance_criteria", "description");
+                (shown.to_owned(), schema, is_needed || self.known.is_required(name))
             })
             .collect();
         if self.name == "get_entity" {

@@ -8,7 +8,7 @@ use store::model::Kind;
 use super::{add, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
-use crate::input::{Id, Text, Version};
+use crate::input::{Id, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
 
 /// Create an acceptance criterion of a user story.
@@ -48,7 +48,8 @@ pub struct UpdateAcceptanceCriteria {
     /// The criterion, such as `AC-001`.
     acceptance_criteria_id: Id,
     /// What must hold, in Markdown.
-    description: Text<1, 50_000>,
+    #[serde(default)]
+    description: Set<Text<1, 50_000>>,
     /// Refuse the change when the version is another one.
     expected_version: Option<Version>,
 }
@@ -66,7 +67,9 @@ impl Operation for UpdateAcceptanceCriteria {
         let criterion =
             cx.entity("acceptance_criteria_id", &self.acceptance_criteria_id, Kind::AcceptanceCriteria)?;
         change(cx, criterion, self.expected_version, |_, criterion| {
-            criterion.description = Some((&self.description).into());
+            if let Some(description) = &self.description.0 {
+                criterion.description = Some(description.into());
+            }
             Ok(())
         })
     }

@@ -231,9 +231,9 @@ fn snippets_are_plain_text() {
         for tool in ["search_global", "search_requirements"] {
             let found = agent.call(tool, json!({"query": "ошибка требование"}));
             assert_eq!(found["data"][0]["snippet"], marked, "{tool}: {found}");
-            // Nothing is marked where a title was found, and the text is still text.
+            // Where only the title has it, that is shown before the text, which is still text.
             let found = agent.call(tool, json!({"query": "check"}));
-            assert_eq!(found["data"][0]["snippet"], text, "{tool}: {found}");
+            assert_eq!(found["data"][0]["snippet"], format!("**Check** — {text}"), "{tool}: {found}");
         }
         let uri = "requirements://search?query=%D0%BE%D1%88%D0%B8%D0%B1%D0%BA%D0%B0%20%D1%82%D1%80%D0%B5%D0%B1%D0%BE%D0%B2%D0%B0%D0%BD%D0%B8%D0%B5";
         let read = agent.result("resources/read", json!({ "uri": uri }));
