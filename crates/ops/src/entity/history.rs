@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use store::entity::Entity;
 use store::model::{Kind, Reference};
 use store::revision::{self, Revision};
-use store::{comment, prompt, user};
+use store::{comment, prompt, status, user};
 
 use super::change;
 use super::read::check_is;
 use crate::context::{Cx, live};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
 use crate::operation::{Command, Effect, Operation, Route, command, get};
 use crate::page::{Page, page, window};
@@ -105,12 +105,18 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
         if let Some(priority) = then.get("priority").and_then(Value::as_i64) {
             entity.priority = Some(priority);
         }
-        if let Some(status) = text("status") {
-            super::set_status(cx, entity, &status)?;
+        // A status or a type that is no more, or has another name now, stays what it is.
+        if let Some(name) = text("status")
+            && status::of(cx.tx, entity.kind)?.status(&name).is_some()
+        {
+            super::set_status(cx, entity, &name)?;
         }
         if let Some(type_id) = text("type_id") {
-            let (id, name) = super::requirement_type(cx, "version", &type_id)?;
-            (entity.type_id, entity.type_name) = (Some(id), Some(name));
+            match super::requirement_type(cx, "version", &type_id) {
+                Ok((id, name)) => (entity.type_id, entity.type_name) = (Some(id), Some(name)),
+                Err(error) if error.kind == ErrorKind::ValidationError => {}
+                Err(error) => return Err(error),
+            }
         }
         match text("assignee_id") {
             // Whoever has been disabled since gets no new work.

@@ -142,6 +142,22 @@ fn an_entity_goes_back_to_what_it_was() {
                 "{refused}"
             );
         }
+        // What is no more by then stays as it is.
+        world.ok("create_requirement_type", json!({ "name": "Passing" }));
+        update(json!({ "type_id": "Passing", "title": "Ninth" }));
+        update(json!({ "type_id": "Data", "title": "Tenth", "status": "active" }));
+        world.ok("delete_requirement_type", json!({ "requirement_type": "Passing" }));
+        let statuses = json!([{ "name": "New", "initial": true }, { "name": "Active" }, { "name": "Obsolete", "final": true }]);
+        let renamed = json!([{ "from": "Draft", "to": "New" }]);
+        world.ok(
+            "update_status_model",
+            json!({ "kind": "requirement", "statuses": statuses, "renamed": renamed }),
+        );
+        let ninth = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": 9 }));
+        assert_eq!(
+            json!([ninth["title"], ninth["type"], ninth["status"]]),
+            json!(["Ninth", "Data", "Active"])
+        );
         world.ok("delete_entity", json!({ "reference": "REQ-001" }));
         assert!(
             world

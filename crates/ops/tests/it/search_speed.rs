@@ -278,6 +278,7 @@ fn requirement(number: i64) -> Entity {
         type_name: None,
         creator_id: String::new(),
         creator: String::new(),
+        author: None,
         assignee_id: None,
         assignee: None,
         version: 1,
