@@ -41,73 +41,166 @@ pub fn read(bytes: &[u8], reading: &mut Reading) {
         .has_headers(false)
         .flexible(true)
         .from_reader(bytes.chain(END));
-    let mut rows = reader.byte_records().map_while(Result::ok).enumerate().peekable();
+    let mut sheet = Sheet { bytes, offset: 0, row: 0, line: 1 };
+    let mut rows = reader.byte_records().map_while(Result::ok).peekable();
     let header = match rows.next() {
-        Some((_, header)) if rows.peek().is_some() => header,
+        Some(header) if rows.peek().is_some() => header,
         _ => return reading.problem(&Place::item("row 1", 1), None, "expected column names, found nothing"),
     };
-    let Some(columns) = read_header(&header, reading) else {
+    let Some(columns) = read_header(&header, &sheet.place(&header), reading) else {
         return;
     };
-    while let Some((index, row)) = rows.next() {
-        let line = row.position().map_or(1, |position| position.line());
-        let place = Place::item(format!("row {}", index + 1), line);
-        if rows.peek().is_none() {
+    while let Some(row) = rows.next() {
+        let place = sheet.place(&row);
+        let Some(next) = rows.peek() else {
             if row.as_slice() != &END[1..] {
+                reading.is_incomplete = true;
                 reading.problem(&place, None, "a quote (\") opens here or later and is never closed");
             }
             return;
+        };
+        let mut draft = Draft::new(place, "");
+        if let Some(offset) = sheet.text_behind_a_quote(start(next), separator) {
+            let place = Place { line: Some(sheet.line_at(offset)), ..draft.place.clone() };
+            let message = "expected the end of the cell after its closing quote (\"), found more; write a quote within a \
+                           cell twice";
+            reading.problem(&place, None, message);
+            draft.is_sound = false;
         }
-        read_row(&columns, &row, place, reading);
+        read_row(&columns, &row, draft, reading);
     }
 }
 
-/// What each column holds; `None` where it was not understood.
-fn read_header(header: &ByteRecord, reading: &mut Reading) -> Option<Vec<Option<&'static str>>> {
-    let place = Place::item("row 1", 1);
+/// A file as somebody sees it who has opened it: the reader knows nothing of rows that are blank, and begins a row
+/// before the second half of CRLF.
+struct Sheet<'a> {
+    bytes: &'a [u8],
+    /// Where the present row begins.
+    offset: usize,
+    row: usize,
+    /// The line of the offset.
+    line: u64,
+}
+
+impl Sheet<'_> {
+    /// Goes on to a row, and says where it stands.
+    fn place(&mut self, row: &ByteRecord) -> Place {
+        let mut end = start(row).min(self.bytes.len());
+        if end > 0 && self.bytes[end - 1..].starts_with(b"\r\n") {
+            end += 1;
+        }
+        let blank = self.bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        self.row += 1 + self.n_breaks(end, end + blank);
+        self.line = self.line_at(end + blank);
+        self.offset = end + blank;
+        Place::item(format!("row {}", self.row), self.line)
+    }
+
+    /// The line of something in the present row.
+    fn line_at(&self, offset: usize) -> u64 {
+        self.line + self.n_breaks(self.offset, offset) as u64
+    }
+
+    fn n_breaks(&self, start: usize, end: usize) -> usize {
+        let ends_line = |index: &usize| match self.bytes[*index] {
+            b'\n' => true,
+            b'\r' => self.bytes.get(*index + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        (start..end).filter(ends_line).count()
+    }
+
+    /// Where a cell of the present row goes on after its closing quote, which readers take in different ways. Blanks
+    /// there do no harm.
+    fn text_behind_a_quote(&self, end: usize, separator: u8) -> Option<usize> {
+        let mut cell = Cell::Begins;
+        for (index, byte) in self.bytes.iter().enumerate().take(end).skip(self.offset) {
+            cell = match (cell, *byte) {
+                (Cell::Begins, b'"') | (Cell::Closed, b'"') => Cell::Quoted,
+                (Cell::Quoted, b'"') => Cell::Closed,
+                (Cell::Quoted, _) => Cell::Quoted,
+                (_, byte) if byte == separator || byte == b'\r' || byte == b'\n' => Cell::Begins,
+                (Cell::Closed | Cell::Behind, b' ' | b'\t') => Cell::Behind,
+                (Cell::Closed | Cell::Behind, _) => return Some(index),
+                (Cell::Begins | Cell::Plain, _) => Cell::Plain,
+            };
+        }
+        None
+    }
+}
+
+/// Where in a cell a byte stands.
+#[derive(Clone, Copy)]
+enum Cell {
+    Begins,
+    Plain,
+    Quoted,
+    /// After a quote that closes it, unless another follows.
+    Closed,
+    /// After blanks behind the closing quote.
+    Behind,
+}
+
+/// Where the reader was before a row.
+fn start(row: &ByteRecord) -> usize {
+    row.position().map_or(0, |position| position.byte() as usize)
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Column {
+    Known(&'static str),
+    /// The header has said so, once.
+    Unknown,
+    /// What spreadsheets leave behind: fine while there is nothing in it.
+    Nameless,
+}
+
+fn read_header(header: &ByteRecord, place: &Place, reading: &mut Reading) -> Option<Vec<Column>> {
     if header.len() > COLUMNS_MAX {
         let message = format!("expected at most {COLUMNS_MAX} columns, found {}", header.len());
-        reading.problem(&place, None, message);
+        reading.problem(place, None, message);
         return None;
     }
     let known = columns();
-    let mut found: Vec<Option<&'static str>> = Vec::new();
+    let mut found: Vec<Column> = Vec::new();
     for cell in header {
         let name = String::from_utf8_lossy(cell);
-        let column = known.iter().copied().find(|column| *column == plain_name(&name));
+        let column = match known.iter().copied().find(|column| *column == plain_name(&name)) {
+            Some(name) => Column::Known(name),
+            None if name.trim().is_empty() => Column::Nameless,
+            None => Column::Unknown,
+        };
         let message = match (column, nearest(&name, known.iter().copied())) {
-            (Some(column), _) if found.contains(&Some(column)) => "this column stands here twice".to_owned(),
-            // A nameless column is what spreadsheets leave behind; a value in it is a problem of its row.
-            (None, _) if name.trim().is_empty() => String::new(),
-            (Some(_), _) => String::new(),
-            (None, Some(right)) => format!("unknown column; did you mean `{right}`?"),
-            (None, None) => format!("unknown column; the columns are {}", known.join(", ")),
+            (Column::Known(_), _) if found.contains(&column) => "this column stands here twice".to_owned(),
+            (Column::Known(_) | Column::Nameless, _) => String::new(),
+            (Column::Unknown, Some(right)) => format!("unknown column; did you mean `{right}`?"),
+            (Column::Unknown, None) => format!("unknown column; the columns are {}", known.join(", ")),
         };
         if !message.is_empty() {
-            reading.problem(&place, Some(&name), message);
+            reading.problem(place, Some(&name), message);
         }
         found.push(column);
     }
-    if !found.contains(&Some("kind")) {
+    if !found.contains(&Column::Known("kind")) {
         let message =
             "expected this column, found none: it says of each row what it is, such as `requirement`";
-        reading.problem(&place, Some("kind"), message);
+        reading.problem(place, Some("kind"), message);
         return None;
     }
     Some(found)
 }
 
-fn read_row(columns: &[Option<&'static str>], row: &ByteRecord, place: Place, reading: &mut Reading) {
+fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mut Reading) {
     // Spreadsheets write rows of nothing but separators.
     if row.iter().all(|cell| cell.is_empty()) {
         return;
     }
-    let mut draft = Draft::new(place, "");
     for (index, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
         let text = String::from_utf8_lossy(cell);
         match columns.get(index) {
-            Some(Some("kind")) => draft.kind = text.into_owned(),
-            Some(Some(name)) => {
+            Some(Column::Known("kind")) => draft.kind = text.into_owned(),
+            Some(Column::Known(name)) => {
                 let value = match text {
                     Cow::Borrowed(text) => Value::Spelled(unguarded(text)),
                     // Bytes that are not UTF-8 had to be replaced.
@@ -118,11 +211,20 @@ fn read_row(columns: &[Option<&'static str>], row: &ByteRecord, place: Place, re
                 };
                 draft.values.push(Given { name: (*name).to_owned(), value, line: None });
             }
-            // The header has said so, once.
-            Some(None) => {}
+            Some(Column::Unknown) => reading.lose(&text),
+            Some(Column::Nameless) if text.trim().is_empty() => {}
+            Some(Column::Nameless) => {
+                let column = format!("column {}", index + 1);
+                let message =
+                    format!("expected nothing below a column without a name, found {}", shown(&text));
+                reading.problem(&draft.place, Some(&column), message);
+                reading.lose(&text);
+                draft.is_sound = false;
+            }
             None => {
                 let message = format!("expected {} cells, found one more: {}", columns.len(), shown(&text));
                 reading.problem(&draft.place, None, message);
+                reading.lose(&text);
                 draft.is_sound = false;
             }
         }

@@ -132,6 +132,7 @@ pub fn read(text: &str, reading: &mut Reading) {
 fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
     let place = Place::line(line);
     let Some(end) = lines.iter().skip(1).position(|line| is_rule(line)).map(|index| index + 1) else {
+        reading.is_incomplete = true;
         return reading.problem(
             &place,
             None,
@@ -141,12 +142,14 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
     let matter = lines[1..end].join("\n");
     // For the YAML scanner a NUL is the end.
     if matter.contains('\0') {
+        reading.is_incomplete = true;
         return reading.problem(&place, None, "expected text, found a NUL character");
     }
     let values: BTreeMap<String, Option<String>> =
         match serde_saphyr::from_str_with_options(&matter, options()) {
             Ok(values) => values,
             Err(error) => {
+                reading.is_incomplete = true;
                 let line = line + error.location().map_or(1, |location| location.line());
                 let message = format!("expected lines like `status: Draft`, found {}", cause(&error));
                 return reading.problem(&Place::line(line), None, message);

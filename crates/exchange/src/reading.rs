@@ -10,16 +10,24 @@ use crate::record::{Field, Place, Record};
 pub const PROBLEMS_MAX: usize = 1_000;
 /// How much of a wrong value a message shows, and the longest word that is compared with the right ones.
 const SHOWN_MAX_CHARS: usize = 40;
+/// The longest value that is remembered as a name of something.
+const NAME_MAX_BYTES: usize = 200;
 
 /// What a file says, and what is wrong with it.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The records without problems, in the order of the file.
     pub records: Vec<Record>,
+    /// Those with problems, as far as they were understood, so that all mistakes can be told at once.
+    pub unsound: Vec<Record>,
     /// What has to be corrected.
     pub problems: Vec<Problem>,
     /// What was left out or guessed, though nothing is wrong: files of other tools say more than we know.
     pub notes: Vec<Problem>,
+    /// Whether there may be records of which nothing is known, not even their names.
+    pub is_incomplete: bool,
+    /// Values that were not understood. One may be the name of a record, and others are right to use it.
+    pub lost: Vec<String>,
     n_problems_more: usize,
     n_notes_more: usize,
 }
@@ -80,7 +88,7 @@ impl Reading {
     /// Checks a draft: it becomes a record, or problems.
     pub(crate) fn check(&mut self, draft: Draft) {
         let Some(kind) = self.kind(&draft.place, &draft.kind) else {
-            return;
+            return draft.values.iter().for_each(|given| self.lose(&given.value.name()));
         };
         let mut record = Record::new(kind);
         record.place = draft.place;
@@ -88,6 +96,7 @@ impl Reading {
         let mut seen: Vec<&str> = Vec::new();
         for Given { name, value, line } in draft.values {
             let place = Place { line: line.or(record.place.line), ..record.place.clone() };
+            let name_perhaps = value.name();
             let checked = match kind.shape().field(&plain_name(&name)) {
                 Some(shape) if seen.contains(&shape.name) => Err("expected once, found twice".to_owned()),
                 Some(shape) => {
@@ -98,6 +107,7 @@ impl Reading {
             };
             if let Err(message) = checked {
                 self.problem(&place, Some(&name), message);
+                self.lose(&name_perhaps);
                 is_sound = false;
             }
         }
@@ -109,6 +119,8 @@ impl Reading {
         }
         if is_sound {
             self.records.push(record);
+        } else {
+            self.unsound.push(record);
         }
     }
 
@@ -131,6 +143,13 @@ impl Reading {
 
     pub(crate) fn note(&mut self, place: &Place, field: Option<&str>, message: impl Into<String>) {
         list(&mut self.notes, &mut self.n_notes_more, place, field, message.into());
+    }
+
+    /// Remembers a value that was not understood.
+    pub(crate) fn lose(&mut self, value: &str) {
+        if !value.is_empty() && value.len() <= NAME_MAX_BYTES {
+            self.lost.push(value.to_owned());
+        }
     }
 
     /// Says how much was not listed.
@@ -157,6 +176,17 @@ fn list(listed: &mut Vec<Problem>, n_more: &mut usize, place: &Place, field: Opt
 }
 
 impl Value {
+    /// The value if it could be a name, and nothing otherwise.
+    fn name(&self) -> String {
+        match self {
+            Value::Spelled(text) | Value::Typed(Field::Text(text)) if text.len() <= NAME_MAX_BYTES => {
+                text.clone()
+            }
+            Value::Typed(Field::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    }
+
     fn check(self, shape: &FieldShape) -> Result<Field, String> {
         let found = match &self {
             Value::Spelled(text) | Value::Typed(Field::Text(text)) => shown(text),

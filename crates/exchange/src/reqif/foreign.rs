@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::read::{File, place};
+use super::read::{File, Identifiers, place};
 use super::xml::{Element, Node};
 use crate::kind::{Kind, plain_name};
-use crate::reading::{Draft, Given, Reading, Value};
+use crate::reading::{Draft, Given, Reading, Value, shown};
 use crate::record::Place;
 
 /// How much of a text becomes the title of an object that has none.
@@ -94,7 +94,13 @@ impl<'a> Foreign<'a> {
     }
 
     /// Makes records of all objects, in the order in which the specifications show them.
-    pub fn read_outline(&mut self, file: &File<'a>, root: &'a Element, reading: &mut Reading) {
+    pub fn read_outline(
+        &mut self,
+        file: &File<'a>,
+        root: &'a Element,
+        identifiers: &Identifiers<'_>,
+        reading: &mut Reading,
+    ) {
         self.forget_ambiguous_ids();
         for specification in file.section("SPECIFICATIONS") {
             let title = specification.attribute("LONG-NAME").or_else(|| header_title(root));
@@ -103,8 +109,12 @@ impl<'a> Foreign<'a> {
             // In the order of the outline; what is nested deeper waits on top.
             let mut waiting: Vec<(&Element, Option<String>)> = children(specification, None);
             while let Some((node, story)) = waiting.pop() {
-                let object =
-                    node.referred("OBJECT").and_then(|object| self.by_identifier.get(object).copied());
+                let named = node.referred("OBJECT");
+                if let Some(missing) = named.filter(|named| !identifiers.contains(named)) {
+                    let message = format!("it shows {}, which is not in the file", shown(missing));
+                    reading.note(&place(node), None, message);
+                }
+                let object = named.and_then(|object| self.by_identifier.get(object).copied());
                 let story = match object.filter(|index| !self.objects[*index].is_used) {
                     Some(index) => {
                         let position = position.get_or_insert_with(|| {

@@ -26,16 +26,23 @@ pub fn read(text: &str, reading: &mut Reading) {
         return reading.problem(&Place::line(root.line), None, message);
     };
     let file = File { content, names: names(content) };
+    let mut identifiers = Identifiers::default();
 
     let mut foreign = Foreign::default();
     for object in file.section("SPEC-OBJECTS") {
+        if !identifiers.add(object, reading) {
+            continue;
+        }
         match file.kind(object) {
             Some(kind) => read_own(&file, object, kind, Vec::new(), reading),
             None => foreign.add_object(&file, object),
         }
     }
-    foreign.read_outline(&file, &root, reading);
+    foreign.read_outline(&file, &root, &identifiers, reading);
     for relation in file.section("SPEC-RELATIONS") {
+        if !identifiers.add(relation, reading) {
+            continue;
+        }
         match file.kind(relation) {
             Some(kind) => {
                 let ends =
@@ -69,6 +76,28 @@ fn read_own(file: &File<'_>, object: &Element, kind: Kind, mut values: Vec<Given
         }
     }
     reading.check(Draft { values, ..Draft::new(place, kind.name()) });
+}
+
+/// The identifiers of objects and relations, each with its line.
+#[derive(Default)]
+pub struct Identifiers<'a> {
+    lines: HashMap<&'a str, u64>,
+}
+
+impl<'a> Identifiers<'a> {
+    /// Adds an element, and says whether it is the only one of its name; without a name it is.
+    fn add(&mut self, element: &'a Element, reading: &mut Reading) -> bool {
+        let Some(identifier) = element.attribute("IDENTIFIER") else { return true };
+        let Some(line) = self.lines.insert(identifier, element.line) else { return true };
+        reading.is_incomplete = true;
+        let message = format!("expected each identifier once, found this one in line {line} too");
+        reading.problem(&place(element), Some("IDENTIFIER"), message);
+        false
+    }
+
+    pub fn contains(&self, identifier: &str) -> bool {
+        self.lines.contains_key(identifier)
+    }
 }
 
 pub fn place(element: &Element) -> Place {

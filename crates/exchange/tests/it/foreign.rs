@@ -37,3 +37,28 @@ fn an_attribute_that_another_tool_added_is_mentioned() {
     "#]]
     .assert_eq(&told_of(Format::Reqif, text));
 }
+
+#[test]
+fn identifiers_that_stand_twice_or_lead_nowhere_are_told() {
+    let text = r#"<REQ-IF><CORE-CONTENT><REQ-IF-CONTENT><SPEC-OBJECTS>
+        <SPEC-OBJECT IDENTIFIER="o" LONG-NAME="First"/>
+        <SPEC-OBJECT IDENTIFIER="p" LONG-NAME="Other"/>
+        <SPEC-OBJECT IDENTIFIER="o" LONG-NAME="Second"/>
+        </SPEC-OBJECTS><SPEC-RELATIONS>
+        <SPEC-RELATION IDENTIFIER="p"/>
+        </SPEC-RELATIONS><SPECIFICATIONS><SPECIFICATION IDENTIFIER="s" LONG-NAME="Brakes"><CHILDREN>
+        <SPEC-HIERARCHY IDENTIFIER="h"><OBJECT><SPEC-OBJECT-REF>gone</SPEC-OBJECT-REF></OBJECT></SPEC-HIERARCHY>
+        <SPEC-HIERARCHY><OBJECT><SPEC-OBJECT-REF>o</SPEC-OBJECT-REF></OBJECT></SPEC-HIERARCHY>
+        <SPEC-HIERARCHY><OBJECT><SPEC-OBJECT-REF>p</SPEC-OBJECT-REF></OBJECT></SPEC-HIERARCHY>
+        </CHILDREN></SPECIFICATION></SPECIFICATIONS></REQ-IF-CONTENT></CORE-CONTENT></REQ-IF>"#;
+    expect![[r#"
+        epic reference_id="s" title="Brakes"
+        user_story reference_id="s.story" epic="s" title="Brakes"
+        requirement reference_id="o" user_story="s.story" title="First"
+        requirement reference_id="p" user_story="s.story" title="Other"
+        problem: o (line 4): IDENTIFIER: expected each identifier once, found this one in line 2 too
+        problem: p (line 6): IDENTIFIER: expected each identifier once, found this one in line 3 too
+        note: h (line 8): it shows "gone", which is not in the file
+    "#]]
+    .assert_eq(&told_of(Format::Reqif, text));
+}

@@ -32,6 +32,67 @@ fn a_spreadsheet_with_mistakes() {
 }
 
 #[test]
+fn rows_and_lines_are_those_of_the_sheet() {
+    // CRLF, as Excel writes it.
+    check(
+        Format::Csv,
+        "kind,title,priority\r\nepic,a,high\r\nepic,b,high\r\n",
+        expect![[r#"
+        problem: row 2 (line 2): priority: expected a whole number, found "high"
+        problem: row 3 (line 3): priority: expected a whole number, found "high"
+    "#]],
+    );
+    // Blank lines, with any line end, before the header too.
+    for line_end in ["\n", "\r\n", "\r"] {
+        let text = ["", "kind,title,priority", "", "", "epic,a,high", "epic,b,high"].join(line_end);
+        let told = told_of(Format::Csv, &text);
+        assert!(told.starts_with("problem: row 5 (line 5)"), "{line_end:?} {told}");
+        assert!(told.contains("problem: row 6 (line 6)"), "{line_end:?} {told}");
+    }
+    // Cells of several lines.
+    for line_end in ["\n", "\r\n"] {
+        let text = ["kind,title,priority", "epic,\"a", "", "b\",high", "", "epic,b,high", ""].join(line_end);
+        let told = told_of(Format::Csv, &text);
+        assert!(told.starts_with("problem: row 2 (line 2)"), "{line_end:?} {told}");
+        assert!(told.contains("problem: row 4 (line 6)"), "{line_end:?} {told}");
+    }
+}
+
+#[test]
+fn a_cell_below_a_column_without_a_name_is_not_lost() {
+    check(
+        Format::Csv,
+        "kind,title, ,priority,\nepic,a,,1,\nepic,b,lost,1,\nepic,c, ,9x,found\n",
+        expect![[r#"
+            epic title="a" priority="1"
+            problem: row 3 (line 3): column 3: expected nothing below a column without a name, found "lost"
+            problem: row 4 (line 4): column 5: expected nothing below a column without a name, found "found"
+            problem: row 4 (line 4): priority: expected a whole number, found "9x"
+        "#]],
+    );
+}
+
+#[test]
+fn a_cell_ends_with_its_closing_quote() {
+    check(
+        Format::Csv,
+        "kind,title,description\n\
+         epic,\"a\"x,\n\
+         epic,\"b\",\"two\nlines\"!\n\
+         epic,\"a \"\"quoted\"\" word\" ,an \"odd\" one\n\
+         epic,\"\",\"\"\"\"\n\
+         epic,\"c\",\"d\"\r\n",
+        expect![[r#"
+            epic title="a \"quoted\" word " description="an \"odd\" one"
+            epic title="c" description="d"
+            problem: row 2 (line 2): expected the end of the cell after its closing quote ("), found more; write a quote within a cell twice
+            problem: row 3 (line 4): expected the end of the cell after its closing quote ("), found more; write a quote within a cell twice
+            problem: row 5 (line 6): title: expected text, found nothing: epic needs it
+        "#]],
+    );
+}
+
+#[test]
 fn a_table_without_kinds() {
     check(
         Format::Csv,
