@@ -72,11 +72,7 @@ impl Operation for CreateRelationship {
         if kind.acyclic
             && let Some(way) = relationship::way(cx.tx, &source.project, &target.id, &source.id)?
         {
-            let way = way.join(" → ");
-            let message = format!(
-                "{} {} {} would close a circle: {} → {way}",
-                source.reference_id, kind.name, target.reference_id, target.reference_id
-            );
+            let message = circle(&source.reference_id, &kind.name, &target.reference_id, way);
             return Err(Error::conflict(message).about("target_requirement_id"));
         }
         let new = Relationship {
@@ -100,6 +96,26 @@ impl Operation for CreateRelationship {
         };
         add(cx, new)
     }
+}
+
+/// How many steps of a circle are shown.
+const STEPS_MAX: usize = 20;
+/// Stands for the steps that are not.
+pub(crate) const LEFT_OUT: &str = "…";
+
+/// What is said of a relationship that would close a circle; the way leads from its target back to its source.
+pub(crate) fn circle(source: &str, type_name: &str, target: &str, way: Vec<String>) -> String {
+    let way = shortened(way).join(" → ");
+    format!("{source} {type_name} {target} would close a circle: {target} → {way}")
+}
+
+/// A way without its middle, where it is long.
+pub(crate) fn shortened(mut way: Vec<String>) -> Vec<String> {
+    if way.len() > STEPS_MAX {
+        let half = STEPS_MAX / 2;
+        way.splice(half - 1..way.len() - half, [LEFT_OUT.to_owned()]);
+    }
+    way
 }
 
 /// Writes a new relationship.

@@ -7,7 +7,7 @@ use store::entity::Entity;
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::types::same_name;
 
-use super::plan::{Outcome, Plan, Planned};
+use super::plan::{Kept, Outcome, Plan, Planned, TAKEN, is_of_another, what_to_do};
 use crate::context::Cx;
 use crate::entity::{add, add_numbered, change, give_number, move_below, unnumbered};
 use crate::error::{Error, Result};
@@ -21,8 +21,6 @@ const KINDS: [(RecordKind, Kind); 5] = [
     (RecordKind::Requirement, Kind::Requirement),
     (RecordKind::SteeringDocument, Kind::SteeringDocument),
 ];
-/// The largest number that a file may bring along: what is made afterwards gets higher ones.
-const NUMBER_MAX: i64 = 999_999_999;
 /// The priority of what says none: medium.
 const PRIORITY: i64 = 3;
 
@@ -40,42 +38,45 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Checks everything that a row says, even where something is wrong with it already.
 fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) -> Result<()> {
-    let Some(existing) = existing(cx, plan, row, kind)? else { return Ok(()) };
-    let (field, parent_kind) = match kind.parent() {
-        Some(Kind::Epic) => ("epic", Some(Kind::Epic)),
-        Some(_) => ("user_story", Some(Kind::UserStory)),
-        None => ("", None),
-    };
-    let parent = match parent_kind {
-        Some(_) => match plan.named(cx, row, field, parent_kind)? {
-            Some(parent) => Some(parent),
-            None => return Ok(()),
-        },
+    let id = plan.id(row);
+    let existing = existing(cx, plan, row, kind, id.as_deref())?;
+    let field = if kind.parent() == Some(Kind::Epic) { "epic" } else { "user_story" };
+    let parent = match kind.parent() {
+        Some(parent_kind) => plan.named(cx, row, field, Some(parent_kind))?,
         None => None,
     };
-    let mut entity = match &existing {
-        Existing::Stored(before) => (**before).clone(),
+    if plan.outcomes[row] == Outcome::LeftOut {
+        return Ok(());
+    }
+    let (before, mut entity) = match existing {
+        Existing::Stored(before) => {
+            plan.note_kept(cx, row, &kept(&before))?;
+            let entity = (*before).clone();
+            (Some(*before), entity)
+        }
         Existing::New { project, number } => {
-            let Some(new) = begin(cx, plan, row, kind, project.as_deref(), *number, parent)? else {
-                return Ok(());
-            };
-            new
+            let new = begin(cx, plan, row, kind, (project.as_deref(), number), parent)?;
+            (None, with_id(cx, plan, row, new, id)?)
         }
     };
-    let before = match existing {
-        Existing::Stored(before) => Some(*before),
-        Existing::New { .. } => None,
-    };
     fill(cx, plan, row, before.as_ref(), &mut entity)?;
-    if let Some(parent) = parent {
-        place(cx, plan, row, before.as_ref(), &mut entity, field, parent)?;
+    match parent {
+        Some(parent) => place(cx, plan, row, before.as_ref(), &mut entity, field, parent)?,
+        None if kind == Kind::Requirement => {
+            plan.named(cx, row, "acceptance_criteria", Some(Kind::AcceptanceCriteria))?;
+        }
+        None => {}
     }
     let outcome = match &before {
         None => Outcome::Created,
-        Some(before) if *before == entity => Outcome::Unchanged,
+        Some(before) if *before == entity => {
+            plan.note_version(row, &before.reference_id, before.version);
+            Outcome::Unchanged
+        }
         Some(before) => {
-            plan.is_stale(row, &before.reference_id, before.version);
+            plan.check_version(row, &before.reference_id, before.version);
             Outcome::Updated
         }
     };
@@ -94,83 +95,95 @@ enum Existing {
     New { project: Option<String>, number: Option<i64> },
 }
 
-/// Finds what a row is about. None when it is noted why that cannot be.
-fn existing(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) -> Result<Option<Existing>> {
+const NEW: Existing = Existing::New { project: None, number: None };
+
+/// Finds what a row is about. Where that cannot be, which is noted, it is taken for something new.
+fn existing(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    row: usize,
+    kind: Kind,
+    id: Option<&str>,
+) -> Result<Existing> {
     let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
-    let id = plan.id(row);
     let stored = match (&reference, plan.text(row, "reference_id"), id) {
-        (Some(reference @ Reference::Numbered { project, kind: named, number }), ..) => {
+        (Some(reference @ Reference::Numbered { project, kind: named, .. }), ..) => {
             let key = project.as_deref().unwrap_or(DEFAULT_PROJECT_KEY);
             if *named != kind {
-                let message =
-                    format!("{reference} names a {}, and this is a {}", named.words(), kind.words());
-                plan.wrong(row, "reference_id", message);
-                return Ok(None);
-            }
-            if *number > NUMBER_MAX {
-                plan.wrong(
-                    row,
-                    "reference_id",
-                    format!("expected a number up to {NUMBER_MAX}, found {number}"),
-                );
-                return Ok(None);
+                let (is, this) = (named.with_article(), kind.with_article());
+                plan.wrong(row, "reference_id", format!("{reference} names {is}, and this is {this}"));
+                return Ok(NEW);
             }
             if !plan.projects.contains_key(key) {
-                plan.wrong(
-                    row,
-                    "reference_id",
-                    format!("there is no project {key}, neither in the file nor here"),
-                );
-                return Ok(None);
+                let message = format!("there is no project {key}, neither in the file nor here");
+                plan.wrong(row, "reference_id", message);
+                return Ok(NEW);
             }
             plan.stored(cx, reference)?
         }
-        (_, None, Some(id)) => plan.stored(cx, &Reference::Id(id))?,
+        (_, None, Some(id)) => plan.stored(cx, &Reference::Id(id.to_owned()))?,
         _ => None,
     };
     let Some(stored) = stored else {
-        let new = match reference {
-            Some(Reference::Numbered { project, number, .. }) => Existing::New {
-                project: project.or(Some(DEFAULT_PROJECT_KEY.to_owned())),
-                number: Some(number),
-            },
-            _ => Existing::New { project: None, number: None },
-        };
-        return Ok(Some(new));
+        return Ok(match reference {
+            Some(Reference::Numbered { project, number, .. }) if plan.may_bring(row, number) => {
+                let project = project.or(Some(DEFAULT_PROJECT_KEY.to_owned()));
+                Existing::New { project, number: Some(number) }
+            }
+            _ => NEW,
+        });
     };
     let field = if reference.is_some() { "reference_id" } else { "id" };
     if stored.kind != kind {
-        let message =
-            format!("{} is a {}, and this is a {}", stored.reference_id, stored.kind.words(), kind.words());
-        plan.wrong(row, field, message);
-        return Ok(None);
+        let (is, this) = (stored.kind.with_article(), kind.with_article());
+        plan.wrong(row, field, format!("{} is {is}, and this is {this}", stored.reference_id));
+        return Ok(NEW);
     }
     if let Some(deleted_at) = stored.deleted_at {
-        let message = format!("{} was deleted at {deleted_at}; restore it first", stored.reference_id);
-        plan.wrong(row, field, message);
-        return Ok(None);
+        let message = format!("{} was deleted at {deleted_at}", stored.reference_id);
+        plan.wrong(row, field, message + what_to_do(stored.purged_at));
     }
-    Ok(Some(Existing::Stored(Box::new(stored))))
+    if let Some(id) = id.filter(|id| *id != stored.id) {
+        match plan.stored(cx, &Reference::Id(id.to_owned()))? {
+            Some(other) => plan.wrong(row, "id", is_of_another(&other.reference_id, &stored.reference_id)),
+            None => plan.note_unchanged(row, "id", &stored.reference_id, &stored.id, id),
+        }
+    }
+    Ok(Existing::Stored(Box::new(stored)))
 }
 
-/// Something new: its project, its number if it brings one, its id if that is free.
+fn kept(entity: &Entity) -> Kept<'_> {
+    Kept {
+        name: &entity.reference_id,
+        maker: maker(entity.kind),
+        maker_id: Some(&entity.creator_id),
+        created_at: entity.created_at,
+    }
+}
+
+/// The field that says who made something.
+fn maker(kind: Kind) -> &'static str {
+    if kind == Kind::AcceptanceCriteria { "author" } else { "creator" }
+}
+
+/// Something new: its project, and its number if it brings one.
 fn begin(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
     row: usize,
     kind: Kind,
-    project_key: Option<&str>,
-    number: Option<i64>,
+    (project_key, number): (Option<&str>, Option<i64>),
     parent: Option<usize>,
-) -> Result<Option<Entity>> {
+) -> Result<Entity> {
+    if let (Some(parent), Some(key)) = (parent, project_key)
+        && plan.entities[parent].entity.project != key
+    {
+        let other = &plan.entities[parent].entity.project;
+        let message = format!("it is in the project {key}, and what it belongs to is in {other}");
+        plan.wrong(row, "reference_id", message);
+    }
     let above = parent.map(|index| &plan.entities[index].entity);
     let (project_id, key) = match (above, project_key) {
-        (Some(above), Some(key)) if above.project != key => {
-            let message =
-                format!("it is in the project {key}, and what it belongs to is in {}", above.project);
-            plan.wrong(row, "reference_id", message);
-            return Ok(None);
-        }
         (Some(above), _) => (above.project_id.clone(), above.project.clone()),
         (None, Some(key)) => (plan.projects[key].id.clone(), key.to_owned()),
         (None, None) => (plan.project().id, plan.project().key),
@@ -179,12 +192,25 @@ fn begin(
     if let Some(number) = number {
         give_number(&mut new, number);
     }
-    if let Some(id) = plan.id(row)
-        && !plan.is_taken(cx, &id)?
-    {
-        new.id = id;
+    Ok(new)
+}
+
+/// Gives something new the id that its row says, if that is free.
+fn with_id(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    row: usize,
+    mut new: Entity,
+    id: Option<String>,
+) -> Result<Entity> {
+    let Some(id) = id.filter(|id| !plan.is_in_file(id)) else { return Ok(new) };
+    match plan.stored(cx, &Reference::Id(id.clone()))? {
+        // It may be what is wrong with the row.
+        Some(_) if plan.is_wrong(row) => {}
+        Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),
+        None => new.id = id,
     }
-    Ok(Some(new))
+    Ok(new)
 }
 
 /// Takes the fields that a row has. What it does not say stays, or is as in everything new.
@@ -222,8 +248,7 @@ fn fill(
         set_type(plan, row, entity);
     }
     if before.is_none() {
-        let maker = if kind == Kind::AcceptanceCriteria { "author" } else { "creator" };
-        (entity.creator_id, entity.creator) = plan.maker(cx, row, maker)?;
+        (entity.creator_id, entity.creator) = plan.maker(cx, row, maker(kind))?;
         entity.created_at = plan.time(row, "created_at").unwrap_or(cx.now());
         entity.updated_at = plan.time(row, "updated_at").unwrap_or(entity.created_at);
         entity.version = plan.version(row).unwrap_or(1);
@@ -295,15 +320,13 @@ fn place(
     parent: usize,
 ) -> Result<()> {
     let above = &plan.entities[parent].entity;
+    let above_id = above.id.clone();
     if before.is_some() && entity.parent_id() != Some(&above.id) {
         if entity.kind == Kind::AcceptanceCriteria {
             let message = format!("{} cannot move to another user story", entity.reference_id);
             plan.wrong(row, field, message);
-            return Ok(());
-        }
-        if let Err(error) = move_below(entity, field, above) {
+        } else if let Err(error) = move_below(entity, field, above) {
             plan.wrong_by(row, field, error);
-            return Ok(());
         }
         (entity.acceptance_criteria_id, entity.acceptance_criteria) = (None, None);
     }
@@ -311,7 +334,7 @@ fn place(
         && let Some(index) = plan.named(cx, row, "acceptance_criteria", Some(Kind::AcceptanceCriteria))?
     {
         let criterion = &plan.entities[index].entity;
-        if criterion.user_story_id != entity.user_story_id {
+        if criterion.user_story_id.as_ref() != Some(&above_id) {
             plan.wrong(row, "acceptance_criteria", "belongs to another user story than the requirement");
             return Ok(());
         }

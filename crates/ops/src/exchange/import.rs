@@ -35,6 +35,10 @@ pub struct Import {
     #[serde(skip)]
     #[schemars(skip)]
     reading: Option<Reading>,
+    /// How many records have no mistakes; the others stand behind them.
+    #[serde(skip)]
+    #[schemars(skip)]
+    n_sound: usize,
 }
 
 /// What an import did, or would do.
@@ -54,7 +58,7 @@ pub struct ImportReport {
     problems: Vec<Problem>,
     /// How many further problems there are.
     problems_more: usize,
-    /// What was left out or guessed in a file of another tool.
+    /// What was left out or guessed in a file of another tool, and which fields an import does not change as the file says.
     notes: Vec<Problem>,
     /// What became of the rows that change something; the first thousand.
     rows: Vec<Row>,
@@ -112,7 +116,9 @@ impl Operation for Import {
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
         let content = std::mem::take(&mut self.content);
-        let reading = ::exchange::read(self.format.format(), content.as_bytes());
+        let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
+        self.n_sound = reading.records.len();
+        reading.records.append(&mut reading.unsound);
         if reading.records.len() > RECORDS_MAX {
             let message = format!("the file has more than {RECORDS_MAX} records; import it in parts");
             return Err(Error::new(ErrorKind::TooLarge, message));
@@ -126,7 +132,7 @@ impl Operation for Import {
             return Err(Error::new(ErrorKind::InternalError, "the file was not read"));
         };
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
-        let mut plan = Plan::new(cx, &reading.records, project, !reading.problems.is_empty())?;
+        let mut plan = Plan::new(cx, reading, self.n_sound, project)?;
         // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
         // others are done with their neighbours.
         let n_rows = reading.records.len();
@@ -167,10 +173,11 @@ impl Import {
         let (created, updated) = (count(Outcome::Created), count(Outcome::Updated));
         let (unchanged, left_out) = (count(Outcome::Unchanged), count(Outcome::LeftOut));
         let mut problems: Vec<Problem> = reading.problems.iter().map(problem).collect();
+        let mut notes: Vec<Problem> = reading.notes.iter().map(problem).collect();
+        notes.extend(plan.notes());
         problems.extend(plan.problems);
         let problems_more = plan.n_problems_more + problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
-        let notes = reading.notes.iter().map(problem).collect();
         ImportReport {
             dry_run: self.dry_run,
             created,

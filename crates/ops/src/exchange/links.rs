@@ -8,9 +8,10 @@ use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::same_name;
 
-use super::plan::{Outcome, Plan};
+use super::plan::{Kept, Outcome, Plan, TAKEN, is_of_another};
 use crate::context::Cx;
 use crate::error::Result;
+use crate::relationship::{LEFT_OUT, circle, shortened};
 use crate::steering::change_link;
 
 /// What will be written.
@@ -48,22 +49,32 @@ impl Links {
                     plan.relationship_types.iter().map(|known| known.name.as_str()).collect();
                 plan.wrong(row, "type", format!("expected one of {}, found {wanted:?}", known.join(", ")));
             }
-            let (creator_id, _) = plan.maker(cx, row, "creator")?;
-            let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
             let given_id = plan.id(row);
-            let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { continue };
-            let latest = plan.version_after(target);
             let told = plan.records[row].number("target_version");
             if let Some(told) = told.filter(|told| *told < 1) {
                 plan.wrong(row, "target_version", format!("expected at least 1, found {told}"));
             }
-            // The target may have had more versions where the file comes from.
-            let target_version = told.unwrap_or(latest).min(latest);
-            let (from, to) = (&plan.entities[source], &plan.entities[target]);
-            let stored = match (&from.before, &to.before) {
-                (Some(from), Some(to)) => relationship::between(cx.tx, &from.id, &to.id, &kind.id)?,
+            let stored = match (source, target, &kind) {
+                (Some(source), Some(target), Some(kind)) => {
+                    match (&plan.entities[source].before, &plan.entities[target].before) {
+                        (Some(from), Some(to)) => relationship::between(cx.tx, &from.id, &to.id, &kind.id)?,
+                        _ => None,
+                    }
+                }
                 _ => None,
             };
+            let (creator_id, created_at) = match &stored {
+                Some(stored) => {
+                    keep(cx, plan, row, stored, given_id.as_deref())?;
+                    (stored.creator_id.clone(), stored.created_at)
+                }
+                None => {
+                    let (creator_id, _) = plan.maker(cx, row, "creator")?;
+                    (creator_id, plan.time(row, "created_at").unwrap_or(cx.now()))
+                }
+            };
+            let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { continue };
+            let (from, to) = (&plan.entities[source], &plan.entities[target]);
             let (from, to) = (from.entity.clone(), to.entity.clone());
             if from.id == to.id {
                 plan.wrong(row, "target", "a requirement cannot be related to itself");
@@ -81,6 +92,14 @@ impl Links {
             if plan.is_wrong(row) {
                 continue;
             }
+            // The target may have had more versions where the file comes from.
+            let latest = plan.version_after(target);
+            let target_version = told.unwrap_or(latest).min(latest);
+            if let Some(told) = told.filter(|told| *told > latest) {
+                let name = plan.name(cx, &to.id)?;
+                let example = format!("{name} has {latest}, and the file says {told}");
+                plan.note(row, "target_version", "is taken for the version that the target has", example);
+            }
             if let Some(stored) = stored {
                 let holds_for = if stored.suspect {
                     stored.target_version
@@ -94,11 +113,27 @@ impl Links {
                 continue;
             }
             let id = match given_id {
-                Some(id) if ids.insert(id.clone()) && relationship::find(cx.tx, &id)?.is_none() => id,
-                _ => cx.new_id(),
+                Some(id) => match relationship::find(cx.tx, &id)? {
+                    Some(other) => {
+                        plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
+                        cx.new_id()
+                    }
+                    None if ids.insert(id.clone()) => id,
+                    None => {
+                        plan.note(row, "id", TAKEN, "another row has it");
+                        cx.new_id()
+                    }
+                },
+                None => cx.new_id(),
             };
             if kind.acyclic {
-                directed.push((row, from.id.clone(), to.id.clone(), from.project_id.clone()));
+                directed.push(Directed {
+                    row,
+                    source: from.id.clone(),
+                    target: to.id.clone(),
+                    project_id: from.project_id.clone(),
+                    type_name: kind.name.clone(),
+                });
             }
             plan.decide(row, Outcome::Created);
             let new = Relationship {
@@ -176,13 +211,42 @@ impl Links {
     }
 }
 
-/// Notes the rows that would close a circle, together with each other or with what is stored.
-fn refuse_circles(
+/// Notes what a row says otherwise about a relationship that is there.
+fn keep(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    directed: Vec<(usize, String, String, String)>,
+    row: usize,
+    stored: &Relationship,
+    given_id: Option<&str>,
 ) -> Result<()> {
-    let projects: HashSet<&String> = directed.iter().map(|(.., project)| project).collect();
+    let name = name(stored);
+    if let Some(id) = given_id.filter(|id| *id != stored.id) {
+        // A deleted one may be this very relationship before it was made anew.
+        match relationship::find(cx.tx, id)?.filter(|other| other.deleted_at.is_none()) {
+            Some(other) => plan.wrong(row, "id", is_of_another(&self::name(&other), &name)),
+            None => plan.note_unchanged(row, "id", &name, &stored.id, id),
+        }
+    }
+    let (maker_id, created_at) = (Some(stored.creator_id.as_str()), stored.created_at);
+    plan.note_kept(cx, row, &Kept { name: &name, maker: "creator", maker_id, created_at })
+}
+
+fn name(known: &Relationship) -> String {
+    format!("{} {} {}", known.source, known.type_name, known.target)
+}
+
+/// A new relationship that must not close a circle; its ends are ids.
+struct Directed {
+    row: usize,
+    source: String,
+    target: String,
+    project_id: String,
+    type_name: String,
+}
+
+/// Notes the rows that would close a circle, together with each other or with what is stored.
+fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Directed>) -> Result<()> {
+    let projects: HashSet<&String> = directed.iter().map(|new| &new.project_id).collect();
     let mut targets: HashMap<String, Vec<String>> = HashMap::new();
     for project in projects {
         for (source, target) in relationship::acyclic_of_project(cx.tx, project)? {
@@ -190,18 +254,28 @@ fn refuse_circles(
         }
     }
     let mut all = targets.clone();
-    for (_, source, target, _) in &directed {
-        all.entry(source.clone()).or_default().push(target.clone());
+    for new in &directed {
+        all.entry(new.source.clone()).or_default().push(new.target.clone());
     }
     if !has_circle(&all) {
         return Ok(());
     }
-    for (row, source, target, _) in directed {
-        if reaches(&targets, &target, &source) {
-            plan.wrong(row, "target", "this relationship would close a circle");
-        } else {
+    for Directed { row, source, target, type_name, .. } in directed {
+        let Some(way) = way(&targets, &target, &source) else {
             targets.entry(source).or_default().push(target);
+            continue;
+        };
+        // A file may close a circle in every row; what is not listed needs no names.
+        if !plan.lists_more() {
+            plan.wrong(row, "target", "");
+            continue;
         }
+        let mut named = Vec::new();
+        for step in shortened(way) {
+            named.push(if step == LEFT_OUT { step } else { plan.name(cx, &step)? });
+        }
+        let (source, target) = (plan.name(cx, &source)?, plan.name(cx, &target)?);
+        plan.wrong(row, "target", circle(&source, &type_name, &target, named));
     }
     Ok(())
 }
@@ -231,18 +305,23 @@ fn has_circle(targets: &HashMap<String, Vec<String>>) -> bool {
     n_left > 0
 }
 
-fn reaches(targets: &HashMap<String, Vec<String>>, from: &str, to: &str) -> bool {
-    let mut seen = HashSet::from([from]);
+/// The steps from one requirement to another, the first left out.
+fn way(targets: &HashMap<String, Vec<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+    let mut came_from: HashMap<&str, &str> = HashMap::from([(from, "")]);
     let mut left = vec![from];
     while let Some(id) = left.pop() {
         if id == to {
-            return true;
+            let back = std::iter::successors(Some(to), |step| came_from.get(step).copied());
+            let mut steps: Vec<String> = back.take_while(|step| *step != from).map(str::to_owned).collect();
+            steps.reverse();
+            return Some(steps);
         }
         for target in targets.get(id).into_iter().flatten() {
-            if seen.insert(target) {
+            if !came_from.contains_key(target.as_str()) {
+                came_from.insert(target, id);
                 left.push(target);
             }
         }
     }
-    false
+    None
 }

@@ -1,8 +1,8 @@
 //! What an import is going to do, before anything is written: which rows mean what, and what is wrong with them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Record};
+use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Reading, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::entity::{self, Entity, Filter, Sort};
@@ -20,12 +20,15 @@ use crate::operation::Effect;
 /// The rows of a file and what becomes of them.
 pub(super) struct Plan<'r> {
     pub records: &'r [Record],
+    /// How many rows could be read without mistakes. Those behind them are checked as far as they were understood.
+    n_sound: usize,
     /// What becomes of each row.
     pub outcomes: Vec<Outcome>,
     /// What each row's thing is called here, where that is known.
     pub references: Vec<Option<String>>,
     pub problems: Vec<Problem>,
     pub n_problems_more: usize,
+    notes: Vec<Note>,
     /// Everything that rows are or name: entities of the file, and those of the store that it mentions.
     pub entities: Vec<Planned>,
     pub projects: HashMap<String, Project>,
@@ -37,8 +40,10 @@ pub(super) struct Plan<'r> {
     caller: (String, String),
     /// What references without a key belong to.
     project_key: String,
-    /// Whether rows are missing here because they could not be read.
+    /// Whether rows are missing here because they could not be read at all.
     is_incomplete: bool,
+    /// What rows may be called that were not understood.
+    lost: HashSet<String>,
     names: HashMap<String, usize>,
     /// Names of rows that are left out, or that something is wrong with.
     without: HashMap<String, Outcome>,
@@ -56,6 +61,30 @@ pub(super) struct Planned {
     pub entity: Entity,
     /// Whether it is new and the file says its number.
     pub brings_number: bool,
+}
+
+/// Something that is so though rows say otherwise: told once a field, for a file may say it in every row.
+struct Note {
+    row: usize,
+    field: &'static str,
+    what: &'static str,
+    /// What it is in the first of the rows.
+    example: String,
+    n_more: usize,
+}
+
+/// What is noted of a field that an import leaves as it is.
+pub(super) const NOT_CHANGED: &str = "is not changed by an import";
+/// What is noted of an id that something else has.
+pub(super) const TAKEN: &str = "is taken, so another one is given";
+
+/// What is stored and stays, whatever a row says.
+pub(super) struct Kept<'a> {
+    pub name: &'a str,
+    /// The field that says who made it.
+    pub maker: &'static str,
+    pub maker_id: Option<&'a str>,
+    pub created_at: Time,
 }
 
 /// What becomes of a row.
@@ -113,14 +142,21 @@ const ASK_MAX: usize = 500;
 const STORED_PER_ROW_MAX: usize = 4;
 /// A version that nothing reaches by being changed.
 const VERSION_MAX: i64 = 1_000_000_000;
+/// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
+const NUMBER_MAX: i64 = 999_999_999;
+/// The largest number that administrators may bring along. It is far above the other, so that whatever was counted on from there
+/// can be imported, too.
+const NUMBER_ADMINISTRATOR_MAX: i64 = 999_999_999_999;
 
 impl<'r> Plan<'r> {
+    /// Begins with the records of a reading, the last of which have mistakes.
     pub fn new(
         cx: &mut Cx<'_, '_>,
-        records: &'r [Record],
+        reading: &'r Reading,
+        n_sound: usize,
         project: Project,
-        is_incomplete: bool,
     ) -> Result<Plan<'r>> {
+        let records = &reading.records[..];
         let caller = cx.caller()?;
         let projects = project::list(cx.tx, i64::from(i32::MAX), 0)?;
         let mut models = HashMap::new();
@@ -131,12 +167,16 @@ impl<'r> Plan<'r> {
             0..ASK_MAX => None,
             n_rows => Some(Known::load(cx, &projects, n_rows)?),
         };
-        Ok(Plan {
+        let mut outcomes = vec![Outcome::Unchanged; n_sound];
+        outcomes.resize(records.len(), Outcome::Wrong);
+        let mut plan = Plan {
             records,
-            outcomes: vec![Outcome::Unchanged; records.len()],
+            n_sound,
+            outcomes,
             references: vec![None; records.len()],
             problems: Vec::new(),
             n_problems_more: 0,
+            notes: Vec::new(),
             entities: Vec::new(),
             projects: projects.into_iter().map(|project| (project.key.clone(), project)).collect(),
             requirement_types: RequirementType::all(cx.tx)?,
@@ -145,12 +185,15 @@ impl<'r> Plan<'r> {
             no_administrator: caller.may(Effect::Administers).err().map(|error| error.message),
             caller: (caller.user_id.clone(), caller.username.clone()),
             project_key: project.key,
-            is_incomplete,
+            is_incomplete: reading.is_incomplete,
+            lost: HashSet::new(),
             names: HashMap::new(),
             without: HashMap::new(),
             users: HashMap::new(),
             known,
-        })
+        };
+        plan.lost = reading.lost.iter().map(|name| plan.key(name)).collect();
+        Ok(plan)
     }
 
     /// The rows of a kind that tell of something that is not deleted, in the order of the file.
@@ -160,7 +203,7 @@ impl<'r> Plan<'r> {
             let is_deleted =
                 kind.shape().field("deleted_at").is_some() && record.text("deleted_at").is_some();
             if is_deleted {
-                self.outcomes[row] = Outcome::LeftOut;
+                self.decide(row, Outcome::LeftOut);
                 self.forget(row);
             } else {
                 rows.push(row);
@@ -178,7 +221,11 @@ impl<'r> Plan<'r> {
     /// Notes that something is wrong with a row.
     pub fn wrong(&mut self, row: usize, field: &str, message: impl Into<String>) {
         self.outcomes[row] = Outcome::Wrong;
-        if self.problems.len() == PROBLEMS_MAX {
+        // That it is not there, or was not understood, has been told.
+        if row >= self.n_sound && self.records[row].field(field).is_none() {
+            return;
+        }
+        if !self.lists_more() {
             self.n_problems_more += 1;
             return;
         }
@@ -187,6 +234,40 @@ impl<'r> Plan<'r> {
             field: Some(field.to_owned()),
             message: message.into(),
         });
+    }
+
+    /// Whether the next problem is listed, and not only counted.
+    pub fn lists_more(&self) -> bool {
+        self.problems.len() < PROBLEMS_MAX
+    }
+
+    /// Notes that something is so though a row says otherwise.
+    pub fn note(&mut self, row: usize, field: &'static str, what: &'static str, example: impl Into<String>) {
+        match self.notes.iter_mut().find(|note| note.field == field && note.what == what) {
+            Some(note) => note.n_more += 1,
+            None => self.notes.push(Note { row, field, what, example: example.into(), n_more: 0 }),
+        }
+    }
+
+    /// Notes that a field of what is stored stays as it is.
+    pub fn note_unchanged(&mut self, row: usize, field: &'static str, name: &str, stored: &str, told: &str) {
+        self.note(row, field, NOT_CHANGED, format!("{name} has {stored}, and the file says {told}"));
+    }
+
+    /// The notes, as a report lists them.
+    pub fn notes(&self) -> impl Iterator<Item = Problem> {
+        self.notes.iter().map(|note| {
+            let more = match note.n_more {
+                0 => String::new(),
+                1 => " (and one more row)".to_owned(),
+                n_more => format!(" (and {n_more} more rows)"),
+            };
+            Problem {
+                row: self.records[note.row].place.to_string(),
+                field: Some(note.field.to_owned()),
+                message: format!("{}: {}{more}", note.what, note.example),
+            }
+        })
     }
 
     /// Notes what an error says about a row.
@@ -250,7 +331,7 @@ impl<'r> Plan<'r> {
                 self.decide(row, outcome);
                 true
             }
-            None if self.is_incomplete => {
+            None if self.is_incomplete || self.lost.contains(name) => {
                 self.outcomes[row] = Outcome::Wrong;
                 true
             }
@@ -328,7 +409,7 @@ impl<'r> Plan<'r> {
                 let reference = self.reference(text);
                 let found = reference.map(|reference| self.stored(cx, &reference)).transpose()?.flatten();
                 let Some(found) = found else {
-                    if self.is_incomplete {
+                    if self.is_incomplete || self.lost.contains(&key) {
                         self.outcomes[row] = Outcome::Wrong;
                     } else {
                         let what = kind.map_or("such thing", Kind::words);
@@ -341,7 +422,8 @@ impl<'r> Plan<'r> {
                     return Ok(None);
                 };
                 if let Some(deleted_at) = found.deleted_at {
-                    self.wrong(row, field, format!("{} was deleted at {deleted_at}", found.reference_id));
+                    let message = format!("{} was deleted at {deleted_at}", found.reference_id);
+                    self.wrong(row, field, message + what_to_do(found.purged_at));
                     return Ok(None);
                 }
                 self.names.insert(key, self.entities.len());
@@ -356,7 +438,8 @@ impl<'r> Plan<'r> {
         };
         let found = self.entities[index].entity.kind;
         if let Some(kind) = kind.filter(|kind| *kind != found) {
-            self.wrong(row, field, format!("expected a {}, and {text} is a {}", kind.words(), found.words()));
+            let (expected, is) = (kind.with_article(), found.with_article());
+            self.wrong(row, field, format!("expected {expected}, and {text} is {is}"));
             return Ok(None);
         }
         Ok(Some(index))
@@ -382,18 +465,21 @@ impl<'r> Plan<'r> {
     /// The user whom a field names. Who is not known is a problem.
     pub fn user(&mut self, cx: &mut Cx<'_, '_>, row: usize, field: &str) -> Result<Option<(String, String)>> {
         let Some(name) = self.text(row, field) else { return Ok(None) };
-        let folded = user::fold(name);
-        let found = match self.users.get(&folded) {
-            Some(found) => found.clone(),
-            None => {
-                let found = user::find(cx.tx, name)?.map(|user| (user.id, user.username));
-                self.users.insert(folded, found.clone());
-                found
-            }
-        };
+        let found = self.known_user(cx, name)?;
         if found.is_none() {
             self.wrong(row, field, format!("there is no user {name:?}"));
         }
+        Ok(found)
+    }
+
+    /// The id and the name of a user who is called by either.
+    fn known_user(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> Result<Option<(String, String)>> {
+        let folded = user::fold(name);
+        if let Some(found) = self.users.get(&folded) {
+            return Ok(found.clone());
+        }
+        let found = user::find(cx.tx, name)?.map(|user| (user.id, user.username));
+        self.users.insert(folded, found.clone());
         Ok(found)
     }
 
@@ -442,12 +528,60 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// Whether an id is taken by an entity of the file or of the store.
-    pub fn is_taken(&self, cx: &mut Cx<'_, '_>, id: &str) -> Result<bool> {
-        if self.names.get(id).is_some_and(|index| self.entities[*index].entity.id == id) {
-            return Ok(true);
+    /// Whether another row is about the entity with this id.
+    pub fn is_in_file(&self, id: &str) -> bool {
+        self.names.get(id).is_some_and(|index| self.entities[*index].entity.id == id)
+    }
+
+    /// What an entity of the file or of the store is called, as well as that is known yet.
+    pub fn name(&self, cx: &mut Cx<'_, '_>, id: &str) -> Result<String> {
+        let Some(planned) = self.names.get(id).map(|index| &self.entities[*index]) else {
+            let stored = self.stored(cx, &Reference::Id(id.to_owned()))?;
+            return Ok(stored.map_or_else(|| id.to_owned(), |stored| stored.reference_id));
+        };
+        Ok(match planned.row {
+            Some(row) if planned.entity.reference_id.is_empty() => {
+                let record = &self.records[row];
+                record.text("reference_id").map_or_else(|| record.place.to_string(), str::to_owned)
+            }
+            _ => planned.entity.reference_id.clone(),
+        })
+    }
+
+    /// Whether something new may bring its number along.
+    pub fn may_bring(&mut self, row: usize, number: i64) -> bool {
+        let message = match &self.no_administrator {
+            _ if number > NUMBER_ADMINISTRATOR_MAX => {
+                format!("expected a number up to {NUMBER_ADMINISTRATOR_MAX}, found {number}")
+            }
+            Some(why) if number > NUMBER_MAX => {
+                format!("expected a number up to {NUMBER_MAX}, found {number}; beyond it {why}")
+            }
+            _ => return true,
+        };
+        self.wrong(row, "reference_id", message);
+        false
+    }
+
+    /// Notes where a row says another maker or time of making than what it is about has.
+    pub fn note_kept(&mut self, cx: &mut Cx<'_, '_>, row: usize, kept: &Kept<'_>) -> Result<()> {
+        if let Some(told) = self.text(row, kept.maker)
+            && let found = self.known_user(cx, told)?
+            && found.as_ref().map(|(id, _)| id.as_str()) != kept.maker_id
+        {
+            let maker = match kept.maker_id {
+                Some(id) => self.known_user(cx, id)?.map_or_else(|| id.to_owned(), |(_, name)| name),
+                None => "none".to_owned(),
+            };
+            self.note_unchanged(row, kept.maker, kept.name, &maker, told);
         }
-        Ok(self.stored(cx, &Reference::Id(id.to_owned()))?.is_some())
+        if let Some(told) = self.time(row, "created_at").filter(|told| *told != kept.created_at) {
+            let (stored, told) = (kept.created_at.to_string(), told.to_string());
+            self.note_unchanged(row, "created_at", kept.name, &stored, &told);
+        }
+        // When it was changed follows from changing it.
+        self.time(row, "updated_at");
+        Ok(())
     }
 
     /// The version that a row's thing has after the import.
@@ -459,14 +593,41 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// Whether a row was written by somebody who had not seen the stored version, and so would undo what others did.
-    pub fn is_stale(&mut self, row: usize, name: &str, stored: i64) -> bool {
-        let Some(version) = self.version(row).filter(|version| *version < stored) else { return false };
-        let message = format!(
-            "{name} has version {stored}, and the file says {version}: it was changed meanwhile; leave the version out to \
-             write over it"
-        );
-        self.wrong(row, "version", message);
-        true
+    /// Refuses a row that changes something and was written by somebody who had not seen the stored version: it would undo
+    /// what others did.
+    pub fn check_version(&mut self, row: usize, name: &str, stored: i64) {
+        match self.version(row) {
+            Some(version) if version < stored => {
+                let message = format!(
+                    "{name} has version {stored}, and the file says {version}: it was changed meanwhile; leave the version \
+                     out to write over it"
+                );
+                self.wrong(row, "version", message);
+            }
+            Some(version) if version > stored => {
+                self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes where a row that changes nothing says another version.
+    pub fn note_version(&mut self, row: usize, name: &str, stored: i64) {
+        if let Some(version) = self.version(row).filter(|version| *version != stored) {
+            self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
+        }
+    }
+}
+
+/// What is said of a row that names one thing by its reference and another by its id.
+pub(super) fn is_of_another(other: &str, name: &str) -> String {
+    format!("this is the id of {other}, and the row is about {name}")
+}
+
+/// What can be done about something that is deleted.
+pub(super) fn what_to_do(purged_at: Option<Time>) -> &'static str {
+    match purged_at {
+        None => "; restore it first",
+        Some(_) => " and purged, so it cannot be restored",
     }
 }

@@ -5,7 +5,7 @@ use store::model::{DEFAULT_PROJECT_ID, Kind, Reference, reference_id};
 use store::prompt::{self, Prompt};
 use store::types::fold;
 
-use super::plan::{Outcome, Plan};
+use super::plan::{Kept, Outcome, Plan, TAKEN, is_of_another, what_to_do};
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Description, Text, Title};
@@ -30,43 +30,47 @@ impl Prompts {
     fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<()> {
         let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
         let content = Text::<1, 50_000>::new(plan.text(row, "content").unwrap_or_default().to_owned());
-        let name = plan.checked(row, "name", name);
-        let content = plan.checked(row, "content", content);
-        let (Some(name), Some(content)) = (name, content) else { return Ok(()) };
+        let name = plan.checked(row, "name", name).map(Text::into_string);
+        let content = plan.checked(row, "content", content).map(Text::into_string);
+        let id = plan.id(row);
         let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
         let number = match &reference {
             Some(Reference::Numbered { kind: Kind::Prompt, project: None, number }) => Some(*number),
             None if plan.text(row, "reference_id").is_none() => None,
             _ => {
                 plan.wrong(row, "reference_id", "expected a reference id such as PROMPT-001");
-                return Ok(());
+                None
             }
         };
-        let before = match &reference {
-            Some(reference) => prompt::find(cx.tx, reference)?,
-            None => prompt::find_by_name(cx.tx, name.as_str())?,
+        let before = match (&reference, &name) {
+            (Some(reference), _) if number.is_some() => prompt::find(cx.tx, reference)?,
+            (None, Some(name)) => prompt::find_by_name(cx.tx, name)?,
+            _ => None,
         };
-        if let Some(deleted_at) = before.as_ref().and_then(|before| before.deleted_at) {
-            plan.wrong(row, "reference_id", format!("it was deleted at {deleted_at}; restore it first"));
-            return Ok(());
-        }
-        let Some(mut after) =
-            before.clone().map_or_else(|| blank(cx, plan, row, number), |known| Ok(Some(known)))?
-        else {
-            return Ok(());
+        let mut after = match &before {
+            Some(known) => {
+                keep(cx, plan, row, known, id.as_deref())?;
+                known.clone()
+            }
+            None => blank(cx, plan, row, number, id)?,
         };
-        (after.name, after.content) = (name.into_string(), content.into_string());
+        after.name = name.unwrap_or(after.name);
+        after.content = content.unwrap_or(after.content);
         self.fill(plan, row, &mut after)?;
         self.check(cx, plan, row, before.as_ref(), &after)?;
         plan.references[row] = (after.number > 0).then(|| after.reference_id.clone());
-        if plan.is_wrong(row) || before.as_ref() == Some(&after) || !plan.needs_administrator(row, "name") {
+        if before.as_ref() == Some(&after) {
+            plan.note_version(row, &after.reference_id, after.version);
             return Ok(());
         }
         if let Some(before) = &before {
-            plan.is_stale(row, &before.reference_id, before.version);
+            plan.check_version(row, &before.reference_id, before.version);
         }
-        plan.decide(row, if before.is_none() { Outcome::Created } else { Outcome::Updated });
-        self.prompts.push((row, before, after));
+        plan.needs_administrator(row, "name");
+        if !plan.is_wrong(row) {
+            plan.decide(row, if before.is_none() { Outcome::Created } else { Outcome::Updated });
+            self.prompts.push((row, before, after));
+        }
         Ok(())
     }
 
@@ -165,26 +169,51 @@ impl Prompts {
     }
 }
 
-/// A new prompt without text; none when something is wrong with the row.
+/// Tells of what is deleted, and notes what a row says otherwise about a prompt that is there.
+fn keep(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    row: usize,
+    known: &Prompt,
+    given_id: Option<&str>,
+) -> Result<()> {
+    let name = &known.reference_id;
+    if let Some(deleted_at) = known.deleted_at {
+        let message = format!("{name} was deleted at {deleted_at}");
+        plan.wrong(row, "reference_id", message + what_to_do(known.purged_at));
+    }
+    if let Some(id) = given_id.filter(|id| *id != known.id) {
+        match prompt::find(cx.tx, &Reference::Id(id.to_owned()))? {
+            Some(other) => plan.wrong(row, "id", is_of_another(&other.reference_id, name)),
+            None => plan.note_unchanged(row, "id", name, &known.id, id),
+        }
+    }
+    let (maker_id, created_at) = (known.creator_id.as_deref(), known.created_at);
+    plan.note_kept(cx, row, &Kept { name, maker: "creator", maker_id, created_at })
+}
+
+/// A new prompt without text.
 fn blank(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
     row: usize,
     number: Option<i64>,
-) -> Result<Option<Prompt>> {
+    given_id: Option<String>,
+) -> Result<Prompt> {
+    let number = number.filter(|number| plan.may_bring(row, *number));
     let (creator_id, creator) = plan.maker(cx, row, "creator")?;
     let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
     let updated_at = plan.time(row, "updated_at").unwrap_or(created_at);
     let version = plan.version(row).unwrap_or(1);
-    let id = match plan.id(row) {
-        Some(id) if prompt::find(cx.tx, &Reference::Id(id.clone()))?.is_none() => id,
-        _ => cx.new_id(),
-    };
-    if plan.is_wrong(row) {
-        return Ok(None);
+    let mut id = cx.new_id();
+    if let Some(given_id) = given_id {
+        match prompt::find(cx.tx, &Reference::Id(given_id.clone()))? {
+            Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),
+            None => id = given_id,
+        }
     }
     let number = number.unwrap_or(0);
-    Ok(Some(Prompt {
+    Ok(Prompt {
         id,
         reference_id: reference_id("", Kind::Prompt, number),
         number,
@@ -202,5 +231,5 @@ fn blank(
         deleted_at: None,
         deletion_id: None,
         purged_at: None,
-    }))
+    })
 }

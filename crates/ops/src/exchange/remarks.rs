@@ -6,7 +6,7 @@ use ::exchange::Kind as RecordKind;
 use store::comment::{self, Comment};
 use store::model::{Kind, Reference};
 
-use super::plan::{Outcome, Plan};
+use super::plan::{Kept, NOT_CHANGED, Outcome, Plan, TAKEN, what_to_do};
 use crate::comment::{add, change, check_author};
 use crate::context::Cx;
 use crate::error::Result;
@@ -60,43 +60,45 @@ fn in_order(plan: &mut Plan<'_>) -> Vec<usize> {
 impl Remarks {
     fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<Option<()>> {
         let index = plan.named(cx, row, "entity", None)?;
-        let content = plan.text(row, "content").unwrap_or_default().to_owned();
-        let content = plan.checked(row, "content", Text::<1, 50_000>::new(content));
-        let given_id = plan.id(row);
-        let (Some(index), Some(content)) = (index, content) else { return Ok(None) };
-        if plan.entities[index].entity.kind == Kind::SteeringDocument {
-            plan.wrong(row, "entity", "steering documents take no comments");
+        let entity_id = index.map(|index| plan.entities[index].entity.id.clone());
+        if plan.outcomes[row] == Outcome::LeftOut {
             return Ok(None);
         }
-        let entity_id = plan.entities[index].entity.id.clone();
-        if let Some(id) = &given_id
-            && self.ids.contains_key(id)
-        {
+        let content = plan.text(row, "content").unwrap_or_default().to_owned();
+        let content = plan.checked(row, "content", Text::<1, 50_000>::new(content)).map(Text::into_string);
+        let given_id = plan.id(row);
+        if index.is_some_and(|index| plan.entities[index].entity.kind == Kind::SteeringDocument) {
+            plan.wrong(row, "entity", "steering documents take no comments");
+        }
+        if given_id.as_ref().is_some_and(|id| self.ids.contains_key(id)) {
             plan.wrong(row, "id", "this comment is in the file twice");
-            return Ok(None);
         }
         let stored = match &given_id {
             Some(id) => comment::find(cx.tx, id)?,
             None => None,
         };
-        if let Some(before) = stored.as_ref().filter(|stored| stored.entity_id == entity_id) {
-            return self.known(cx, plan, row, index, (before.clone(), content.into_string()));
+        if let (Some(index), Some(before)) = (index, &stored)
+            && Some(&before.entity_id) == entity_id.as_ref()
+        {
+            return self.known(cx, plan, row, index, (before.clone(), content));
         }
-        let Some(parent_id) = self.parent(cx, plan, row, &entity_id)? else { return Ok(None) };
+        let parent_id = self.parent(cx, plan, row, entity_id.as_deref())?;
+        if plan.outcomes[row] == Outcome::LeftOut {
+            return Ok(None);
+        }
         let quote = plan.text(row, "quote").map(|quote| Text::<1, 5_000>::new(quote.to_owned()));
-        let quote =
-            quote.map(|quote| plan.checked(row, "quote", quote)).map(|quote| quote.map(Text::into_string));
-        let quote = match quote {
-            Some(None) => return Ok(None),
-            Some(Some(quote)) => Some(quote),
-            None => None,
-        };
+        let quote = quote.and_then(|quote| plan.checked(row, "quote", quote)).map(Text::into_string);
         let (author_id, author) = plan.maker(cx, row, "author")?;
         let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
         let updated_at = plan.time(row, "updated_at").unwrap_or(created_at);
         let version = plan.version(row).unwrap_or(1);
-        if plan.is_wrong(row) {
+        let (Some(index), Some(entity_id), Some(content), Some(parent_id), false) =
+            (index, entity_id, content, parent_id, plan.is_wrong(row))
+        else {
             return Ok(None);
+        };
+        if let Some(other) = &stored {
+            plan.note(row, "id", TAKEN, format!("a comment on {} has it", other.entity));
         }
         let record = &plan.records[row];
         let is_detached = record.flag("detached").unwrap_or(false);
@@ -112,7 +114,7 @@ impl Remarks {
             parent_id,
             author_id,
             author,
-            content: content.into_string(),
+            content,
             detached: quote.is_some() && anchor.is_none(),
             quote,
             anchor_start: anchor.map(|(start, _)| start),
@@ -141,31 +143,35 @@ impl Remarks {
         plan: &mut Plan<'_>,
         row: usize,
         index: usize,
-        (before, content): (Comment, String),
+        (before, content): (Comment, Option<String>),
     ) -> Result<Option<()>> {
         if let Some(deleted_at) = before.deleted_at {
-            plan.wrong(row, "id", format!("this comment was deleted at {deleted_at}; restore it first"));
-            return Ok(None);
+            let message = format!("this comment was deleted at {deleted_at}");
+            plan.wrong(row, "id", message + what_to_do(before.purged_at));
         }
         let mut after = before.clone();
-        after.content = content;
+        after.content = content.unwrap_or(after.content);
         after.resolved = plan.records[row].flag("resolved").unwrap_or(after.resolved);
+        keep(cx, plan, row, &before)?;
         self.ids.insert(before.id.clone(), (before.id.clone(), before.entity_id.clone()));
         plan.references[row] = Some(before.id.clone());
         if after == before {
-            return Ok(Some(()));
+            plan.note_version(row, "the comment", before.version);
+        } else {
+            plan.check_version(row, "the comment", before.version);
         }
         if after.content != before.content
             && let Err(error) = check_author(cx, &before, "edit")
         {
             plan.wrong_by(row, "content", error);
+        }
+        if plan.is_wrong(row) {
             return Ok(None);
         }
-        if plan.is_stale(row, "the comment", before.version) {
-            return Ok(None);
+        if after != before {
+            plan.decide(row, Outcome::Updated);
+            self.comments.push((Some(before), after, index));
         }
-        plan.decide(row, Outcome::Updated);
-        self.comments.push((Some(before), after, index));
         Ok(Some(()))
     }
 
@@ -175,7 +181,7 @@ impl Remarks {
         cx: &mut Cx<'_, '_>,
         plan: &mut Plan<'_>,
         row: usize,
-        entity_id: &str,
+        entity_id: Option<&str>,
     ) -> Result<Option<Option<String>>> {
         let Some(text) = plan.text(row, "parent") else { return Ok(Some(None)) };
         let Some(Reference::Id(id)) = Reference::parse(text) else {
@@ -190,7 +196,7 @@ impl Remarks {
             }
         };
         match found {
-            Some((id, on)) if on == entity_id => Ok(Some(Some(id))),
+            Some((id, on)) if entity_id.is_none_or(|entity_id| on == entity_id) => Ok(Some(Some(id))),
             Some(_) => {
                 plan.wrong(row, "parent", "that comment is on something else");
                 Ok(None)
@@ -222,4 +228,18 @@ impl Remarks {
         }
         Ok(())
     }
+}
+
+/// Notes what a row says otherwise about a comment that is there.
+fn keep(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, before: &Comment) -> Result<()> {
+    let (maker_id, created_at) = (Some(before.author_id.as_str()), before.created_at);
+    plan.note_kept(cx, row, &Kept { name: "the comment", maker: "author", maker_id, created_at })?;
+    for (field, stored) in [("quote", &before.quote), ("parent", &before.parent_id)] {
+        if let Some(told) = plan.text(row, field)
+            && stored.as_deref() != Some(told)
+        {
+            plan.note(row, field, NOT_CHANGED, "the comment has another one");
+        }
+    }
+    Ok(())
 }

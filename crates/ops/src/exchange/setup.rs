@@ -56,8 +56,13 @@ impl Setup {
     fn project(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
         let key = plan.text(row, "key").unwrap_or_default().trim().to_ascii_uppercase();
         let name = Text::<1, 200>::new(plan.text(row, "name").unwrap_or_default().to_owned());
-        let Some(name) = plan.checked(row, "name", name) else { return };
-        let Some(description) = description::<50_000>(plan, row) else { return };
+        let name = plan.checked(row, "name", name);
+        let description = description::<50_000>(plan, row);
+        if !plan.projects.contains_key(&key) && !is_project_key(&key) {
+            let message = format!("expected 2 to 10 letters and digits, a letter first, found {key:?}");
+            return plan.wrong(row, "key", message);
+        }
+        let (Some(name), Some(description)) = (name, description) else { return };
         let before = plan.projects.get(&key).cloned();
         let mut after = before.clone().unwrap_or_else(|| Project {
             id: cx.new_id(),
@@ -73,10 +78,6 @@ impl Setup {
         if before.as_ref() == Some(&after) {
             return;
         }
-        if before.is_none() && !is_project_key(&key) {
-            let message = format!("expected 2 to 10 letters and digits, a letter first, found {key:?}");
-            return plan.wrong(row, "key", message);
-        }
         if self.projects.iter().any(|(_, other)| other.key == key) {
             return plan.wrong(row, "key", format!("the project {key} is in the file twice"));
         }
@@ -90,8 +91,9 @@ impl Setup {
 
     fn requirement_type(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
         let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
-        let Some(name) = plan.checked(row, "name", name) else { return };
-        let Some(description) = description::<5_000>(plan, row) else { return };
+        let name = plan.checked(row, "name", name);
+        let description = description::<5_000>(plan, row);
+        let (Some(name), Some(description)) = (name, description) else { return };
         let known = plan.requirement_types.iter().position(|known| same_name(&known.name, name.as_str()));
         let before = known.map(|index| plan.requirement_types[index].clone());
         let mut after = before.clone().unwrap_or_else(|| RequirementType {
@@ -121,16 +123,12 @@ impl Setup {
 
     fn relationship_type(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<()> {
         let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
-        let Some(name) = plan.checked(row, "name", name) else { return Ok(()) };
+        let name = plan.checked(row, "name", name);
         let inverse = plan.text(row, "inverse_name").map(|text| Text::<1, 100>::new(text.to_owned()));
-        let inverse = match inverse {
-            Some(inverse) => match plan.checked(row, "inverse_name", inverse) {
-                Some(inverse) => Some(inverse.into_string()),
-                None => return Ok(()),
-            },
-            None => None,
-        };
-        let Some(description) = description::<5_000>(plan, row) else { return Ok(()) };
+        let inverse =
+            inverse.and_then(|inverse| plan.checked(row, "inverse_name", inverse)).map(Text::into_string);
+        let description = description::<5_000>(plan, row);
+        let (Some(name), Some(description)) = (name, description) else { return Ok(()) };
         let known = plan.relationship_types.iter().position(|known| same_name(&known.name, name.as_str()));
         let before = known.map(|index| plan.relationship_types[index].clone());
         let mut after = before.clone().unwrap_or_else(|| RelationshipType {
@@ -237,7 +235,7 @@ impl Setup {
             let found = ["from", "to"].map(|field| {
                 let text = plan.text(row, field).unwrap_or_default();
                 let name = model.status(text).map(|status| status.name.clone());
-                (field, name.ok_or_else(|| format!("there is no status {text:?} of a {}", kind.words())))
+                (field, name.ok_or_else(|| format!("there is no status {text:?} of {}", kind.with_article())))
             });
             let [from, to] = found.map(|(field, name)| plan.checked(row, field, name));
             let (Some(from), Some(to)) = (from, to) else { continue };

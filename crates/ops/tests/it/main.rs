@@ -11,6 +11,7 @@ mod entities;
 mod exchange;
 mod history;
 mod idempotency;
+mod import;
 mod limits;
 mod memory;
 mod models;
