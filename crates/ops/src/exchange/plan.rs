@@ -142,6 +142,8 @@ const ASK_MAX: usize = 500;
 const STORED_PER_ROW_MAX: usize = 4;
 /// A version that nothing reaches by being changed.
 const VERSION_MAX: i64 = 1_000_000_000;
+/// How much of a value a note shows.
+const TOLD_MAX_CHARS: usize = 60;
 /// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
 const NUMBER_MAX: i64 = 999_999_999;
 /// The largest number that administrators may bring along. It is far above the other, so that whatever was counted on from there
@@ -251,6 +253,7 @@ impl<'r> Plan<'r> {
 
     /// Notes that a field of what is stored stays as it is.
     pub fn note_unchanged(&mut self, row: usize, field: &'static str, name: &str, stored: &str, told: &str) {
+        let told = words::cut(told, TOLD_MAX_CHARS);
         self.note(row, field, NOT_CHANGED, format!("{name} has {stored}, and the file says {told}"));
     }
 
@@ -530,7 +533,8 @@ impl<'r> Plan<'r> {
 
     /// Whether another row is about the entity with this id.
     pub fn is_in_file(&self, id: &str) -> bool {
-        self.names.get(id).is_some_and(|index| self.entities[*index].entity.id == id)
+        let planned = self.names.get(id).map(|index| &self.entities[*index]);
+        planned.is_some_and(|planned| planned.row.is_some() && planned.entity.id == id)
     }
 
     /// What an entity of the file or of the store is called, as well as that is known yet.
