@@ -249,6 +249,7 @@ fn fill(
     }
     if before.is_none() {
         (entity.creator_id, entity.creator) = plan.maker(cx, row, maker(kind))?;
+        entity.author = entity.author.is_some().then(|| entity.creator.clone());
         entity.created_at = plan.time(row, "created_at").unwrap_or(cx.now());
         entity.updated_at = plan.time(row, "updated_at").unwrap_or(entity.created_at);
         entity.version = plan.version(row).unwrap_or(1);
