@@ -1,13 +1,14 @@
 //! The command line: what is written by hand, and a command for every operation.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, backup, commands, doctor, serve};
+use super::{Exit, backup, commands, doctor, print, serve};
 use crate::combined;
 
 const STYLES: Styles = Styles::styled()
@@ -20,9 +21,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
-            let _ = error.print();
-            return exit;
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            return if error.use_stderr() { Exit::Usage } else { print::written(printed) };
         }
     };
     match matches.subcommand() {
@@ -145,6 +145,8 @@ pub fn file(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
 
 fn completions(matches: &ArgMatches) -> Exit {
     let Some(shell) = matches.get_one::<Shell>("shell") else { return Exit::Usage };
-    clap_complete::generate(*shell, &mut command(), "spexus", &mut std::io::stdout());
-    Exit::Done
+    // It panics where it cannot write, as in a pipe that is closed.
+    let mut text = Vec::new();
+    clap_complete::generate(*shell, &mut command(), "spexus", &mut text);
+    print::raw(&String::from_utf8_lossy(&text))
 }

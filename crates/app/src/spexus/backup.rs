@@ -1,10 +1,11 @@
 //! `spexus backup` and `spexus restore`, with a line of progress where someone watches.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde_json::json;
 use store::backup::{self, Progress};
+use store::model::Reference;
 use store::{ErrorKind, Store};
 use tracing::level_filters::LevelFilter;
 
@@ -21,11 +22,23 @@ pub fn backup(matches: &ArgMatches) -> Exit {
     if let store::Location::Sqlite(file) = &config.location
         && !file.exists()
     {
-        eprintln!("{}: there is no store", config.location);
+        print::tell(&format!("{}: there is no store", config.location));
         return Exit::Refused;
     }
-    let done = Store::open(&config.location, config.options, now())
-        .and_then(|store| backup::backup(&store, &path, now(), bar("backup")));
+    if path.as_os_str() == "-" {
+        print::tell(
+            "-: a backup is made as a file, and checked before it gets its name; give the name of one",
+        );
+        return Exit::Usage;
+    }
+    let store = match Store::open(&config.location, config.options, now()) {
+        Ok(store) => store,
+        Err(error) => {
+            print::tell(&format!("{}: {error}", config.location));
+            return Exit::Usage;
+        }
+    };
+    let done = backup::backup(&store, &path, now(), bar("backup"));
     finish(done, matches, &format!("{} is in {}", config.location, path.display()), &path)
 }
 
@@ -35,6 +48,10 @@ pub fn restore(matches: &ArgMatches) -> Exit {
         Ok(read) => read,
         Err(exit) => return exit,
     };
+    if let Err(error) = std::fs::File::open(&path) {
+        print::tell(&format!("{}: {error}{}", path.display(), meant(&path)));
+        return Exit::Usage;
+    }
     let replace = matches.get_flag("replace");
     let done = backup::restore(&config.location, &path, replace, config.options, now(), bar("restore"));
     // The store does not know what the flag is called.
@@ -51,28 +68,42 @@ pub fn restore(matches: &ArgMatches) -> Exit {
     finish(done, matches, &format!("{} is restored from {}", config.location, path.display()), &path)
 }
 
+/// Who names something that was deleted wants another command.
+fn meant(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    match Reference::parse(&name) {
+        Some(Reference::Numbered { kind, .. }) => {
+            format!(
+                "; to bring back what was deleted: spexus {} restore {name}",
+                kind.name().replace('_', "-")
+            )
+        }
+        Some(Reference::Id(_)) => format!("; to bring back what was deleted: spexus restore-entity {name}"),
+        None => String::new(),
+    }
+}
+
 fn read(matches: &ArgMatches) -> Result<(StoreConfig, PathBuf), Exit> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     config::refuse_server(&mut settings);
     let store = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
-        eprintln!("{problems}");
+        print::tell(&problems.to_string());
         return Err(Exit::Usage);
     }
     let path = super::arguments::file(matches, "file").ok_or(Exit::Usage)?;
     Ok((store, path))
 }
 
-fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &std::path::Path) -> Exit {
+fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &Path) -> Exit {
     match done {
         Ok(()) if matches.get_flag("json") => {
-            print::answer(&json!({ "file": path.display().to_string() }), true);
-            Exit::Done
+            print::answer(&json!({ "file": path.display().to_string() }), true)
         }
         Ok(()) => print::raw(&format!("{said}\n")),
         Err(error) => {
-            eprintln!("{error}");
+            print::tell(&error.to_string());
             Exit::Refused
         }
     }

@@ -176,7 +176,7 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
         entry.commands.iter().find(|command| command.words == words).map(|command| (entry, command))
     });
     let Some((entry, command)) = found else {
-        eprintln!("there is no command {words}");
+        print::tell(&format!("there is no command {words}"));
         return Exit::Usage;
     };
     let as_json = leaf.get_flag("json");
@@ -188,7 +188,7 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
             exit_of(entry, &error)
         }
         Err(Problem::Usage(message)) => {
-            eprintln!("{message}");
+            print::tell(&message);
             Exit::Usage
         }
     }
@@ -198,9 +198,14 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
 /// command was right, and the content is refused.
 fn exit_of(entry: &Entry, error: &Error) -> Exit {
     let known = Arguments::new(entry.input_schema());
-    // `arguments` is all of them together.
-    let is_content =
-        |field: &FieldError| field.field != "arguments" && known.property(&field.field).is_none();
+    let is_content = |FieldError { field, .. }: &FieldError| {
+        let name = field.split(['[', '.']).next().unwrap_or_default();
+        match known.property(name) {
+            Some(schema) => name != field && gather::is_json(schema),
+            // `arguments` is all of them together.
+            None => field != "arguments",
+        }
+    };
     let all_content = !error.fields.is_empty() && error.fields.iter().all(is_content);
     if error.kind == Kind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
 }
@@ -257,8 +262,11 @@ pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
     if let Some(first) = first {
         // Not on stdout, where scripts read the answer.
-        eprintln!("A new store is at {}. Its administrator, shown once:", config.location);
-        eprintln!("  user {}  password {}  token {}", first.username, first.password, first.token);
+        print::tell(&format!("A new store is at {}. Its administrator, shown once:", config.location));
+        print::tell(&format!(
+            "  user {}  password {}  token {}",
+            first.username, first.password, first.token
+        ));
     }
     Ok(store)
 }
@@ -271,14 +279,17 @@ fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) ->
             Some(path) => match std::fs::write(&path, content) {
                 Ok(()) => Exit::Done,
                 Err(error) => {
-                    eprintln!("{}: {error}", path.display());
+                    print::tell(&format!("{}: {error}", path.display()));
                     Exit::Refused
                 }
             },
         };
     }
-    print::answer(answer, as_json);
-    if has_findings(answer) { Exit::Refused } else { Exit::Done }
+    let printed = print::answer(answer, as_json);
+    if printed != Exit::Done && entry.writes() {
+        print::tell("what was asked for is done, only its answer is lost");
+    }
+    printed.and(if has_findings(answer) { Exit::Refused } else { Exit::Done })
 }
 
 /// Whether something that was only tried would fail: rows of an import, operations of a list.

@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 use super::commands::Problem;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
-use super::{Exit, now};
+use super::{Exit, now, print};
 
 /// One thing that was looked at.
 struct Finding {
@@ -180,23 +180,25 @@ fn ill(name: &'static str, message: String, advice: &str) -> Finding {
 
 fn report(findings: &[Finding], as_json: bool) -> Exit {
     let all_well = findings.iter().all(|finding| finding.well);
-    if as_json {
+    let printed = if as_json {
         let list: Vec<Value> = findings
             .iter()
             .map(|finding| json!({ "name": finding.name, "ok": finding.well, "message": finding.message, "advice": finding.advice }))
             .collect();
-        super::print::answer(&json!({ "ok": all_well, "findings": list }), true);
+        print::answer(&json!({ "ok": all_well, "findings": list }), true)
     } else {
+        let mut text = String::new();
         for finding in findings {
             let mark = if finding.well { "ok " } else { "!! " };
             let message = finding.message.replace('\n', "\n                     ");
-            super::print::raw(&format!("{mark} {:<16} {message}\n", finding.name));
+            text.push_str(&format!("{mark} {:<16} {message}\n", finding.name));
             if let Some(advice) = &finding.advice {
-                super::print::raw(&format!("    {:<16} → {advice}\n", ""));
+                text.push_str(&format!("    {:<16} → {advice}\n", ""));
             }
         }
-    }
-    if all_well { Exit::Done } else { Exit::Refused }
+        print::raw(&text)
+    };
+    printed.and(if all_well { Exit::Done } else { Exit::Refused })
 }
 
 /// Whether a store on SQLite is still to be made. An empty file is none either: it becomes one when it is opened.
@@ -216,14 +218,14 @@ pub fn migrate(matches: &ArgMatches) -> Exit {
     config::refuse_server(&mut settings);
     let config = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
-        eprintln!("{problems}");
+        print::tell(&problems.to_string());
         return Exit::Usage;
     }
     let check = matches.get_flag("check");
     // Opening it would make the file.
     if check && is_missing(&config.location) {
         let message = format!("{}: there is no store yet; spexus migrate makes it", config.location);
-        super::print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
+        print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
         return Exit::Refused;
     }
     let opened = if check {
@@ -234,21 +236,19 @@ pub fn migrate(matches: &ArgMatches) -> Exit {
     let migrations = match opened.and_then(|store| store.migrations()) {
         Ok(migrations) => migrations,
         Err(error) => {
-            eprintln!("{}: {error}", config.location);
-            return Exit::Refused;
+            print::tell(&format!("{}: {error}", config.location));
+            return Exit::Usage;
         }
     };
-    if matches.get_flag("json") {
-        super::print::answer(&json!({ "migrations": migrations }), true);
+    let printed = if matches.get_flag("json") {
+        print::answer(&json!({ "migrations": migrations }), true)
     } else {
-        for migration in &migrations {
+        let lines = migrations.iter().map(|migration| {
             let state = serde_json::to_value(migration.state).unwrap_or_default();
-            super::print::raw(&format!("{:<10} {}\n", state.as_str().unwrap_or_default(), migration.name));
-        }
-    }
-    if migrations.iter().all(|migration| migration.state == State::Applied) {
-        Exit::Done
-    } else {
-        Exit::Refused
-    }
+            format!("{:<10} {}\n", state.as_str().unwrap_or_default(), migration.name)
+        });
+        print::raw(&lines.collect::<String>())
+    };
+    let is_current = migrations.iter().all(|migration| migration.state == State::Applied);
+    printed.and(if is_current { Exit::Done } else { Exit::Refused })
 }

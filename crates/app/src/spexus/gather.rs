@@ -1,6 +1,6 @@
 //! What flags, files and standard input say becomes the arguments of an operation.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use clap::ArgMatches;
 use ops::{Arguments, Entry};
@@ -30,7 +30,7 @@ pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Re
             arguments.insert(name.to_owned(), json!(read(path)?));
         }
         if let Ok(Some(true)) = matches.try_get_one::<bool>(&format!("{name}-stdin")) {
-            arguments.insert(name.to_owned(), json!(read("-")?.trim_end_matches(['\r', '\n'])));
+            arguments.insert(name.to_owned(), json!(secret(name)?));
         }
     }
     for (name, value) in command.bind {
@@ -90,6 +90,23 @@ fn format_of(path: &str) -> Result<&'static str, Problem> {
             "--format: is required, for the file's name does not tell it (json, csv, markdown, reqif)"
                 .to_owned(),
         )),
+    }
+}
+
+/// A secret: asked for where somebody types, otherwise the next line of standard input.
+fn secret(name: &str) -> Result<String, Problem> {
+    let problem = |why: &str| Problem::Usage(format!("--{}-stdin: {why}", name.replace('_', "-")));
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        let words = name.replace('_', " ");
+        let _ = write!(std::io::stderr(), "{}{}: ", words[..1].to_uppercase(), &words[1..]);
+        return rpassword::read_password().map_err(|error| problem(&error.to_string()));
+    }
+    let mut line = String::new();
+    match stdin.lock().read_line(&mut line) {
+        Ok(0) => Err(problem("expected a line on standard input, which has ended")),
+        Ok(_) => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) => Err(problem(&error.to_string())),
     }
 }
 

@@ -30,6 +30,13 @@ pub enum Exit {
     Usage,
 }
 
+impl Exit {
+    /// This ending, unless all was well: then the other.
+    pub fn and(self, other: Exit) -> Exit {
+        if self == Exit::Done { other } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(match exit {

@@ -1,6 +1,6 @@
 //! Answers for people: tables for lists, lines for one thing; JSON for programs.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use ops::Error;
 use serde_json::{Map, Value};
@@ -47,31 +47,44 @@ const IDENTITY: &str = "id";
 const CELL_MAX: usize = 60;
 
 /// Prints an answer.
-pub fn answer(answer: &Value, as_json: bool) {
-    if as_json {
-        line(&answer.to_string());
-        return;
-    }
+pub fn answer(answer: &Value, as_json: bool) -> Exit {
+    let mut page = Page::default();
     match answer {
+        _ if as_json => page.line(&answer.to_string()),
         Value::Object(object) if is_tree(object) => {
             for node in object["data"].as_array().into_iter().flatten() {
-                tree(node, 0);
+                tree(&mut page, node, 0);
             }
         }
-        Value::Object(object) if object.get("data").is_some_and(Value::is_array) => list(object),
-        Value::Object(object) => one(object),
-        other => line(&other.to_string()),
+        Value::Object(object) if object.get("data").is_some_and(Value::is_array) => list(&mut page, object),
+        Value::Object(object) => one(&mut page, object),
+        other => page.line(&other.to_string()),
     }
+    raw(&page.0)
 }
 
 /// Prints text as it is.
 pub fn raw(text: &str) -> Exit {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    let mut stdout = std::io::stdout();
+    written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// How a command ends that has printed its answer.
+pub fn written(result: std::io::Result<()>) -> Exit {
+    match result {
         Ok(()) => Exit::Done,
         // A reader that has seen enough, such as `head`, is no failure.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
-        Err(_) => Exit::Refused,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            tell(&format!("standard output cannot be written: {error}"));
+            Exit::Refused
+        }
     }
+}
+
+/// Tells people something on stderr. If nobody can read it there, there is nobody left to tell.
+pub fn tell(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 /// Prints an error, and what is wrong with which argument.
@@ -80,13 +93,13 @@ pub fn error(error: &Error, as_json: bool) {
         let body = serde_json::json!({ "error": {
             "code": error.kind.code(), "message": error.message, "details": error.fields
         } });
-        line(&body.to_string());
+        raw(&format!("{body}\n"));
         return;
     }
-    eprintln!("{}", error.message);
+    tell(&error.message);
     if error.fields.len() > 1 {
         for field in &error.fields {
-            eprintln!("  {}: {}", field.field, field.message);
+            tell(&format!("  {}: {}", field.field, field.message));
         }
     }
 }
@@ -98,21 +111,21 @@ fn is_tree(object: &Map<String, Value>) -> bool {
         .is_some_and(|nodes| nodes.iter().any(|node| node.get("children").is_some()))
 }
 
-fn tree(node: &Value, depth: usize) {
+fn tree(page: &mut Page, node: &Value, depth: usize) {
     let text = |name: &str| node[name].as_str().unwrap_or_default();
     let status = node["status"].as_str().map(|status| format!("  [{status}]")).unwrap_or_default();
     let title = cell(node.get("title"));
-    line(&format!("{}{}  {title}{status}", "  ".repeat(depth), text("reference_id")));
+    page.line(&format!("{}{}  {title}{status}", "  ".repeat(depth), text("reference_id")));
     for child in node["children"].as_array().into_iter().flatten() {
-        tree(child, depth + 1);
+        tree(page, child, depth + 1);
     }
 }
 
-fn list(object: &Map<String, Value>) {
+fn list(page: &mut Page, object: &Map<String, Value>) {
     let rows = rows_of(&object["data"]);
     if rows.is_empty() {
         let message = object.get("message").and_then(Value::as_str).unwrap_or("nothing found");
-        line(message);
+        page.line(message);
         return;
     }
     let has = |name: &str| {
@@ -124,11 +137,11 @@ fn list(object: &Map<String, Value>) {
     if !columns.iter().any(|name| matches!(*name, "reference_id" | "key" | "username")) && has(IDENTITY) {
         columns.insert(0, IDENTITY);
     }
-    table(&rows, &columns, "");
+    table(page, &rows, &columns, "");
     let (total, offset) = (number(object, "total_count"), number(object, "offset"));
     let last = offset + rows.len() as i64;
     if total > last || offset > 0 {
-        line(&format!("{} to {last} of {total}; --offset {last} shows more", offset + 1));
+        page.line(&format!("{} to {last} of {total}; --offset {last} shows more", offset + 1));
     }
 }
 
@@ -136,7 +149,7 @@ fn rows_of(value: &Value) -> Vec<&Map<String, Value>> {
     value.as_array().into_iter().flatten().filter_map(Value::as_object).collect()
 }
 
-fn table(rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
+fn table(page: &mut Page, rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
     let mut cells =
         vec![columns.iter().map(|name| name.replace('_', " ").to_uppercase()).collect::<Vec<_>>()];
     cells.extend(rows.iter().map(|row| columns.iter().map(|name| shown(row, name)).collect()));
@@ -148,14 +161,14 @@ fn table(rows: &[&Map<String, Value>], columns: &[&str], indent: &str) {
             .iter()
             .zip(&widths)
             .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width())));
-        line(&format!("{indent}{}", padded.collect::<Vec<_>>().join("  ").trim_end()));
+        page.line(&format!("{indent}{}", padded.collect::<Vec<_>>().join("  ").trim_end()));
     }
 }
 
 /// Lists within an answer: a small table below its name, and below it what its rows hold themselves.
-fn nested(name: &str, value: &Value, indent: &str) {
+fn nested(page: &mut Page, name: &str, value: &Value, indent: &str) {
     let rows = rows_of(value);
-    line(&format!("{indent}{name}"));
+    page.line(&format!("{indent}{name}"));
     let deeper = format!("{indent}  ");
     let is_plain = |value: &Value| {
         !value.is_object() && !value.as_array().is_some_and(|list| list.iter().any(Value::is_object))
@@ -169,24 +182,24 @@ fn nested(name: &str, value: &Value, indent: &str) {
             columns.push(name);
         }
     }
-    table(&rows, &columns, &deeper);
+    table(page, &rows, &columns, &deeper);
     for row in &rows {
         let label = columns.first().map(|name| cell(row.get(*name))).unwrap_or_default();
         for (name, value) in row.iter().filter(|(_, value)| !is_plain(value) && !rows_of(value).is_empty()) {
-            nested(&format!("{label}: {}", name.replace('_', " ")), value, &deeper);
+            nested(page, &format!("{label}: {}", name.replace('_', " ")), value, &deeper);
         }
         if let Some(reason) = row.get("error") {
-            failure(&label, reason, &deeper);
+            failure(page, &label, reason, &deeper);
         }
     }
 }
 
 /// Why one of several failed, whole: a cell would cut it.
-fn failure(label: &str, reason: &Value, indent: &str) {
-    line(&format!("{indent}{label}: {}", reason["message"].as_str().unwrap_or_default()));
+fn failure(page: &mut Page, label: &str, reason: &Value, indent: &str) {
+    page.line(&format!("{indent}{label}: {}", reason["message"].as_str().unwrap_or_default()));
     let details = rows_of(&reason["details"]);
     for detail in details.iter().filter(|_| details.len() > 1) {
-        line(&format!("{indent}  {}: {}", cell(detail.get("field")), plain(&detail["message"])));
+        page.line(&format!("{indent}  {}: {}", cell(detail.get("field")), plain(&detail["message"])));
     }
 }
 
@@ -194,11 +207,11 @@ fn number(object: &Map<String, Value>, name: &str) -> i64 {
     object.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-fn one(object: &Map<String, Value>) {
+fn one(page: &mut Page, object: &Map<String, Value>) {
     let width = object.keys().map(|name| name.chars().count()).max().unwrap_or_default();
     for (name, value) in object {
         if !rows_of(value).is_empty() {
-            nested(&name.replace('_', " "), value, "");
+            nested(page, &name.replace('_', " "), value, "");
             continue;
         }
         let text = match value {
@@ -210,7 +223,7 @@ fn one(object: &Map<String, Value>) {
             other => plain(other),
         };
         let text = text.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
-        line(&format!("{name}{}  {text}", " ".repeat(width - name.chars().count())));
+        page.line(&format!("{name}{}  {text}", " ".repeat(width - name.chars().count())));
     }
 }
 
@@ -246,8 +259,14 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What people typed must not move the cursor of who reads it.
-fn line(text: &str) {
-    let tame: String = text.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
-    let _ = writeln!(std::io::stdout(), "{tame}");
+/// What is going to be printed, as a whole.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    /// Adds a line. What people typed must not move the cursor of who reads it.
+    fn line(&mut self, text: &str) {
+        self.0.extend(text.chars().filter(|c| *c == '\n' || !c.is_control()));
+        self.0.push('\n');
+    }
 }

@@ -12,7 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
 use super::http::{App, Listener, Telemetry, Tls, router};
-use super::{Exit, demo, now};
+use super::{Exit, demo, now, print};
 use crate::logging;
 
 /// How long changes and answers to idempotent requests are kept.
@@ -27,20 +27,20 @@ pub fn run(matches: &ArgMatches) -> Exit {
     config::refuse_server_flag(&mut settings);
     let config = config::read(&mut settings);
     if let Err(problems) = settings.check() {
-        eprintln!("{problems}");
+        print::tell(&problems.to_string());
         return Exit::Usage;
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("the server cannot start: {error}");
+            print::tell(&format!("the server cannot start: {error}"));
             return Exit::Usage;
         }
     };
     match runtime.block_on(serve(config, matches.get_flag("demo"))) {
         Ok(()) => Exit::Done,
         Err(message) => {
-            eprintln!("the server cannot start: {message}");
+            print::tell(&format!("the server cannot start: {message}"));
             Exit::Usage
         }
     }
@@ -110,8 +110,10 @@ fn greet(url: &str, location: &str, first: Option<&First>) {
     }
     text.push_str("\nStop it with Ctrl-C; what was accepted is finished first.\n");
     // Without a terminal, as under a service manager, this is the only place where the token appears.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
+    let mut stdout = std::io::stdout();
+    if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+        print::tell(&text);
+    }
 }
 
 /// Signals that ask the process to stop.

@@ -40,6 +40,7 @@ mod shall;
 mod shutdown;
 mod spexus_arguments;
 mod spexus_cli;
+mod spexus_output;
 mod spexus_terminal;
 mod stand_in;
 mod stdio;
