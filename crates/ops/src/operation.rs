@@ -130,6 +130,8 @@ pub struct Route {
     pub path: &'static str,
     /// Arguments that the route itself decides.
     pub bind: &'static [(&'static str, &'static str)],
+    /// Arguments that make no sense on it: filters that its kind does not have.
+    pub without: &'static [&'static str],
     /// The status of success.
     pub status: u16,
 }
@@ -142,6 +144,18 @@ impl Route {
         self
     }
 
+    /// Leaves arguments out that would be refused.
+    #[must_use]
+    pub const fn without(mut self, names: &'static [&'static str]) -> Route {
+        self.without = names;
+        self
+    }
+
+    /// Whether a request may say an argument, in the path or elsewhere.
+    pub fn takes(&self, name: &str) -> bool {
+        !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
+    }
+
     /// The names of the arguments in the path.
     pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
@@ -150,32 +164,32 @@ impl Route {
 
 /// `GET path`.
 pub const fn get(path: &'static str) -> Route {
-    Route { method: Method::Get, path, bind: &[], status: 200 }
+    Route { method: Method::Get, path, bind: &[], without: &[], status: 200 }
 }
 
 /// `POST path`, which makes something new.
 pub const fn create(path: &'static str) -> Route {
-    Route { method: Method::Post, path, bind: &[], status: 201 }
+    Route { method: Method::Post, path, bind: &[], without: &[], status: 201 }
 }
 
 /// `POST path`, which does something.
 pub const fn post(path: &'static str) -> Route {
-    Route { method: Method::Post, path, bind: &[], status: 200 }
+    Route { method: Method::Post, path, bind: &[], without: &[], status: 200 }
 }
 
 /// `PUT path`.
 pub const fn put(path: &'static str) -> Route {
-    Route { method: Method::Put, path, bind: &[], status: 200 }
+    Route { method: Method::Put, path, bind: &[], without: &[], status: 200 }
 }
 
 /// `PATCH path`.
 pub const fn patch(path: &'static str) -> Route {
-    Route { method: Method::Patch, path, bind: &[], status: 200 }
+    Route { method: Method::Patch, path, bind: &[], without: &[], status: 200 }
 }
 
 /// `DELETE path`.
 pub const fn delete(path: &'static str) -> Route {
-    Route { method: Method::Delete, path, bind: &[], status: 200 }
+    Route { method: Method::Delete, path, bind: &[], without: &[], status: 200 }
 }
 
 /// A way to an operation on the command line.
@@ -185,11 +199,15 @@ pub struct Command {
     pub words: &'static str,
     /// Arguments that the command itself decides.
     pub bind: &'static [(&'static str, &'static str)],
+    /// Arguments that the command does not take.
+    pub without: &'static [&'static str],
+    /// What it does, where that is not what the operation says.
+    pub summary: Option<&'static str>,
 }
 
 /// A command.
 pub const fn command(words: &'static str) -> Command {
-    Command { words, bind: &[] }
+    Command { words, bind: &[], without: &[], summary: None }
 }
 
 impl Command {
@@ -198,6 +216,25 @@ impl Command {
     pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Command {
         self.bind = bind;
         self
+    }
+
+    /// Leaves arguments out.
+    #[must_use]
+    pub const fn without(mut self, names: &'static [&'static str]) -> Command {
+        self.without = names;
+        self
+    }
+
+    /// Says what the command does, where it does not do all that the operation can.
+    #[must_use]
+    pub const fn about(mut self, summary: &'static str) -> Command {
+        self.summary = Some(summary);
+        self
+    }
+
+    /// Whether it takes an argument.
+    pub fn takes(&self, name: &str) -> bool {
+        !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
     }
 }
 

@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::model::{Role, Time};
+use store::model::{Reference, Role, Time};
 use store::token::{self, Token};
 use store::{Mode, user};
 
 use crate::caller::Scope;
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Moment, Offset, Patch, Set, Span, Text, Version};
+use crate::error::{Error, Kind, Result};
+use crate::input::{Limit, Moment, Offset, Patch, Set, Span, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
 use crate::page::{Page, page, window};
 use crate::secret;
@@ -23,6 +23,9 @@ impl Output for Token {
         Some(&self.id)
     }
 }
+
+/// What a token is for, which is its name, or its id.
+type Name = Text<1, 100>;
 
 /// What a token may be used for.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -60,7 +63,7 @@ impl ScopeName {
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     /// What it is for; a user's tokens have different names.
-    name: Text<1, 100>,
+    name: Name,
     /// What it may be used for; `write` when absent.
     scopes: Option<Vec<ScopeName>>,
     /// When it stops working; never when absent.
@@ -150,11 +153,16 @@ impl Operation for CreateToken {
 }
 
 /// List a user's tokens, the newest first, without their secrets.
+///
+/// Administrators see everybody's with `all`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTokens {
     /// Those of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
+    /// Everybody's, for administrators.
+    #[serde(default)]
+    all: bool,
     /// How many to return; 50 when absent.
     limit: Option<Limit>,
     /// How many to leave out.
@@ -170,9 +178,14 @@ impl Operation for ListTokens {
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Token>> {
-        let (user_id, _) = owner(cx, self.user.as_ref())?;
+        let user_id = match (&self.user, self.all) {
+            (Some(_), true) => return Err(Error::field("all", "cannot be given together with user")),
+            (None, true) if cx.caller()?.role != Role::Administrator => return Err(not_theirs()),
+            (None, true) => None,
+            (user, false) => Some(owner(cx, user.as_ref())?.0),
+        };
         let window = window(self.limit, self.offset);
-        let (tokens, total) = token::list(cx.tx, &user_id, window.0, window.1)?;
+        let (tokens, total) = token::list(cx.tx, user_id.as_deref(), window.0, window.1)?;
         Ok(page(tokens, total, window))
     }
 }
@@ -181,8 +194,10 @@ impl Operation for ListTokens {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetToken {
-    /// The token's id.
-    token_id: Id,
+    /// The token's id, or its name: of a token of yours, or of the user's.
+    token_id: Name,
+    /// Whose token is named, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
 }
 
 impl Operation for GetToken {
@@ -195,7 +210,7 @@ impl Operation for GetToken {
     const POSITIONAL: &'static [&'static str] = &["token_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
-        find(cx, &self.token_id)
+        find(cx, &self.token_id, self.user.as_ref())
     }
 }
 
@@ -203,11 +218,13 @@ impl Operation for GetToken {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateToken {
-    /// The token's id.
-    token_id: Id,
+    /// The token's id, or its name: of a token of yours, or of the user's.
+    token_id: Name,
+    /// Whose token is named, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
     /// The new name.
     #[serde(default)]
-    name: Set<Text<1, 100>>,
+    name: Set<Name>,
     /// What it may be used for.
     #[serde(default)]
     scopes: Set<Vec<ScopeName>>,
@@ -227,7 +244,7 @@ impl Operation for UpdateToken {
     const POSITIONAL: &'static [&'static str] = &["token_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
-        let before = find(cx, &self.token_id)?;
+        let before = find(cx, &self.token_id, self.user.as_ref())?;
         check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
@@ -260,8 +277,10 @@ impl Operation for UpdateToken {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
-    /// The token's id.
-    token_id: Id,
+    /// The token's id, or its name: of a token of yours, or of the user's.
+    token_id: Name,
+    /// Whose token is named, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
@@ -275,7 +294,7 @@ impl Operation for RevokeToken {
     const POSITIONAL: &'static [&'static str] = &["token_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
-        let gone = find(cx, &self.token_id)?;
+        let gone = find(cx, &self.token_id, self.user.as_ref())?;
         check_version(self.expected_version, &gone.name, gone.version, &gone)?;
         token::delete(cx.tx, &gone.id)?;
         record(cx, Some(&gone), None, gone.version + 1)?;
@@ -290,21 +309,32 @@ fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, S
     let found = user::find(cx.tx, name.as_str())?;
     match found {
         Some(user) if user.id == caller.user_id => Ok((user.id, user.username)),
-        _ if caller.role != Role::Administrator => {
-            Err(Error::forbidden("only administrators may look after the tokens of others"))
-        }
+        _ if caller.role != Role::Administrator => Err(not_theirs()),
         Some(user) => Ok((user.id, user.username)),
         None => Err(Error::field("user", format!("there is no user {:?}", name.as_str()))),
     }
 }
 
-/// A token of the caller, or for administrators of anybody.
-fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Token> {
+fn not_theirs() -> Error {
+    Error::forbidden("only administrators may look after the tokens of others")
+}
+
+/// A token of the caller, or for administrators of anybody: by its id, or by its name among those of its owner.
+fn find(cx: &mut Cx<'_, '_>, name: &Name, user: Option<&Text<1, 254>>) -> Result<Token> {
     let caller = cx.caller()?;
-    let name = id.0.to_string();
-    token::find(cx.tx, &name)?
-        .filter(|token| token.user_id == caller.user_id || caller.role == Role::Administrator)
-        .ok_or_else(|| Error::not_found("token", name))
+    if let Some(Reference::Id(id)) = Reference::parse(name.as_str()) {
+        let owner_id = user.map(|_| owner(cx, user)).transpose()?.map(|(id, _)| id);
+        let may = |token: &Token| token.user_id == caller.user_id || caller.role == Role::Administrator;
+        let is_theirs = |token: &Token| owner_id.as_ref().is_none_or(|id| *id == token.user_id);
+        let found = token::find(cx.tx, &id)?.filter(|token| may(token) && is_theirs(token));
+        return found.ok_or_else(|| Error::not_found("token", id));
+    }
+    let (user_id, user) = owner(cx, user)?;
+    token::find_by_name(cx.tx, &user_id, name.as_str())?.ok_or_else(|| {
+        let message =
+            format!("{user} has no token {:?}; expected the id of a token or the name of one", name.as_str());
+        Error::new(Kind::NotFound, message)
+    })
 }
 
 fn taken(name: &str) -> Error {

@@ -1,7 +1,10 @@
 //! Users, for administrators.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{self, Deserializer};
 use serde_json::json;
 use store::Mode;
 use store::model::Role;
@@ -9,7 +12,7 @@ use store::user::{self, Name, User};
 
 use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value};
 use crate::error::{Error, Result};
-use crate::input::{Limit, Offset, Set, Text, Version};
+use crate::input::{Limit, Offset, Set, Text, Version, shortened};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
 use crate::page::{Page, page, window};
 use crate::secret;
@@ -25,18 +28,28 @@ impl Output for User {
 }
 
 /// What a user may do at most.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, JsonSchema)]
 #[schemars(inline)]
 pub(crate) enum RoleName {
     /// Reads and comments.
-    #[serde(alias = "commenter")]
     Commenter,
     /// Writes too.
-    #[serde(alias = "user")]
     User,
     /// Everything.
-    #[serde(alias = "administrator", alias = "admin")]
     Administrator,
+}
+
+/// In any case. Written by hand, because the message about another word would list every spelling.
+impl<'de> Deserialize<'de> for RoleName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        match text.to_ascii_lowercase().as_str() {
+            "commenter" => Ok(RoleName::Commenter),
+            "user" => Ok(RoleName::User),
+            "administrator" | "admin" => Ok(RoleName::Administrator),
+            _ => Err(de::Error::unknown_variant(&shortened(&text), &["Commenter", "User", "Administrator"])),
+        }
+    }
 }
 
 impl From<RoleName> for Role {
@@ -184,13 +197,22 @@ pub struct UpdateUser {
     password_hash: Option<String>,
 }
 
+/// What else can be changed, which keeping somebody out does not.
+const BESIDE_DISABLED: &[&str] = &["username", "email", "role", "password"];
+
 impl Operation for UpdateUser {
     type Output = User;
     const NAME: &'static str = "update_user";
     const COMMANDS: &'static [Command] = &[
         command("user update"),
-        command("user disable").with(&[("disabled", "true")]),
-        command("user enable").with(&[("disabled", "false")]),
+        command("user disable")
+            .with(&[("disabled", "true")])
+            .without(BESIDE_DISABLED)
+            .about("Keep a user out. Tokens and sessions stop working at once, what the user made stays."),
+        command("user enable")
+            .with(&[("disabled", "false")])
+            .without(BESIDE_DISABLED)
+            .about("Let a user in again who was kept out."),
     ];
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;

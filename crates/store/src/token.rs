@@ -116,12 +116,24 @@ macro_rules! select {
     };
 }
 
-/// A user's tokens, the newest first.
-pub fn list(tx: &mut Tx<'_>, user_id: &str, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
-    let sql = select!("where t.user_id = ?1 order by t.created_at desc, t.id limit ?2 offset ?3");
-    let tokens = tx.rows(sql, values![user_id, limit, offset], read)?;
-    let total =
-        tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?;
+/// A user's tokens, or everybody's, the newest first.
+pub fn list(tx: &mut Tx<'_>, user_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Token>, i64)> {
+    let tokens = match user_id {
+        Some(user_id) => {
+            let sql = select!("where t.user_id = ?1 order by t.created_at desc, t.id limit ?2 offset ?3");
+            tx.rows(sql, values![user_id, limit, offset], read)?
+        }
+        None => {
+            let sql = select!("order by t.created_at desc, t.id limit ?1 offset ?2");
+            tx.rows(sql, values![limit, offset], read)?
+        }
+    };
+    let total = match user_id {
+        Some(user_id) => {
+            tx.row("select count(*) from token where user_id = ?1", values![user_id], |row| row.get(0))?
+        }
+        None => tx.row("select count(*) from token", values![], |row| row.get(0))?,
+    };
     Ok((tokens, total.unwrap_or_default()))
 }
 

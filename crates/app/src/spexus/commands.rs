@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::sync::{Mutex, PoisonError};
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, ValueHint};
 use ops::{Arguments, Call, Credentials, Engine, Entry, Error, FieldError, Kind, OnProgress, Progress};
 use serde_json::Value;
 use store::Store;
-use store::model::Via;
+use store::model::{Reference, Via};
 use tracing::level_filters::LevelFilter;
 
 use super::bar::Bar;
@@ -49,17 +49,42 @@ fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Co
     })
 }
 
-fn about(word: &str) -> String {
-    let words = word.replace('-', " ");
-    format!("{}{}: look, make and change", words[..1].to_uppercase(), &words[1..])
+/// What the commands of a group are for.
+fn about(group: &str) -> &'static str {
+    match group {
+        "epic" => "Epics, the large pieces of work: make, list, show, change, delete, restore",
+        "user-story" => "User stories, each of an epic: make, list, show, change, delete, restore",
+        "acceptance-criteria" => {
+            "Acceptance criteria, each of a user story: make, list, show, change, delete, restore"
+        }
+        "requirement" => {
+            "Requirements, each of a user story: make, list, search, show, change, delete, restore"
+        }
+        "steering-document" => "Steering documents, and the epics that they are linked with",
+        "comment" => "Comments on anything: add, list, show, change, delete, restore",
+        "relationship" => "Relationships between requirements: make, list, delete",
+        "suspect-link" => "Relationships whose target has changed since: list, and confirm",
+        "report" => "Reports: how far the work is, and what the tree lacks",
+        "prompt" => "Prompts for agents: make, list, show, change, activate, delete, restore",
+        "requirement-type" => "Types of requirements: list, show, make, change, delete",
+        "relationship-type" => "Types of relationships: list, show, make, change, delete",
+        "status-model" => "Statuses of each kind, and which may follow which: list, show, change",
+        "project" => "Projects: make, list, show, change, delete",
+        "user" => "Users: make, list, show, change, disable, delete",
+        "token" => "Personal access tokens: make, list, show, change, revoke",
+        "auth" => "Who you are: log in and out, change the password",
+        _ => "",
+    }
 }
 
 fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Command) -> Command {
     let arguments = Arguments::new(entry.input_schema());
-    leaf = leaf.about(entry.summary()).long_about(entry.documentation());
-    let is_bound = |name: &str| command.bind.iter().any(|(bound, _)| *bound == name);
-    let mut place = 0;
-    for name in entry.positional.iter().copied().filter(|name| !is_bound(name)) {
+    leaf = match command.summary {
+        Some(summary) => leaf.about(summary),
+        None => leaf.about(entry.summary()).long_about(joined(&entry.documentation())),
+    };
+    let (mut place, mut usage) = (0, format!("spexus {} [OPTIONS]", command.words));
+    for name in entry.positional.iter().copied().filter(|name| command.takes(name)) {
         place += 1;
         let schema = arguments.property(name).cloned().unwrap_or_default();
         let (value, about) = if (entry.name, name) == ("import", "content") {
@@ -67,20 +92,33 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
         } else {
             (name.to_uppercase(), text_of(&schema))
         };
-        let arg =
-            Arg::new(name).index(place).value_name(value).help(about).required(arguments.is_required(name));
-        leaf = leaf.arg(arg);
+        let arg = Arg::new(name).index(place).value_name(value).help(about);
+        let is_required = arguments.is_required(name);
+        // What is imported comes from a file anyway.
+        leaf = if entry.name == "import" {
+            leaf.arg(arg.required(is_required))
+        } else {
+            with_twin(leaf, arg, name, &schema, is_required)
+        };
+        // Left to itself, usage would put what has a choice before what stands first.
+        if is_required && takes_file(&schema) && entry.name != "import" {
+            usage.push_str(&format!(" <{}|--{name}-file <FILE>>", name.to_uppercase()));
+            leaf = leaf.override_usage(usage.clone());
+        } else {
+            usage.push_str(&format!(" <{}>", name.to_uppercase()));
+        }
     }
     for (name, schema) in arguments.properties() {
-        if is_bound(name) || entry.positional.contains(&name) {
+        if !command.takes(name) || entry.positional.contains(&name) {
             continue;
         }
         // The name of a file tells its format.
         let is_told = (entry.name, name) == ("import", "format");
         leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
     }
-    let clears =
-        |(_, schema): (&str, &Value)| gather::takes_null(entry, schema) && text_of(schema).contains("null");
+    let clears = |(name, schema): (&str, &Value)| {
+        command.takes(name) && gather::takes_null(entry, schema) && text_of(schema).contains("null")
+    };
     if arguments.properties().any(clears) {
         leaf = leaf.after_help(format!(
             "The value null clears a field; '{}' is the word itself.",
@@ -105,8 +143,9 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
         arg = arg.value_name("JSON|@FILE|-").help(about);
     } else if ops::may_be(schema, "array") {
         arg = arg.action(ArgAction::Append).value_name("VALUE");
-        if let Some(singular) = long.strip_suffix('s') {
-            arg = arg.alias(singular.to_owned());
+        // One of several is given by its own name, too; `status` is one already.
+        if let Some(singular) = long.strip_suffix('s').filter(|singular| !singular.ends_with('u')) {
+            arg = arg.visible_alias(singular.to_owned());
         }
     } else {
         arg = arg.value_name(name.to_uppercase()).allow_hyphen_values(true);
@@ -115,27 +154,33 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
     if !choices.is_empty() {
         arg = arg.value_parser(Choices(choices));
     }
-    let from_file = schema["maxLength"].as_u64().is_some_and(|length| length >= LONG);
-    let is_secret = name.ends_with("password");
-    if !from_file && !is_secret {
-        return leaf.arg(arg.required(required));
-    }
-    let (suffix, value, about) = if is_secret {
-        ("stdin", None, "Read it from standard input")
+    with_twin(leaf, arg, name, schema, required)
+}
+
+/// Adds an argument, and beside a long text or a secret another that reads it from a file or from standard input.
+fn with_twin(leaf: Command, arg: Arg, name: &str, schema: &Value, required: bool) -> Command {
+    let long = name.replace('_', "-");
+    let twin = if name.ends_with("password") {
+        Arg::new(format!("{name}-stdin"))
+            .long(format!("{long}-stdin"))
+            .action(ArgAction::SetTrue)
+            .help("Read it as a line of standard input; on a terminal, ask for it")
+    } else if takes_file(schema) {
+        Arg::new(format!("{name}-file"))
+            .long(format!("{long}-file"))
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help("Read it from a file, or - for standard input")
     } else {
-        ("file", Some("FILE"), "Read it from a file, or - for standard input")
+        return leaf.arg(arg.required(required));
     };
-    let other = format!("{name}-{suffix}");
-    let mut second =
-        Arg::new(other.clone()).long(format!("{long}-{suffix}")).help(about).conflicts_with(name.to_owned());
-    second = match value {
-        Some(value) => second.value_name(value),
-        None => second.action(ArgAction::SetTrue),
-    };
-    if required {
-        arg = arg.required_unless_present(other);
-    }
-    leaf.arg(arg).arg(second)
+    // One of them, and not both; usage says so.
+    let either = ArgGroup::new(format!("{name}-or-file")).args([arg.get_id(), twin.get_id()]);
+    leaf.group(either.required(required)).arg(arg).arg(twin)
+}
+
+fn takes_file(schema: &Value) -> bool {
+    schema["maxLength"].as_u64().is_some_and(|length| length >= LONG)
 }
 
 /// Words that help and completions show. The operation itself says which it takes, and what may be meant by another.
@@ -163,6 +208,14 @@ fn text_of(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().replace('\n', " ")
 }
 
+/// A text in which lines are broken where they are long: the terminal breaks them anew. Lists stay lists.
+fn joined(text: &str) -> String {
+    let paragraphs = text.split("\n\n").map(|paragraph| {
+        if paragraph.contains("\n- ") { paragraph.to_owned() } else { paragraph.replace('\n', " ") }
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
 /// Runs the operation that some words name.
 pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     let mut words = vec![first.to_owned()];
@@ -185,6 +238,9 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
         Ok(answer) => finish(entry, &answer, leaf, as_json),
         Err(Problem::Refused(error)) => {
             print::error(&error, as_json);
+            if let Some(hint) = hint(&error).filter(|_| !as_json) {
+                print::tell(&hint);
+            }
             exit_of(entry, &error)
         }
         Err(Problem::Usage(message)) => {
@@ -208,6 +264,14 @@ fn exit_of(entry: &Entry, error: &Error) -> Exit {
     };
     let all_content = !error.fields.is_empty() && error.fields.iter().all(is_content);
     if error.kind == Kind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
+}
+
+/// How to bring back what was deleted.
+fn hint(error: &Error) -> Option<String> {
+    let can_be_restored = error.message.ends_with("it can be restored");
+    let name = error.message.split(' ').next().filter(|_| can_be_restored)?;
+    let Reference::Numbered { kind, .. } = Reference::parse(name)? else { return None };
+    Some(format!("spexus {} restore {name} brings it back", kind.name().replace('_', "-")))
 }
 
 /// Why a command has no answer.

@@ -20,21 +20,20 @@ pub fn operations() -> String {
 }
 
 fn describe(text: &mut String, entry: &Entry) {
+    let arguments = Arguments::new(entry.input_schema());
     let _ = writeln!(text, "## {}\n\n{}\n", entry.name, entry.documentation());
     for route in entry.routes {
         let _ = writeln!(text, "- `{} {}`", route.method.name(), route.path);
     }
     for command in entry.commands {
-        let places =
-            entry.positional.iter().filter(|name| command.bind.iter().all(|(bound, _)| bound != *name));
-        let places: String = places.map(|name| format!(" {}", name.to_uppercase())).collect();
+        let places = entry.positional.iter().copied().filter(|name| command.takes(name));
+        let places: String = places.map(|name| place(entry, name, arguments.is_required(name))).collect();
         let _ = writeln!(text, "- `spexus {}{places}`", command.words);
     }
     if let Some(toolset) = entry.toolset {
         let _ = writeln!(text, "- tool `{}` in the set `{toolset}`", entry.name);
     }
     let _ = writeln!(text, "\n{}\n", needs(entry.effect));
-    let arguments = Arguments::new(entry.input_schema());
     if arguments.properties().next().is_none() {
         return;
     }
@@ -45,6 +44,12 @@ fn describe(text: &mut String, entry: &Entry) {
         let _ = writeln!(text, "| `{name}` | {}{required} | {about} |", type_of(schema).replace('|', "\\|"));
     }
     text.push('\n');
+}
+
+/// An argument without a flag, as usage shows it.
+fn place(entry: &Entry, name: &str, is_required: bool) -> String {
+    let name = if (entry.name, name) == ("import", "content") { "FILE" } else { name }.to_uppercase();
+    if is_required { format!(" {name}") } else { format!(" [{name}]") }
 }
 
 fn needs(effect: Effect) -> String {

@@ -1,5 +1,6 @@
 //! What the command line is given, and what it makes of it: servers, null, JSON from files, and the codes it ends with.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -111,6 +112,97 @@ fn refused_content_is_not_wrong_usage() {
     refused(path, &["import", "none.csv"], 2);
     write("good.csv", "kind,title,priority\nepic,Fine,2\n");
     json_of(path, &["import", "good.csv", "--dry-run"]);
+}
+
+#[test]
+fn help_offers_what_a_command_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let help = |words: &[&str]| {
+        let output = spexus(path, &[words, &["--help"]].concat(), "");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let disable = help(&["user", "disable"]);
+    assert!(disable.starts_with("Keep a user out.") && disable.contains("--expected-version"), "{disable}");
+    assert!(!disable.contains("--role") && !disable.contains("--password"), "{disable}");
+    refused(path, &["user", "disable", "admin", "--role", "User"], 2);
+    let epics = help(&["epic", "list"]);
+    assert!(epics.contains("--status") && !epics.contains("--user-story-id"), "{epics}");
+    refused(path, &["epic", "list", "--type", "x"], 2);
+    let told = refused(path, &["list", "epic", "--type", "x"], 2);
+    assert!(told.contains("type: is no filter of an epic"), "{told}");
+    let criterion = help(&["acceptance-criteria", "create"]);
+    assert!(criterion.contains("<--description <DESCRIPTION>|--description-file <FILE>>"), "{criterion}");
+    let comment = help(&["comment", "add"]);
+    assert!(comment.contains("add [OPTIONS] <REFERENCE> <CONTENT|--content-file <FILE>>"), "{comment}");
+    assert!(help(&["token", "create"]).contains("[alias: --scope]"));
+    let groups: HashSet<&str> = ops::OPERATIONS
+        .iter()
+        .flat_map(|entry| entry.commands)
+        .filter_map(|command| command.words.split_once(' ').map(|(group, _)| group))
+        .collect();
+    for group in groups {
+        let text = help(&[group]);
+        assert!(!text.starts_with("Usage") && !text.trim_start().starts_with("Usage"), "{group}: {text}");
+    }
+}
+
+#[test]
+fn comments_come_from_files_and_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    std::fs::write(path.join("text.md"), "From a file").expect("a file");
+    json_of(path, &["comment", "add", "EP-1", "Typed"]);
+    json_of(path, &["comment", "add", "EP-1", "--content-file", "text.md"]);
+    let piped = spexus(path, &["comment", "add", "EP-1", "--content-file", "-"], "From a pipe");
+    assert!(piped.status.success(), "{}", String::from_utf8_lossy(&piped.stderr));
+    let comments = json_of(path, &["comment", "list", "EP-1"]);
+    let texts: Vec<&Value> =
+        comments["data"].as_array().expect("a list").iter().map(|comment| &comment["content"]).collect();
+    assert_eq!(texts, ["Typed", "From a file", "From a pipe"]);
+    refused(path, &["comment", "add", "EP-1"], 2);
+    refused(path, &["comment", "add", "EP-1", "Typed", "--content-file", "text.md"], 2);
+}
+
+#[test]
+fn tokens_are_known_by_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["user", "create", "ann", "--email", "ann@example.org", "--role", "User"]);
+    json_of(path, &["token", "create", "ci", "--user", "ann"]);
+    json_of(path, &["token", "create", "ci"]);
+    let names = |arguments: &[&str]| {
+        let listed = json_of(path, &[&["token", "list"], arguments].concat());
+        let tokens = listed["data"].as_array().expect("a list").iter();
+        let names = tokens
+            .map(|token| format!("{} {}", token["user"].as_str().unwrap(), token["name"].as_str().unwrap()));
+        names.filter(|name| name.ends_with("ci")).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["--all"]), ["admin ci", "ann ci"]);
+    let told = refused(path, &["token", "list", "--all", "--as", "ann"], 1);
+    assert!(told.contains("only administrators"), "{told}");
+    refused(path, &["token", "list", "--all", "--user", "ann"], 2);
+    let told = refused(path, &["token", "revoke", "cj", "--user", "ann"], 1);
+    assert_eq!(told.trim(), "ann has no token \"cj\"; expected the id of a token or the name of one");
+    assert_eq!(json_of(path, &["token", "show", "ci", "--user", "ann"])["user"], "ann");
+    json_of(path, &["token", "revoke", "ci", "--user", "ann"]);
+    assert_eq!(names(&["--all"]), ["admin ci"]);
+    assert_eq!(json_of(path, &["token", "update", "ci", "--name", "other"])["name"], "other");
+    json_of(path, &["token", "revoke", "other"]);
+    assert!(names(&["--all"]).is_empty());
+}
+
+#[test]
+fn what_was_deleted_comes_back_with_the_command_that_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    json_of(path, &["epic", "delete", "EP-1"]);
+    let told = refused(path, &["show", "EP-1"], 1);
+    assert!(told.contains("spexus epic restore EP-001 brings it back"), "{told}");
+    assert_eq!(json_of(path, &["epic", "restore", "EP-001"])["title"], "One");
+    assert_eq!(json_of(path, &["epic", "history", "EP-001"])["total_count"], 3);
 }
 
 const OPERATIONS: &str = r#"[

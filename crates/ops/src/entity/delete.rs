@@ -257,7 +257,14 @@ pub struct RestoreEntity {
 impl Operation for RestoreEntity {
     type Output = Entity;
     const NAME: &'static str = "restore_entity";
-    const COMMANDS: &'static [Command] = &[command("restore-entity")];
+    const COMMANDS: &'static [Command] = &[
+        command("restore-entity"),
+        command("epic restore").with(&[("kind", "epic")]),
+        command("user-story restore").with(&[("kind", "user_story")]),
+        command("acceptance-criteria restore").with(&[("kind", "acceptance_criteria")]),
+        command("requirement restore").with(&[("kind", "requirement")]),
+        command("steering-document restore").with(&[("kind", "steering_document")]),
+    ];
     const ROUTES: &'static [Route] = &[
         post("/epics/{reference}/restore").with(&[("kind", "epic")]),
         post("/user-stories/{reference}/restore").with(&[("kind", "user_story")]),

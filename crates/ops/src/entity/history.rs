@@ -34,7 +34,16 @@ pub struct GetHistory {
 impl Operation for GetHistory {
     type Output = Page<Revision>;
     const NAME: &'static str = "get_history";
-    const COMMANDS: &'static [Command] = &[command("history")];
+    const COMMANDS: &'static [Command] = &[
+        command("history"),
+        command("epic history"),
+        command("user-story history"),
+        command("acceptance-criteria history"),
+        command("requirement history"),
+        command("steering-document history"),
+        command("prompt history"),
+        command("comment history"),
+    ];
     const ROUTES: &'static [Route] = &[
         get("/epics/{reference}/history").with(&[("kind", "epic")]),
         get("/user-stories/{reference}/history").with(&[("kind", "user_story")]),

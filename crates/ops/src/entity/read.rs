@@ -147,23 +147,39 @@ impl Operation for ListEntities {
     const NAME: &'static str = "list_entities";
     const COMMANDS: &'static [Command] = &[
         command("list"),
-        command("epic list").with(&[("kind", "epic")]),
-        command("user-story list").with(&[("kind", "user_story")]),
-        command("acceptance-criteria list").with(&[("kind", "acceptance_criteria")]),
-        command("requirement list").with(&[("kind", "requirement")]),
-        command("steering-document list").with(&[("kind", "steering_document")]),
+        command("epic list").with(&[("kind", "epic")]).without(unfit(Kind::Epic)),
+        command("user-story list").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
+        command("acceptance-criteria list")
+            .with(&[("kind", "acceptance_criteria")])
+            .without(unfit(Kind::AcceptanceCriteria)),
+        command("requirement list").with(&[("kind", "requirement")]).without(unfit(Kind::Requirement)),
+        command("steering-document list")
+            .with(&[("kind", "steering_document")])
+            .without(unfit(Kind::SteeringDocument)),
     ];
     const ROUTES: &'static [Route] = &[
-        get("/epics").with(&[("kind", "epic")]),
-        get("/user-stories").with(&[("kind", "user_story")]),
-        get("/acceptance-criteria").with(&[("kind", "acceptance_criteria")]),
-        get("/requirements").with(&[("kind", "requirement")]),
-        get("/steering-documents").with(&[("kind", "steering_document")]),
-        get("/epics/{epic_id}/user-stories").with(&[("kind", "user_story")]),
-        get("/user-stories/{user_story_id}/requirements").with(&[("kind", "requirement")]),
-        get("/user-stories/{user_story_id}/acceptance-criteria").with(&[("kind", "acceptance_criteria")]),
-        get("/epics/{epic_id}/steering-documents").with(&[("kind", "steering_document")]),
-        get("/steering-documents/{steering_document_id}/epics").with(&[("kind", "epic")]),
+        get("/epics").with(&[("kind", "epic")]).without(unfit(Kind::Epic)),
+        get("/user-stories").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
+        get("/acceptance-criteria")
+            .with(&[("kind", "acceptance_criteria")])
+            .without(unfit(Kind::AcceptanceCriteria)),
+        get("/requirements").with(&[("kind", "requirement")]).without(unfit(Kind::Requirement)),
+        get("/steering-documents")
+            .with(&[("kind", "steering_document")])
+            .without(unfit(Kind::SteeringDocument)),
+        get("/epics/{epic_id}/user-stories").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
+        get("/user-stories/{user_story_id}/requirements")
+            .with(&[("kind", "requirement")])
+            .without(unfit(Kind::Requirement)),
+        get("/user-stories/{user_story_id}/acceptance-criteria")
+            .with(&[("kind", "acceptance_criteria")])
+            .without(unfit(Kind::AcceptanceCriteria)),
+        get("/epics/{epic_id}/steering-documents")
+            .with(&[("kind", "steering_document")])
+            .without(unfit(Kind::SteeringDocument)),
+        get("/steering-documents/{steering_document_id}/epics")
+            .with(&[("kind", "epic")])
+            .without(unfit(Kind::Epic)),
     ];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Reads;
@@ -242,20 +258,41 @@ impl ListEntities {
     }
 
     fn refuse_unfit(&self, kind: Kind) -> Result<()> {
-        let unfit: &[(&str, bool, bool)] = &[
-            ("status", self.status.is_some(), kind.has_status()),
-            ("priority", self.priority.is_some(), kind.has_status()),
-            ("assignee", self.assignee.is_some(), kind.has_status()),
-            ("type", self.requirement_type.is_some(), kind == Kind::Requirement),
-            ("acceptance_criteria_id", self.acceptance_criteria_id.is_some(), kind == Kind::Requirement),
-            ("user_story_id", self.user_story_id.is_some(), kind.parent() == Some(Kind::UserStory)),
-            ("epic_id", self.epic_id.is_some(), kind != Kind::Epic),
-            ("steering_document_id", self.steering_document_id.is_some(), kind == Kind::Epic),
+        let given: &[(&str, bool)] = &[
+            ("status", self.status.is_some()),
+            ("priority", self.priority.is_some()),
+            ("assignee", self.assignee.is_some()),
+            ("type", self.requirement_type.is_some()),
+            ("acceptance_criteria_id", self.acceptance_criteria_id.is_some()),
+            ("user_story_id", self.user_story_id.is_some()),
+            ("epic_id", self.epic_id.is_some()),
+            ("steering_document_id", self.steering_document_id.is_some()),
         ];
-        match unfit.iter().find(|(_, given, fits)| *given && !fits) {
-            Some((field, ..)) => Err(Error::field(field, format!("is no filter of {}", kind.with_article()))),
+        match given.iter().find(|(name, given)| *given && unfit(kind).contains(name)) {
+            Some((field, _)) => Err(Error::field(field, format!("is no filter of {}", kind.with_article()))),
             None => Ok(()),
         }
+    }
+}
+
+/// The filters that a kind does not have. Commands and routes of the kind do not offer them.
+const fn unfit(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Epic => &["epic_id", "user_story_id", "acceptance_criteria_id", "type"],
+        Kind::UserStory => &["user_story_id", "acceptance_criteria_id", "steering_document_id", "type"],
+        Kind::Requirement => &["steering_document_id"],
+        Kind::AcceptanceCriteria => {
+            &["acceptance_criteria_id", "steering_document_id", "status", "priority", "type", "assignee"]
+        }
+        Kind::SteeringDocument | Kind::Prompt | Kind::Comment => &[
+            "user_story_id",
+            "acceptance_criteria_id",
+            "steering_document_id",
+            "status",
+            "priority",
+            "type",
+            "assignee",
+        ],
     }
 }
 

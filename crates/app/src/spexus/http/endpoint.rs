@@ -380,8 +380,7 @@ impl Endpoint {
         }
         // What the path says is no help where something else was expected.
         let in_path: Vec<&str> = self.route.parameters().collect();
-        let is_taken =
-            |name: &str| in_path.contains(&name) || self.route.bind.iter().any(|(bound, _)| *bound == name);
+        let is_taken = |name: &str| in_path.contains(&name) || !self.route.takes(name);
         for field in error.fields.iter_mut().filter(|field| self.arguments.property(&field.field).is_none()) {
             field.allowed.retain(|name| !is_taken(name));
         }

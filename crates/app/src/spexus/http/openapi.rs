@@ -66,7 +66,7 @@ pub fn document() -> Value {
 fn describe(entry: &Entry, route: &Route, index: usize, generator: &mut SchemaGenerator) -> Value {
     let arguments = Arguments::new(entry.input_schema());
     let in_path: Vec<&str> = route.parameters().collect();
-    let is_free = |name: &str| !in_path.contains(&name) && route.bind.iter().all(|(bound, _)| *bound != name);
+    let is_free = |name: &str| !in_path.contains(&name) && route.takes(name);
     let has_body = matches!(route.method, Method::Post | Method::Put | Method::Patch);
     let mut parameters: Vec<Value> = in_path.iter().map(|name| parameter(&arguments, name, "path")).collect();
     let free: Vec<&str> = arguments.properties().map(|(name, _)| name).filter(|name| is_free(name)).collect();
