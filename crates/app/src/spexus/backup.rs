@@ -98,9 +98,7 @@ fn read(matches: &ArgMatches) -> Result<(StoreConfig, PathBuf), Exit> {
 
 fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &Path) -> Exit {
     match done {
-        Ok(()) if matches.get_flag("json") => {
-            print::answer(&json!({ "file": path.display().to_string() }), true)
-        }
+        Ok(()) if matches.get_flag("json") => print::json(&json!({ "file": path.display().to_string() })),
         Ok(()) => print::raw(&format!("{said}\n")),
         Err(error) => {
             print::tell(&error.to_string());

@@ -235,7 +235,7 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     let as_json = leaf.get_flag("json");
     let result = gather(entry, command, leaf).and_then(|arguments| call(entry, arguments, leaf));
     match result {
-        Ok(answer) => finish(entry, &answer, leaf, as_json),
+        Ok(answer) => finish(entry, &words, &answer, leaf, as_json),
         Err(Problem::Refused(error)) => {
             print::error(&error, as_json);
             if let Some(hint) = hint(&error).filter(|_| !as_json) {
@@ -335,7 +335,7 @@ pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     Ok(store)
 }
 
-fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
+fn finish(entry: &Entry, words: &str, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
     if entry.name == "export" && !as_json {
         let content = answer["content"].as_str().unwrap_or_default();
         return match super::arguments::file(matches, "output") {
@@ -349,7 +349,7 @@ fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) ->
             },
         };
     }
-    let printed = print::answer(answer, as_json);
+    let printed = if as_json { print::json(answer) } else { print::answer(words, answer) };
     if printed != Exit::Done && entry.writes() {
         print::tell("what was asked for is done, only its answer is lost");
     }

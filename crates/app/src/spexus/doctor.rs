@@ -1,6 +1,7 @@
 //! `spexus doctor` and `spexus migrate`: how the store, the configuration and the server fare, and what to do.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
@@ -54,11 +55,18 @@ pub fn run(matches: &ArgMatches) -> Exit {
 fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
     if is_missing(&config.location) {
         let message = format!("{} is not there yet", config.location);
-        findings.push(Finding {
-            name: "store",
-            well: true,
-            message,
-            advice: Some("spexus serve makes it".to_owned()),
+        findings.push(match cannot_be_made(&config.location) {
+            Some(why) => ill(
+                "store",
+                format!("{message}, and cannot be made: {why}"),
+                "name a file in a folder that you may write to: --database sqlite:PATH",
+            ),
+            None => Finding {
+                name: "store",
+                well: true,
+                message,
+                advice: Some("spexus serve makes it".to_owned()),
+            },
         });
         return;
     }
@@ -68,11 +76,14 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
     ) {
         Ok(store) => store,
         Err(error) => {
-            findings.push(ill(
-                "store",
-                format!("{}: {error}", config.location),
-                "check that it runs, its address, and who may open it",
-            ));
+            let advice = match &config.location {
+                Location::Sqlite(path) if is_strange(path) => {
+                    "name the store's file with --database sqlite:PATH; if this was it, restore a backup"
+                }
+                Location::Sqlite(_) => "check the path, and who may read and write it",
+                Location::Postgres(_) => "check that it runs, its address, and who may open it",
+            };
+            findings.push(ill("store", format!("{}: {error}", config.location), advice));
             return;
         }
     };
@@ -159,8 +170,11 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
         }
         Err(Problem::Refused(error)) if error.kind == ops::Kind::Unauthenticated => {
             findings.push(well("server", format!("{server} answers")));
-            let advice =
-                if has_token { "spexus token create NAME makes a new one" } else { "set SPEXUS_TOKEN" };
+            let advice = if has_token {
+                "a new one is made on the server's machine, with spexus token create NAME --user USER, or by an administrator"
+            } else {
+                "set SPEXUS_TOKEN"
+            };
             findings.push(ill("token", error.message, advice));
         }
         Err(Problem::Refused(error)) => {
@@ -185,7 +199,7 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
             .iter()
             .map(|finding| json!({ "name": finding.name, "ok": finding.well, "message": finding.message, "advice": finding.advice }))
             .collect();
-        print::answer(&json!({ "ok": all_well, "findings": list }), true)
+        print::json(&json!({ "ok": all_well, "findings": list }))
     } else {
         let mut text = String::new();
         for finding in findings {
@@ -205,10 +219,35 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
 fn is_missing(location: &Location) -> bool {
     match location {
         Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
-            |error| error.kind() == ErrorKind::NotFound,
+            |error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
             |file| file.is_file() && file.len() == 0,
         ),
         Location::Postgres(_) => false,
+    }
+}
+
+/// Why a file of a store that is not there cannot be made, if so.
+fn cannot_be_made(location: &Location) -> Option<String> {
+    let Location::Sqlite(path) = location else { return None };
+    let mut folders = path.ancestors().skip(1);
+    let near = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
+    let folder = folders.find(near).unwrap_or(Path::new("."));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if !folder.is_dir() {
+        return Some(format!("{} is no folder", folder.display()));
+    }
+    // Only trying it tells.
+    tempfile::tempfile_in(folder).err().map(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Whether a file is no database at all.
+fn is_strange(path: &Path) -> bool {
+    const BEGINNING: &[u8] = b"SQLite format 3\0";
+    let mut found = [0; BEGINNING.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut found));
+    match read {
+        Ok(()) => found != BEGINNING,
+        Err(error) => error.kind() == ErrorKind::UnexpectedEof,
     }
 }
 
@@ -241,7 +280,7 @@ pub fn migrate(matches: &ArgMatches) -> Exit {
         }
     };
     let printed = if matches.get_flag("json") {
-        print::answer(&json!({ "migrations": migrations }), true)
+        print::json(&json!({ "migrations": migrations }))
     } else {
         let lines = migrations.iter().map(|migration| {
             let state = serde_json::to_value(migration.state).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What people read in the terminal: lists with the columns that matter, and the doctor.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use expect_test::expect;
 
@@ -57,11 +58,11 @@ fn columns_stand_below_each_other_in_any_script_and_cells_are_cut_between_charac
         json_of(path, &["epic", "create", "--title", title, "--priority", "1"]);
     }
     expect![[r#"
-        REFERENCE ID  TITLE              KIND  STATUS   PRIORITY  ASSIGNEE  VERSION  CREATED AT
-        EP-001        Plain              epic  Backlog  1         admin     1
-        EP-002        要件管理           epic  Backlog  1         admin     1
-        EP-003        Ёлка               epic  Backlog  1         admin     1
-        EP-004        👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦…  epic  Backlog  1         admin     1
+        REFERENCE ID  TITLE              STATUS   PRIORITY  ASSIGNEE  VERSION  CREATED AT
+        EP-001        Plain              Backlog  1         admin     1
+        EP-002        要件管理           Backlog  1         admin     1
+        EP-003        Ёлка               Backlog  1         admin     1
+        EP-004        👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦…  Backlog  1         admin     1
     "#]]
     .assert_eq(&without_times(&printed(path, &["epic", "list", "--sort", "number"])));
 }
@@ -70,6 +71,76 @@ fn without_times(text: &str) -> String {
     text.lines()
         .map(|line| line.split("  20").next().unwrap_or_default().trim_end().to_owned() + "\n")
         .collect()
+}
+
+/// `script` gives the command a terminal.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_table_fits_the_terminal_and_is_whole_in_a_pipe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let title = "A title that is rather long for a narrow terminal";
+    json_of(path, &["epic", "create", "--title", title, "--priority", "1"]);
+    assert!(printed(path, &["epic", "list"]).contains(title));
+    let line = format!("stty rows 24 cols 90; {} epic list", env!("CARGO_BIN_EXE_spexus"));
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    command.current_dir(path).env("HOME", path).env("XDG_DATA_HOME", path).stdin(Stdio::null());
+    let Ok(output) = command.output() else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let widest = text.lines().map(|line| line.trim_end().chars().count()).max();
+    assert!(widest.is_some_and(|widest| (80..=90).contains(&widest)), "{text}");
+    assert!(text.contains("A title that is ra…") && text.contains("EP-001"), "{text}");
+}
+
+#[test]
+fn lists_have_the_columns_that_matter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    json_of(path, &["user-story", "create", "--title", "Two", "--priority", "1", "--epic-id", "EP-1"]);
+    let criterion = ["acceptance-criteria", "create", "--user-story-id", "US-1", "--description"];
+    json_of(path, &[&criterion[..], &["A receipt is sent"]].concat());
+    json_of(path, &["comment", "add", "EP-1", "A remark"]);
+    let heads = |arguments: &[&str]| printed(path, arguments).lines().next().unwrap_or_default().to_owned();
+    for (arguments, expected) in [
+        (&["acceptance-criteria", "list"][..], &["DESCRIPTION", "USER STORY"][..]),
+        (&["list", "acceptance_criteria"], &["DESCRIPTION", "USER STORY"]),
+        (&["audit"], &["EVENT", "ENTITY KIND", "ENTITY ID"]),
+        (&["prompt", "list"], &["ACTIVE"]),
+        (&["comment", "list"], &["ENTITY", "CONTENT", "RESOLVED"]),
+        (&["relationship-type", "list"], &["INVERSE NAME"]),
+        (&["token", "list"], &["PREFIX", "USER", "LAST USED AT"]),
+    ] {
+        let head = heads(arguments);
+        assert!(expected.iter().all(|name| head.contains(name)), "{arguments:?}: {head}");
+    }
+    assert!(!heads(&["token", "list"]).contains("VERSION"));
+    let models = printed(path, &["status-model", "list"]);
+    assert!(models.contains("Backlog, Draft, In Progress, Done, Cancelled"), "{models}");
+    let found = printed(path, &["search", "remark"]);
+    assert!(found.contains("EP-001        comment") && !found.contains("reference_id"), "{found}");
+}
+
+#[test]
+fn what_is_within_an_answer_is_no_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    json_of(path, &["user-story", "create", "--title", "Two", "--priority", "1", "--epic-id", "EP-1"]);
+    std::fs::write(path.join("epics.csv"), "kind,title,priority\nepic,From a sheet,2\n").expect("a file");
+    let operations = r#"[{"operation": "create_epic", "arguments": {"title": "Fine", "priority": 1}}]"#;
+    for (arguments, expected) in [
+        (&["report", "hierarchy"][..], "stories without criteria: 1\n  REFERENCE ID"),
+        (&["delete", "EP-1", "--dry-run"], "with_it       user stories 1, "),
+        (&["impact", "EP-1"], "counts         user story 1\n"),
+        (&["bulk", "--operations", operations], "  OPERATION    ANSWER\n  create_epic  EP-002\n"),
+        (&["import", "epics.csv"], "left_out       0\nrows\n"),
+        (&["auth", "me"], "role      Administrator"),
+    ] {
+        let text = printed(path, arguments);
+        assert!(text.contains(expected) && !text.contains(['{', '"']), "{arguments:?}: {text}");
+    }
 }
 
 #[test]
@@ -98,6 +169,28 @@ fn a_doctor_looks_at_no_other_store_than_the_one_that_was_meant() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("expected sqlite:PATH or postgres://") && !text.contains("SQLite"), "{text}");
     assert!(refused(path, &["doctor", "--config", "none.toml"], 1).is_empty());
+}
+
+#[test]
+fn a_doctor_tells_a_file_that_is_no_store_from_one_that_cannot_be_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("text.db"), "This is no database.").expect("a file");
+    for (database, expected) in [
+        ("sqlite:text.db", "name the store's file with --database"),
+        ("sqlite:text.db/below/one.db", "name a file in a folder that you may write to"),
+        ("sqlite:/proc/none/one.db", "name a file in a folder that you may write to"),
+    ] {
+        let output = spexus(path, &["doctor", "--database", database], "");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains(expected), "{database}: {text}");
+    }
+    let told = refused(path, &["user", "create", "ann", "--email", "a@b.c", "--role", "Chief"], 2);
+    assert_eq!(
+        told.lines().last(),
+        Some("role: expected one of Commenter, User, Administrator, found \"Chief\"")
+    );
 }
 
 #[track_caller]
