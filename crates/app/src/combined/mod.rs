@@ -46,6 +46,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
             "--server: this works on the local store; for a server use requirements-mcp-server".to_owned();
         settings.problem(problem);
     }
+    config::refuse_token(&mut settings);
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let config = config::read(&mut settings);
     let default = stdio::Options::default();

@@ -69,14 +69,30 @@ const FLAGS: &[(&str, &str)] = &[
 const ONLY_LOCAL: &str =
     "this command works on the local store alone; run it without a server, where the store is";
 
+/// Why a token cannot be given without a server.
+const ONLY_FOR_SERVER: &str = "a token is for a server, and none is given: add --server URL, or act as somebody on the local store with --as USER";
+
 /// Refuses a server, wherever it comes from: who set it would take what happens to the local store for what happens there.
 pub fn refuse_server(settings: &mut Settings) {
     settings.refuse("SPEXUS_SERVER", ONLY_LOCAL);
+    refuse_identity(settings);
 }
 
 /// Refuses the flag alone: whoever starts a server means this machine, whatever their commands are set to ask.
 pub fn refuse_server_flag(settings: &mut Settings) {
     settings.refuse_flag("SPEXUS_SERVER", ONLY_LOCAL);
+    refuse_identity(settings);
+}
+
+/// Refuses to act as somebody where nobody is asked who they are.
+fn refuse_identity(settings: &mut Settings) {
+    refuse_token(settings);
+    settings.refuse_flag("SPEXUS_AS", "this command works on the whole store, and as nobody");
+}
+
+/// Refuses a token where no server is asked.
+pub fn refuse_token(settings: &mut Settings) {
+    settings.refuse_flag("SPEXUS_TOKEN", ONLY_FOR_SERVER);
 }
 
 /// The server to ask, if any. There the token says who acts, so `--as` cannot.
@@ -85,6 +101,8 @@ pub fn server(settings: &mut Settings) -> Option<String> {
     if server.is_some() {
         let why = "on a server the token says who acts; give the token of that user, or leave --server out";
         settings.refuse_flag("SPEXUS_AS", why);
+    } else {
+        refuse_token(settings);
     }
     server
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ops::{Arguments, Entry, Error, FieldError, Kind, Method, Route};
+use ops::{Arguments, Effect, Entry, Error, FieldError, Kind, Method, Route};
 use serde_json::{Map, Value};
 
 use super::commands::Problem;
@@ -29,6 +29,9 @@ impl Remote {
             return Err(Problem::Usage(format!(
                 "--server: expected a URL such as https://spexus.example.org, found {url:?}"
             )));
+        }
+        if let Some(token) = &token {
+            check_token(token)?;
         }
         Ok(Remote { url, token, client })
     }
@@ -68,10 +71,16 @@ impl Remote {
                 request.header("content-type", "application/json").body(Value::Object(arguments).to_string());
         }
         let away = |error: reqwest::Error| {
-            Problem::Refused(Error::new(
-                Kind::Unavailable,
-                format!("{} does not answer: {}", self.url, cause(&error)),
-            ))
+            let cause = cause(&error);
+            let hint = match self.url.strip_prefix("https://") {
+                // What rustls says of an answer that is no TLS.
+                Some(rest) if cause.contains("InvalidContentType") => {
+                    format!("; it may speak http: try http://{rest}")
+                }
+                _ => String::new(),
+            };
+            let message = format!("{} does not answer: {cause}{hint}", self.url);
+            Problem::Refused(Error::new(Kind::Unavailable, message))
         };
         let response = request.send().map_err(away)?;
         let status = response.status();
@@ -80,8 +89,26 @@ impl Remote {
         if status.is_success() {
             return Ok(body);
         }
-        Err(Problem::Refused(failure(status.as_u16(), &body)))
+        let mut error = failure(status.as_u16(), &body);
+        if error.kind == Kind::Unauthenticated && self.token.is_none() && entry.effect != Effect::Public {
+            error.message.push_str("; give one with SPEXUS_TOKEN or --token");
+        }
+        Err(Problem::Refused(error))
     }
+}
+
+/// What cannot be a token is not sent anywhere: a line break says that it was copied or read with something else.
+fn check_token(token: &str) -> Result<(), Problem> {
+    let strange = token.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
+    let found = match strange {
+        None => return Ok(()),
+        Some('\n' | '\r') => "a line break".to_owned(),
+        Some(' ') => "a blank".to_owned(),
+        Some(other) => format!("{other:?}"),
+    };
+    Err(Problem::Usage(format!(
+        "the token (SPEXUS_TOKEN or --token) holds {found}; a token has only letters, digits, _ and -"
+    )))
 }
 
 /// The innermost reason, which says more than the outer ones.
@@ -162,5 +189,7 @@ fn failure(status: u16, body: &Value) -> Error {
     let message =
         error["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);
     let fields: Vec<FieldError> = serde_json::from_value(error["details"].clone()).unwrap_or_default();
-    Error { fields, ..Error::new(kind, message) }
+    let mut more = error.as_object().cloned().unwrap_or_default();
+    more.retain(|name, _| !matches!(name.as_str(), "code" | "message" | "details"));
+    Error { fields, ..Error::new(kind, message) }.with_more(Value::Object(more))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, on_every_store};
+use crate::backend::{Backend, on_every_store, on_sqlite};
 use crate::spexus_cli::{json_of, refused, spexus};
 
 const AWAY: &str = "http://127.0.0.1:1";
@@ -68,6 +68,49 @@ fn on_a_server_the_token_says_who_acts() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = refused(folder.path(), &["epic", "list", "--server", AWAY, "--as", "bob"], 2);
     assert!(told.contains("--as (from the command line): on a server the token says who acts"), "{told}");
+}
+
+#[test]
+fn a_token_is_for_a_server_and_somebody_is_for_the_local_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    for arguments in [&["epic", "list"][..], &["serve"], &["mcp"], &["migrate"], &["backup", "one.db"]] {
+        let told = refused(path, &[arguments, &["--token", "mcp_pat_x"]].concat(), 2);
+        assert!(told.contains("--token (from the command line): a token is for a server"), "{told}");
+    }
+    for arguments in [&["serve"][..], &["migrate"], &["backup", "one.db"]] {
+        let told = refused(path, &[arguments, &["--as", "ann"]].concat(), 2);
+        assert!(
+            told.contains("--as (from the command line): this command works on the whole store"),
+            "{told}"
+        );
+    }
+    for (token, found) in [("mcp_pat_x\n", "a line break"), ("mcp pat", "a blank"), ("mcp_pat_…", "'…'")]
+    {
+        let told = refused(path, &["epic", "list", "--server", AWAY, "--token", token], 2);
+        assert!(told.contains(&format!("the token (SPEXUS_TOKEN or --token) holds {found}")), "{told}");
+    }
+}
+
+#[test]
+fn what_a_server_refuses_is_told_with_what_to_do() {
+    on_sqlite(&[], &[], |backend, _| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path();
+        let told = refused(path, &["epic", "list", "--server", &backend.url], 1);
+        assert!(told.contains("give one with SPEXUS_TOKEN or --token"), "{told}");
+        let on = ["--server", &backend.url, "--token", &backend.token];
+        let missing = spexus(path, &[&["show", "EP-9", "--json"], &on[..]].concat(), "");
+        let error: Value = serde_json::from_slice(&missing.stdout).expect("JSON");
+        assert_eq!(error["error"]["code"], "NOT_FOUND");
+        assert!(error["error"]["request_id"].is_string(), "{error}");
+        let secure = backend.url.replace("http://", "https://");
+        let told = refused(path, &["epic", "list", "--server", &secure, "--token", "x"], 1);
+        assert!(told.contains(&format!("it may speak http: try {}", backend.url)), "{told}");
+        let doctor = spexus(path, &["doctor", "--server", &backend.url, "--token", "mcp_pat_old"], "");
+        let text = String::from_utf8_lossy(&doctor.stdout);
+        assert!(text.contains("a new one is made on the server's machine"), "{text}");
+    });
 }
 
 #[test]

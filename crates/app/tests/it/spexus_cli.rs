@@ -169,7 +169,7 @@ fn the_same_commands_work_on_a_server() {
         assert_eq!(on(&["history", "US-001"])["total_count"], 3);
         assert_eq!(on(&["doctor"])["ok"], true);
         let told = refused(folder.path(), &["epic", "list", "--server", &backend.url], 1);
-        assert_eq!(told.trim(), "a token is required");
+        assert_eq!(told.trim(), "a token is required; give one with SPEXUS_TOKEN or --token");
         let told = refused(folder.path(), &["epic", "list", "--server", "http://127.0.0.1:1"], 1);
         assert!(told.contains("does not answer"), "{told}");
         assert!(!folder.path().join("spexus").exists(), "a local store was made");
