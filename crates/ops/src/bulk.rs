@@ -24,7 +24,7 @@ use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
-    /// What to do, in order.
+    /// What to do, in order: `[{"operation": "create_epic", "arguments": {"title": "Checkout", "priority": 2}}, …]`.
     #[schemars(length(min = 1, max = 500))]
     operations: Vec<Step>,
     /// Try everything, change nothing.

@@ -66,7 +66,8 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     }
     // From the moment that others know of the server, it ends in order.
     let stop = Stop::listen().map_err(|error| format!("signals cannot be received: {error}"))?;
-    greet(&http.public_url, &location.to_string(), first.as_ref());
+    let is_nowhere = address.ip().is_unspecified() && http.public_url.ends_with(&address.to_string());
+    greet(&http.public_url, &location.to_string(), first.as_ref(), is_nowhere);
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
@@ -98,8 +99,14 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
 }
 
 /// Says where the page is, and what the first start has made, which nobody will ever see again.
-fn greet(url: &str, location: &str, first: Option<&First>) {
+fn greet(url: &str, location: &str, first: Option<&First>, is_nowhere: bool) {
     let mut text = format!("Spexus is at {url}\n  store   {location}\n  agents  {url}/api/v1/mcp\n");
+    if is_nowhere {
+        text.push_str(
+            "\nIt listens on every address of this machine, and that URL names none. Say where others reach it:\n  \
+             --public-url http://NAME:PORT\n",
+        );
+    }
     if let Some(First { username, password, token }) = first {
         text.push_str(&format!(
             "\nThis is the first start. Keep these, they are not shown again:\n  user      {username}\n  password  {password}\n  token     \

@@ -553,6 +553,10 @@ fn health_metrics_pages_and_the_description_are_there() {
         let home = send(backend.anonymous("GET", "/"));
         assert!(home.text.contains("<h1>Spexus</h1>") && home.text.contains("/api/v1/openapi.json"));
         let reference = send(backend.anonymous("GET", "/reference")).text;
+        assert!(!reference.contains('`') && !reference.contains("Administrator or more"));
+        let list =
+            reference.split("id=\"list_entities\"").nth(1).and_then(|rest| rest.split("</article>").next());
+        assert!(list.is_some_and(|list| !list.contains("<code>kind</code>")), "the path decides the kind");
         let description = send(backend.anonymous("GET", "/openapi.json")).json;
         assert_eq!(description["openapi"], "3.1.0");
         for entry in ops::OPERATIONS {

@@ -1,7 +1,7 @@
 //! What the command line writes and reads at its edges: a full disk, a closed pipe, passwords, and the code it ends with.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -59,6 +59,25 @@ fn printing(folder: &Path, arguments: &[&str], to: Stdio) -> Output {
     command.args(arguments).current_dir(folder).env_clear().env("HOME", folder).env("XDG_DATA_HOME", folder);
     command.stdin(Stdio::null()).stdout(to).stderr(Stdio::piped());
     command.spawn().and_then(|child| child.wait_with_output()).expect("it runs")
+}
+
+#[test]
+fn a_server_on_every_address_asks_for_the_one_that_others_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    for (arguments, is_asked) in [(&[][..], true), (&["--public-url", "https://spexus.example.org"], false)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_spexus"));
+        command.args(["serve", "--listen", "0.0.0.0:0"]).args(arguments).current_dir(path).env_clear();
+        command.env("HOME", path).env("XDG_DATA_HOME", path).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
+        let mut said = String::new();
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        while !said.contains("Stop it with Ctrl-C") {
+            assert_ne!(lines.read_line(&mut said).expect("a line"), 0, "{said}");
+        }
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+        assert_eq!(said.contains("--public-url"), is_asked, "{said}");
+    }
 }
 
 #[test]

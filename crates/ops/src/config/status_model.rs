@@ -75,12 +75,12 @@ impl Operation for GetStatusModel {
 pub struct UpdateStatusModel {
     /// The kind: `epic`, `user_story` or `requirement`.
     kind: KindName,
-    /// The statuses, in their order.
+    /// The statuses, in their order: `[{"name": "Draft", "initial": true}, {"name": "Done", "final": true, "colour": "#15803d"}]`.
     statuses: Vec<Status>,
-    /// Which status may follow which.
+    /// Which status may follow which: `[{"from": "Draft", "to": "Done"}]`.
     #[serde(default)]
     transitions: Vec<Transition>,
-    /// Statuses that get another name.
+    /// Statuses that get another name: `[{"from": "Draft", "to": "Idea"}]`.
     #[serde(default)]
     renamed: Vec<Renamed>,
     /// Refuse the change when the version is another one.

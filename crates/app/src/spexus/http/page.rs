@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::Response;
 use ops::{Arguments, Effect};
+use store::model::Role;
 
 use super::App;
 use super::answer::insert;
@@ -33,7 +34,9 @@ and AI agents.</p></header>
 <section><h2>Connect an agent</h2>
 <p>The tools, resources and prompts are at <code>{url}/api/v1/mcp</code> (MCP over HTTP, with a token). In Claude Code:</p>
 <pre>claude mcp add --transport http spexus {url}/api/v1/mcp --header "Authorization: Bearer $TOKEN"</pre>
-<p>In a client with a configuration file, such as Cursor or VS Code:</p>
+<p>In VS Code, in <code>.vscode/mcp.json</code>:</p>
+<pre>{{"servers": {{"spexus": {{"type": "http", "url": "{url}/api/v1/mcp", "headers": {{"Authorization": "Bearer mcp_pat_…"}}}}}}}}</pre>
+<p>In another client with a configuration file, such as Cursor:</p>
 <pre>{{"mcpServers": {{"spexus": {{"url": "{url}/api/v1/mcp", "headers": {{"Authorization": "Bearer mcp_pat_…"}}}}}}}}</pre>
 <p>A client that only starts programs takes <code>requirements-mcp-server</code>, which <code>requirements-mcp-server init</code>
 sets up.</p></section>
@@ -42,7 +45,7 @@ sets up.</p></section>
 <pre>export TOKEN=mcp_pat_…
 curl {url}/api/v1/epics -H "Authorization: Bearer $TOKEN" \
      --json '{{"title": "Checkout", "priority": 2}}'
-curl {url}/api/v1/search?query=checkout -H "Authorization: Bearer $TOKEN"</pre>
+curl '{url}/api/v1/search?query=checkout' -H "Authorization: Bearer $TOKEN"</pre>
 <p>Or from the command line, on this machine or another:</p>
 <pre>spexus epic create --title "Checkout" --priority 2
 spexus search checkout --server {url} --token $TOKEN</pre></section>
@@ -96,10 +99,12 @@ fn reference_body() -> String {
         let arguments = Arguments::new(entry.input_schema());
         if arguments.properties().next().is_some() {
             body.push_str("<table><thead><tr><th>Argument</th><th>Type</th><th></th></tr></thead><tbody>");
-            for (name, schema) in arguments.properties() {
+            // What every path decides is no argument here.
+            let is_taken = |(name, _): &(&str, _)| entry.routes.iter().any(|route| route.takes(name));
+            for (name, schema) in arguments.properties().filter(is_taken) {
                 let required = if arguments.is_required(name) { " <em>required</em>" } else { "" };
                 let about = marked(schema["description"].as_str().unwrap_or_default());
-                let kind = escape(&crate::spexus::manual::type_of(schema));
+                let kind = marked(&crate::spexus::manual::type_of(schema));
                 let _ = write!(
                     body,
                     "<tr><td><code>{name}</code>{required}</td><td>{kind}</td><td>{about}</td></tr>"
@@ -117,8 +122,9 @@ fn needs(effect: Effect) -> String {
         return "Needs no token.".to_owned();
     }
     let (role, scope) = ops::needed(effect);
+    let or_more = if role == Role::Administrator { "" } else { " or more" };
     format!(
-        "Needs the role {} or more, and a token with the scope <code>{}</code>.",
+        "Needs the role {}{or_more}, and a token with the scope <code>{}</code>.",
         role.name(),
         scope.name()
     )
