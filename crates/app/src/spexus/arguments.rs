@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, backup, commands, doctor, print, serve};
+use super::{Exit, backup, commands, describe, doctor, print, serve};
 use crate::combined;
 
 const STYLES: Styles = Styles::styled()
@@ -101,7 +101,7 @@ pub fn command() -> Command {
                 .about("Print completions for a shell")
                 .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell))),
         );
-    commands::add(command)
+    describe::add(command)
 }
 
 /// Flags that every command takes.

@@ -6,6 +6,7 @@ mod bar;
 mod commands;
 pub mod config;
 mod demo;
+mod describe;
 mod doctor;
 mod gather;
 pub mod http;

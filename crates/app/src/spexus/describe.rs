@@ -1,0 +1,209 @@
+//! Every operation as a command: its words, what it takes, and what help says of it.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint};
+use ops::{Arguments, Entry};
+use serde_json::Value;
+
+use super::gather;
+
+/// Texts that are longer than this may come from a file.
+const LONG: u64 = 5_000;
+
+/// Adds the commands of all operations.
+pub fn add(mut root: Command) -> Command {
+    for entry in ops::OPERATIONS {
+        for command in entry.commands {
+            let words: Vec<&'static str> = command.words.split(' ').collect();
+            root = place(root, &words, |leaf| describe(leaf, entry, command));
+        }
+    }
+    root
+}
+
+/// Finds or makes the command at the end of some words.
+fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Command) -> Command {
+    let [word, rest @ ..] = words else { return make(root) };
+    let exists = root.find_subcommand(word).is_some();
+    let root = if exists { root } else { root.subcommand(Command::new(*word)) };
+    root.mut_subcommand(word, |sub| {
+        if rest.is_empty() {
+            return make(sub);
+        }
+        let sub = if exists {
+            sub
+        } else {
+            sub.about(about(word)).subcommand_required(true).arg_required_else_help(true)
+        };
+        place(sub, rest, make)
+    })
+}
+
+/// What the commands of a group are for.
+fn about(group: &str) -> &'static str {
+    match group {
+        "epic" => "Epics, the large pieces of work: make, list, show, change, delete, restore",
+        "user-story" => "User stories, each of an epic: make, list, show, change, delete, restore",
+        "acceptance-criteria" => {
+            "Acceptance criteria, each of a user story: make, list, show, change, delete, restore"
+        }
+        "requirement" => {
+            "Requirements, each of a user story: make, list, search, show, change, delete, restore"
+        }
+        "steering-document" => "Steering documents, and the epics that they are linked with",
+        "comment" => "Comments on anything: add, list, show, change, delete, restore",
+        "relationship" => "Relationships between requirements: make, list, delete",
+        "suspect-link" => "Relationships whose target has changed since: list, and confirm",
+        "report" => "Reports: how far the work is, and what the tree lacks",
+        "prompt" => "Prompts for agents: make, list, show, change, activate, delete, restore",
+        "requirement-type" => "Types of requirements: list, show, make, change, delete",
+        "relationship-type" => "Types of relationships: list, show, make, change, delete",
+        "status-model" => "Statuses of each kind, and which may follow which: list, show, change",
+        "project" => "Projects: make, list, show, change, delete",
+        "user" => "Users: make, list, show, change, disable, delete",
+        "token" => "Personal access tokens: make, list, show, change, revoke",
+        "auth" => "Who you are: log in and out, change the password",
+        _ => "",
+    }
+}
+
+fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Command) -> Command {
+    let arguments = Arguments::new(entry.input_schema());
+    leaf = match command.summary {
+        Some(summary) => leaf.about(summary),
+        None => leaf.about(entry.summary()).long_about(joined(&entry.documentation())),
+    };
+    let (mut place, mut usage) = (0, format!("spexus {} [OPTIONS]", command.words));
+    for name in entry.positional.iter().copied().filter(|name| command.takes(name)) {
+        place += 1;
+        let schema = arguments.property(name).cloned().unwrap_or_default();
+        let (value, about) = if (entry.name, name) == ("import", "content") {
+            ("FILE".to_owned(), "The file, or - for standard input".to_owned())
+        } else {
+            (name.to_uppercase(), text_of(&schema))
+        };
+        let arg = Arg::new(name).index(place).value_name(value).help(about);
+        let is_required = arguments.is_required(name);
+        // What is imported comes from a file anyway.
+        leaf = if entry.name == "import" {
+            leaf.arg(arg.required(is_required))
+        } else {
+            with_twin(leaf, arg, name, &schema, is_required)
+        };
+        // Left to itself, usage would put what has a choice before what stands first.
+        if is_required && takes_file(&schema) && entry.name != "import" {
+            usage.push_str(&format!(" <{}|--{name}-file <FILE>>", name.to_uppercase()));
+            leaf = leaf.override_usage(usage.clone());
+        } else {
+            usage.push_str(&format!(" <{}>", name.to_uppercase()));
+        }
+    }
+    for (name, schema) in arguments.properties() {
+        if !command.takes(name) || entry.positional.contains(&name) {
+            continue;
+        }
+        // The name of a file tells its format.
+        let is_told = (entry.name, name) == ("import", "format");
+        leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
+    }
+    let clears = |(name, schema): (&str, &Value)| {
+        command.takes(name) && gather::takes_null(entry, schema) && text_of(schema).contains("null")
+    };
+    if arguments.properties().any(clears) {
+        leaf = leaf.after_help(format!(
+            "The value null clears a field; '{}' is the word itself.",
+            gather::QUOTED_NULL
+        ));
+    }
+    if entry.name == "export" {
+        leaf = leaf
+            .arg(Arg::new("output").long("output").short('o').value_name("FILE").help("Write to this file"));
+    }
+    leaf
+}
+
+fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command {
+    // Names of arguments live as long as the program; there are a few hundred of them.
+    let long = name.replace('_', "-");
+    let mut arg = Arg::new(name.to_owned()).long(long.clone()).help(text_of(schema));
+    if ops::may_be(schema, "boolean") {
+        arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false");
+    } else if gather::is_json(schema) {
+        let about = format!("{} As JSON; @FILE reads it from a file, - from standard input", text_of(schema));
+        arg = arg.value_name("JSON|@FILE|-").help(about);
+    } else if ops::may_be(schema, "array") {
+        arg = arg.action(ArgAction::Append).value_name("VALUE");
+        // One of several is given by its own name, too; `status` is one already.
+        if let Some(singular) = long.strip_suffix('s').filter(|singular| !singular.ends_with('u')) {
+            arg = arg.visible_alias(singular.to_owned());
+        }
+    } else {
+        arg = arg.value_name(name.to_uppercase()).allow_hyphen_values(true);
+    }
+    let choices: Vec<String> = ops::choices(schema).into_iter().map(str::to_owned).collect();
+    if !choices.is_empty() {
+        arg = arg.value_parser(Choices(choices));
+    }
+    with_twin(leaf, arg, name, schema, required)
+}
+
+/// Adds an argument, and beside a long text or a secret another that reads it from a file or from standard input.
+fn with_twin(leaf: Command, arg: Arg, name: &str, schema: &Value, required: bool) -> Command {
+    let long = name.replace('_', "-");
+    let twin = if name.ends_with("password") {
+        Arg::new(format!("{name}-stdin"))
+            .long(format!("{long}-stdin"))
+            .action(ArgAction::SetTrue)
+            .help("Read it as a line of standard input; on a terminal, ask for it")
+    } else if takes_file(schema) {
+        Arg::new(format!("{name}-file"))
+            .long(format!("{long}-file"))
+            .value_name("FILE")
+            .value_hint(ValueHint::FilePath)
+            .help("Read it from a file, or - for standard input")
+    } else {
+        return leaf.arg(arg.required(required));
+    };
+    // One of them, and not both; usage says so.
+    let either = ArgGroup::new(format!("{name}-or-file")).args([arg.get_id(), twin.get_id()]);
+    leaf.group(either.required(required)).arg(arg).arg(twin)
+}
+
+fn takes_file(schema: &Value) -> bool {
+    schema["maxLength"].as_u64().is_some_and(|length| length >= LONG)
+}
+
+/// Words that help and completions show. The operation itself says which it takes, and what may be meant by another.
+#[derive(Clone)]
+struct Choices(Vec<String>);
+
+impl TypedValueParser for Choices {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}
+
+fn text_of(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// A text in which lines are broken where they are long: the terminal breaks them anew. Lists stay lists.
+fn joined(text: &str) -> String {
+    let paragraphs = text.split("\n\n").map(|paragraph| {
+        if paragraph.contains("\n- ") { paragraph.to_owned() } else { paragraph.replace('\n', " ") }
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
