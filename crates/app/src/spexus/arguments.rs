@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, backup, commands, describe, doctor, print, serve};
+use super::{Exit, backup, commands, describe, doctor, migrate, print, serve};
 use crate::combined;
 
 const STYLES: Styles = Styles::styled()
@@ -28,7 +28,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match matches.subcommand() {
         Some(("serve", matches)) => serve::run(matches),
         Some(("mcp", matches)) => combined::run(matches),
-        Some(("migrate", matches)) => doctor::migrate(matches),
+        Some(("migrate", matches)) => migrate::run(matches),
         Some(("doctor", matches)) => doctor::run(matches),
         Some(("backup", matches)) => backup::backup(matches),
         Some(("restore", matches)) => backup::restore(matches),

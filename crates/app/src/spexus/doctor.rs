@@ -1,4 +1,4 @@
-//! `spexus doctor` and `spexus migrate`: how the store, the configuration and the server fare, and what to do.
+//! `spexus doctor`: how the store, the configuration and the server fare, and what to do.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 use super::commands::Problem;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
-use super::{Exit, now, print};
+use super::{Exit, print};
 
 /// One thing that was looked at.
 struct Finding {
@@ -216,7 +216,7 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
 }
 
 /// Whether a store on SQLite is still to be made. An empty file is none either: it becomes one when it is opened.
-fn is_missing(location: &Location) -> bool {
+pub fn is_missing(location: &Location) -> bool {
     match location {
         Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
             |error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
@@ -249,45 +249,4 @@ fn is_strange(path: &Path) -> bool {
         Ok(()) => found != BEGINNING,
         Err(error) => error.kind() == ErrorKind::UnexpectedEof,
     }
-}
-
-/// Brings the schema up to date, or says what is missing.
-pub fn migrate(matches: &ArgMatches) -> Exit {
-    let mut settings = config::settings(matches);
-    config::refuse_server(&mut settings);
-    let config = config::read(&mut settings).store;
-    if let Err(problems) = settings.check() {
-        print::tell(&problems.to_string());
-        return Exit::Usage;
-    }
-    let check = matches.get_flag("check");
-    // Opening it would make the file.
-    if check && is_missing(&config.location) {
-        let message = format!("{}: there is no store yet; spexus migrate makes it", config.location);
-        print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
-        return Exit::Refused;
-    }
-    let opened = if check {
-        Store::open_as_it_is(&config.location, config.options)
-    } else {
-        Store::open(&config.location, config.options, now())
-    };
-    let migrations = match opened.and_then(|store| store.migrations()) {
-        Ok(migrations) => migrations,
-        Err(error) => {
-            print::tell(&format!("{}: {error}", config.location));
-            return Exit::Usage;
-        }
-    };
-    let printed = if matches.get_flag("json") {
-        print::json(&json!({ "migrations": migrations }))
-    } else {
-        let lines = migrations.iter().map(|migration| {
-            let state = serde_json::to_value(migration.state).unwrap_or_default();
-            format!("{:<10} {}\n", state.as_str().unwrap_or_default(), migration.name)
-        });
-        print::raw(&lines.collect::<String>())
-    };
-    let is_current = migrations.iter().all(|migration| migration.state == State::Applied);
-    printed.and(if is_current { Exit::Done } else { Exit::Refused })
 }

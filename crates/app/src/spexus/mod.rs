@@ -11,6 +11,7 @@ mod doctor;
 mod gather;
 pub mod http;
 pub mod manual;
+mod migrate;
 mod print;
 mod remote;
 mod serve;
