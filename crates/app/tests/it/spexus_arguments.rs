@@ -234,6 +234,16 @@ fn tokens_are_known_by_their_names() {
     assert_eq!(json_of(path, &["token", "update", "ci", "--name", "other"])["name"], "other");
     json_of(path, &["token", "revoke", "other"]);
     assert!(names(&["--all"]).is_empty());
+    on_every_store(|backend: &Backend| {
+        let on = |arguments: &[&str]| {
+            json_of(path, &[arguments, &["--server", &backend.url, "--token", &backend.token]].concat())
+        };
+        on(&["token", "create", "ci/2 of 3"]);
+        let n_tokens = on(&["token", "list", "--all"])["total_count"].as_i64();
+        on(&["token", "revoke", "ci/2 of 3", "--user", "admin"]);
+        let left = on(&["token", "list", "--all"])["total_count"].as_i64();
+        assert_eq!(left.map(|left| left + 1), n_tokens);
+    });
 }
 
 #[test]
