@@ -29,6 +29,8 @@ pub enum Change {
     Resources,
     /// This resource reads differently now.
     Resource(String),
+    /// Everything may be another now: the list of resources, and each of them.
+    EveryResource,
 }
 
 impl Change {
@@ -49,7 +51,7 @@ impl Change {
         let (method, uri) = match self {
             Self::Tools => ("notifications/tools/list_changed", None),
             Self::Prompts => ("notifications/prompts/list_changed", None),
-            Self::Resources => ("notifications/resources/list_changed", None),
+            Self::Resources | Self::EveryResource => ("notifications/resources/list_changed", None),
             Self::Resource(uri) => ("notifications/resources/updated", Some(uri.as_str())),
         };
         let meta = subscription.map(SubscriptionMeta::new);
@@ -62,7 +64,9 @@ impl Change {
         match self {
             Self::Tools => capabilities.tools.is_some_and(|tools| tools.list_changed),
             Self::Prompts => capabilities.prompts.is_some_and(|prompts| prompts.list_changed),
-            Self::Resources => capabilities.resources.is_some_and(|resources| resources.list_changed),
+            Self::Resources | Self::EveryResource => {
+                capabilities.resources.is_some_and(|resources| resources.list_changed)
+            }
             Self::Resource(_) => capabilities.can_subscribe(),
         }
     }
@@ -162,6 +166,11 @@ impl Filter {
             Change::Resource(uri) => {
                 let same = self.uris.iter().filter(|(canonical, _)| canonical == uri);
                 return same.map(|(_, given)| Change::Resource(given.clone())).collect();
+            }
+            Change::EveryResource => {
+                let list = self.resources.then_some(Change::Resources);
+                let each = self.uris.iter().map(|(_, given)| Change::Resource(given.clone()));
+                return list.into_iter().chain(each).collect();
             }
         };
         if is_wanted { vec![change.clone()] } else { Vec::new() }

@@ -204,14 +204,19 @@ impl Session {
     /// Returns the notifications that tell this client of a change.
     pub fn notify(&self, change: &Change) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
-        let subscribed = match change {
-            Change::Resource(uri) => self.subscriptions.get(uri).cloned().map(Change::Resource),
-            change => Some(change.clone()),
+        let subscribed: Vec<Change> = match change {
+            Change::Resource(uri) => {
+                self.subscriptions.get(uri).cloned().map(Change::Resource).into_iter().collect()
+            }
+            Change::EveryResource => {
+                let each = self.subscriptions.values().cloned().map(Change::Resource);
+                std::iter::once(Change::Resources).chain(each).collect()
+            }
+            change => vec![change.clone()],
         };
-        if self.state == State::Ready
-            && let Some(change) = subscribed.filter(|change| change.is_declared(&self.profile.capabilities))
-        {
-            messages.push(change.bytes(None));
+        if self.state == State::Ready {
+            let told = subscribed.iter().filter(|change| change.is_declared(&self.profile.capabilities));
+            messages.extend(told.map(|change| change.bytes(None)));
         }
         for Listener { id, filter, .. } in self.listeners.iter().filter(|one| one.is_acknowledged) {
             messages.extend(filter.wanted(change).iter().map(|change| change.bytes(Some(id))));

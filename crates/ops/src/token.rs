@@ -116,6 +116,7 @@ impl Operation for CreateToken {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewToken> {
         let (user_id, user) = owner(cx, self.user.as_ref())?;
+        check_name(self.name.as_str())?;
         if token::find_by_name(cx.tx, &user_id, self.name.as_str())?.is_some() {
             return Err(taken(self.name.as_str()));
         }
@@ -248,6 +249,7 @@ impl Operation for UpdateToken {
         check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
         if let Some(name) = &self.name.0 {
+            check_name(name.as_str())?;
             let other = token::find_by_name(cx.tx, &before.user_id, name.as_str())?;
             if other.is_some_and(|other| other.id != before.id) {
                 return Err(taken(name.as_str()));
@@ -335,6 +337,14 @@ fn find(cx: &mut Cx<'_, '_>, name: &Name, user: Option<&Text<1, 254>>) -> Result
             format!("{user} has no token {:?}; expected the id of a token or the name of one", name.as_str());
         Error::new(Kind::NotFound, message)
     })
+}
+
+/// Tokens are named in paths, where these two mean something else.
+fn check_name(name: &str) -> Result<()> {
+    match name {
+        "." | ".." => Err(Error::field("name", "expected a name with a letter or digit")),
+        _ => Ok(()),
+    }
 }
 
 fn taken(name: &str) -> Error {

@@ -124,8 +124,9 @@ fn to_sqlite(
     }
     let partial = Partial::beside(target)?;
     file::copy(path, partial.path(), progress)?;
-    let reached =
-        if target.exists() { table::last_change_in_sqlite(&SqliteFile::open_to_read(target)?)? } else { 0 };
+    // A store is often replaced because it cannot be read any more.
+    let reached = SqliteFile::open_to_read(target).and_then(|old| table::last_change_in_sqlite(&old));
+    let reached = reached.unwrap_or_default();
     open_file(partial.path(), now)?.wait(Mode::Long, move |tx| announce(tx, reached, now))?;
     file::check(partial.path())?;
     if target.exists() {

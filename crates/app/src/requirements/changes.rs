@@ -16,7 +16,8 @@ pub fn of(tx: &mut Tx<'_>, changes: &[revision::Change]) -> store::Result<Vec<Ch
     for change in changes {
         found.add(tx, change)?;
     }
-    let lists = [(found.prompts, Change::Prompts), (found.resources, Change::Resources)];
+    let resources = if found.everything { Change::EveryResource } else { Change::Resources };
+    let lists = [(found.prompts, Change::Prompts), (found.resources, resources)];
     let lists = lists.into_iter().filter(|(is_changed, _)| *is_changed).map(|(_, change)| change);
     Ok(lists.chain(found.uris.into_iter().map(Change::Resource)).collect())
 }
@@ -43,12 +44,14 @@ struct Found {
     uris: BTreeSet<String>,
     prompts: bool,
     resources: bool,
+    /// Whether the store was replaced.
+    everything: bool,
 }
 
 impl Found {
     fn add(&mut self, tx: &mut Tx<'_>, change: &revision::Change) -> store::Result<()> {
         if change.entity_kind == revision::WHOLE_STORE {
-            (self.prompts, self.resources) = (true, true);
+            (self.prompts, self.resources, self.everything) = (true, true, true);
             return Ok(());
         }
         let fields = revision::fields_of(tx, &change.entity_id, change.version)?;

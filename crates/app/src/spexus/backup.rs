@@ -102,7 +102,9 @@ fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &Path
         Ok(()) => print::raw(&format!("{said}\n")),
         Err(error) => {
             print::tell(&error.to_string());
-            Exit::Refused
+            // A file that is no backup, or a store that cannot be reached, is what was wrongly named.
+            let is_usage = matches!(error.kind, ErrorKind::Schema | ErrorKind::Unavailable);
+            if is_usage { Exit::Usage } else { Exit::Refused }
         }
     }
 }

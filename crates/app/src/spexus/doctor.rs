@@ -78,7 +78,7 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
         Err(error) => {
             let advice = match &config.location {
                 Location::Sqlite(path) if is_strange(path) => {
-                    "name the store's file with --database sqlite:PATH; if this was it, restore a backup"
+                    "name the store's file with --database sqlite:PATH; if this was it, move it away and restore a backup"
                 }
                 Location::Sqlite(_) => "check the path, and who may read and write it",
                 Location::Postgres(_) => "check that it runs, its address, and who may open it",

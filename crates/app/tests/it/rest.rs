@@ -1,5 +1,7 @@
 //! The REST interface: one shape for everything, strict about what it takes.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::json;
 
 use crate::backend::{Backend, on_every_store, on_sqlite, send};
@@ -423,6 +425,10 @@ fn guesses_at_a_password_are_counted_and_noted() {
             let body = json!({ "current_password": password, "new_password": "another password" });
             backend.send("POST", "/auth/change-password", &body)
         };
+        // What is no guess is not counted.
+        for _ in 0..5 {
+            assert_eq!(guess(" ").status, 400);
+        }
         for _ in 0..3 {
             let wrong = guess("not it");
             assert_eq!((wrong.status, wrong.code()), (400, "VALIDATION_ERROR"));
@@ -432,6 +438,28 @@ fn guesses_at_a_password_are_counted_and_noted() {
         let noted = backend.get("/audit?event=password_refused").json;
         assert_eq!((&noted["total_count"], &noted["data"][0]["actor"]), (&json!(4), &json!("admin")));
         assert!(backend.log().contains("operation=change_password"), "{}", backend.log());
+    });
+}
+
+#[test]
+fn guesses_at_a_time_are_counted_one_after_the_other() {
+    on_sqlite(&[], &[("SPEXUS_FAILED_LOGIN_LIMIT", "3")], |backend, _| {
+        let n_answered = AtomicUsize::new(0);
+        let guess = |password: &str| {
+            let body = json!({ "username": "admin", "password": password });
+            let status = backend.send("POST", "/auth/login", &body).status;
+            n_answered.fetch_add(1, Ordering::SeqCst);
+            status
+        };
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let wrong: Vec<_> = (0..6).map(|_| scope.spawn(|| guess("not it"))).collect();
+            // The right one comes when all others are waiting, and few have failed yet.
+            wait_until("a refusal", || n_answered.load(Ordering::SeqCst) > 0);
+            let right = scope.spawn(|| guess(&backend.password));
+            wrong.into_iter().chain([right]).map(|guess| guess.join().expect("an answer")).collect()
+        });
+        assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 3, "{statuses:?}");
+        assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 4, "{statuses:?}");
     });
 }
 

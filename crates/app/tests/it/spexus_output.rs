@@ -124,7 +124,7 @@ fn a_password_that_is_typed_is_not_shown() {
         shown.extend(byte);
     }
     // It is asked before the terminal is told to be silent.
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_secs(2));
     typed.write_all(b"correct horse\n").expect("it reads");
     screen.read_to_end(&mut shown).expect("it ends");
     let shown = String::from_utf8_lossy(&shown);

@@ -36,13 +36,13 @@ impl Operation for GetHistory {
     const NAME: &'static str = "get_history";
     const COMMANDS: &'static [Command] = &[
         command("history"),
-        command("epic history"),
-        command("user-story history"),
-        command("acceptance-criteria history"),
-        command("requirement history"),
-        command("steering-document history"),
-        command("prompt history"),
-        command("comment history"),
+        command("epic history").with(&[("kind", "epic")]),
+        command("user-story history").with(&[("kind", "user_story")]),
+        command("acceptance-criteria history").with(&[("kind", "acceptance_criteria")]),
+        command("requirement history").with(&[("kind", "requirement")]),
+        command("steering-document history").with(&[("kind", "steering_document")]),
+        command("prompt history").with(&[("kind", "prompt")]),
+        command("comment history").with(&[("kind", "comment")]),
     ];
     const ROUTES: &'static [Route] = &[
         get("/epics/{reference}/history").with(&[("kind", "epic")]),

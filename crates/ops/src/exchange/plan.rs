@@ -146,8 +146,8 @@ const VERSION_MAX: i64 = 1_000_000_000;
 const TOLD_MAX_CHARS: usize = 60;
 /// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
 const NUMBER_MAX: i64 = 999_999_999;
-/// The largest number that administrators may bring along. It is far above the other, so that whatever was counted on from there
-/// can be imported, too.
+/// The largest number that administrators may bring along. It is far above the other, so that what was counted on from there
+/// can be imported, too; who begins at the very end of it has chosen so.
 const NUMBER_ADMINISTRATOR_MAX: i64 = 999_999_999_999;
 
 impl<'r> Plan<'r> {
@@ -364,7 +364,9 @@ impl<'r> Plan<'r> {
         let record = &self.records[row];
         // Asking a kind for a field that it does not have is no mistake here.
         let texts = ["reference_id", "id"].into_iter().filter_map(|field| record.text(field));
-        texts.map(|text| self.key(text)).collect()
+        let mut names: Vec<String> = texts.map(|text| self.key(text)).collect();
+        names.dedup();
+        names
     }
 
     /// A reference that means the same for everyone, if it is one; a name within the file otherwise.

@@ -8,6 +8,16 @@ use crate::exchange::{export, fill};
 use crate::stores::{World, on_every_store};
 
 #[test]
+fn a_row_may_be_called_by_its_id() {
+    on_every_store(|world| {
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        let content = format!("kind,reference_id,id,title,priority\nepic,{id},{id},One,2\n");
+        let made = world.ok("import", json!({ "format": "csv", "content": content }));
+        assert_eq!(made["created"], 1, "{made}");
+    });
+}
+
+#[test]
 fn all_mistakes_of_a_row_are_told() {
     on_every_store(|world| {
         fill(world);

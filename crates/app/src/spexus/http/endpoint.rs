@@ -112,9 +112,8 @@ impl Endpoint {
         id: &str,
     ) -> (Response<Body>, Option<String>) {
         let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        if (self.entry.effect == Effect::Public || self.entry.proof.is_some())
-            && let Err(error) = app.limits.check_failures(address)
-        {
+        let is_attempt = self.entry.effect == Effect::Public || self.entry.proof.is_some();
+        if is_attempt && let Err(error) = app.limits.check_failures(address) {
             return (failure(&error, id), None);
         }
         let credentials = match credentials(&parts.method, &parts.headers, &app.options) {
@@ -125,6 +124,10 @@ impl Endpoint {
             Ok(arguments) => arguments,
             Err(response) => return self.answer_unread(app, credentials, *response, parts, id).await,
         };
+        let _turn = if is_attempt { app.limits.turn(address).await } else { None };
+        if is_attempt && let Err(error) = app.limits.check_failures(address) {
+            return (failure(&error, id), None);
+        }
         let given = arguments.clone();
         // Who shows no token but is known is so by the cookie of a page.
         let is_page = matches!(credentials, Credentials::Bearer(_))
@@ -153,7 +156,7 @@ impl Endpoint {
             Err(error) => {
                 let name = match self.entry.effect {
                     Effect::Public => given.get("username").and_then(Value::as_str).map(str::to_owned),
-                    _ => user.clone().filter(|_| self.entry.proof.is_some()),
+                    _ => user.clone().filter(|_| self.is_wrong_proof(&error, &given)),
                 };
                 let mut response = self.refuse(app, self.explained(error, given), name, parts, id).await;
                 if replayed {
@@ -216,7 +219,7 @@ impl Endpoint {
     ) -> Response<Body> {
         let operation = self.entry.name;
         match error.kind {
-            _ if error.kind == Kind::Unauthenticated || self.is_wrong_proof(&error) => {
+            _ if error.kind == Kind::Unauthenticated || self.entry.proof.is_some() && tried.is_some() => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
                 let from = address.map(|address| address.to_string()).unwrap_or_default();
                 tracing::warn!(req_id = id, address = from, operation, "refused: {}", error.message);
@@ -235,9 +238,11 @@ impl Endpoint {
         failure(&error, id)
     }
 
-    /// Whether what should have proven who asks is wrong.
-    fn is_wrong_proof(&self, error: &Error) -> bool {
-        self.entry.proof.is_some_and(|proof| error.fields.iter().any(|field| field.field == proof))
+    /// Whether what should have proven who asks was tried, and is wrong.
+    fn is_wrong_proof(&self, error: &Error, given: &Map<String, Value>) -> bool {
+        let Some(proof) = self.entry.proof else { return false };
+        let is_tried = given.get(proof).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+        is_tried && error.fields.iter().any(|field| field.field == proof)
     }
 
     /// The arguments of the path, the query, the headers and the body together.
@@ -333,7 +338,9 @@ impl Endpoint {
             return Err(unsupported(format!("expected a body without Content-Encoding, found {found:?}")));
         }
         let kind = text(header::CONTENT_TYPE);
-        if let Some(charset) = charset(kind).filter(|charset| !charset.eq_ignore_ascii_case("utf-8")) {
+        // ASCII is UTF-8, too.
+        let is_ours = |charset: &str| matches!(charset, "utf-8" | "utf8" | "us-ascii" | "ascii");
+        if let Some(charset) = charset(kind).filter(|charset| !is_ours(&charset.to_ascii_lowercase())) {
             return Err(unsupported(format!(
                 "expected the charset utf-8, found {:?}",
                 ops::shortened(charset)

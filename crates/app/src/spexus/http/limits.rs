@@ -10,6 +10,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 use ops::{Caller, Error, Kind, Result};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 /// How often, per minute.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,8 @@ pub struct Limits {
     sessions: Option<Keyed<Arc<str>>>,
     /// Until when an address that has failed too often may not try passwords.
     blocked: Mutex<HashMap<IpAddr, Instant>>,
+    /// Passwords are tried one after the other from each address; otherwise many could be tried before the first has failed.
+    trying: Mutex<HashMap<IpAddr, Arc<AsyncMutex<()>>>>,
     clock: DefaultClock,
 }
 
@@ -52,7 +55,8 @@ impl Limits {
             NonZeroU32::new(settings.failures).map(|number| RateLimiter::dashmap(Quota::per_minute(number)));
         let sessions =
             NonZeroU32::new(settings.sessions).map(|number| RateLimiter::dashmap(Quota::per_minute(number)));
-        Limits { requests, failures, sessions, blocked: Mutex::default(), clock: DefaultClock::default() }
+        let (blocked, trying) = (Mutex::default(), Mutex::default());
+        Limits { requests, failures, sessions, blocked, trying, clock: DefaultClock::default() }
     }
 
     /// Counts a request of a known user.
@@ -106,6 +110,17 @@ impl Limits {
             blocked.insert(address, now + wait);
             too_many_failures(wait)
         })
+    }
+
+    /// Waits until nobody else tries a password from an address. What is returned is to be kept until the outcome was noted.
+    pub async fn turn(&self, address: Option<IpAddr>) -> Option<OwnedMutexGuard<()>> {
+        let address = address.filter(|_| self.failures.is_some())?;
+        let turn = {
+            let mut trying = self.trying.lock().unwrap_or_else(PoisonError::into_inner);
+            trying.retain(|_, turn| Arc::strong_count(turn) > 1);
+            trying.entry(address).or_default().clone()
+        };
+        Some(turn.lock_owned().await)
     }
 
     /// Refuses an address that has failed too often, before a password is looked at. A token is looked at always: nobody
