@@ -449,6 +449,14 @@ fn changes_of_others_are_told() {
     run(&agent, &["epic", "update", "EP-001", "--title", "Kitchen"]);
     wait_for(&mut agent, &updated("epics://list?status=Done"));
     assert!(!agent.notes.contains(&updated("epic://ep-1")), "{:?}", agent.notes);
+    // When the store is replaced, everything may read differently.
+    let copy = agent.path("copy.db").display().to_string();
+    run(&agent, &["backup", &copy]);
+    agent.notes.clear();
+    run(&agent, &["restore", &copy, "--replace"]);
+    for note in [listed, prompts, updated("requirement://REQ-001"), updated("epics://list?status=Done")] {
+        wait_for(&mut agent, &note);
+    }
 }
 
 /// Asks for nothing in particular until something was told.

@@ -145,6 +145,7 @@ fn arguments_that_make_no_sense_and_files_that_cannot_be_read_are_wrong_usage() 
         (&["token", "create", "x", "--scope", "foo"], "scopes[0]: expected one of read"),
         (&["restore", "none.db"], "none.db: No such file"),
         (&["restore", "EP-001"], "spexus epic restore EP-001"),
+        (&["restore", "text.db"], "text.db: the file is not a SQLite database"),
         (&["backup", "-"], "give the name of one"),
         (&["epic", "list", "--database", "sqlite:text.db"], "not a SQLite database"),
         (&["migrate", "--database", "sqlite:text.db"], "not a SQLite database"),

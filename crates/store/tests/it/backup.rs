@@ -111,6 +111,29 @@ fn a_store_with_something_in_it_is_replaced_only_when_told() {
     });
 }
 
+/// That it cannot be read any more is a reason to replace a store.
+#[test]
+fn a_damaged_store_is_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, path) = (folder.path().join("backup"), folder.path().join("spexus.db"));
+    let location = Location::Sqlite(path.clone());
+    let store = open(&location);
+    fill(&store);
+    backup(&store, &file, now(), |_| {}).expect("a backup");
+    drop(store);
+    let number = |sql: &str| -> u64 {
+        let connection = Connection::open(&path).expect("a file");
+        connection.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a number") as u64
+    };
+    let page = number("select rootpage from sqlite_schema where name = 'sqlite_sequence'");
+    let size = number("pragma page_size");
+    let mut bytes = std::fs::read(&path).expect("a file");
+    bytes[((page - 1) * size) as usize..(page * size) as usize].fill(0xff);
+    std::fs::write(&path, bytes).expect("a file");
+    restore(&location, &file, true, Options::default(), now(), |_| {}).expect("a restored store");
+    assert_eq!(usernames(&open(&location)), ["ann", "bob"]);
+}
+
 #[test]
 fn a_store_without_users_counts_as_empty() {
     on_every_location(|location| {
