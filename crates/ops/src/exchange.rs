@@ -5,6 +5,7 @@ mod entities;
 pub mod export;
 pub mod import;
 mod links;
+mod notes;
 mod plan;
 mod prompts;
 mod remarks;

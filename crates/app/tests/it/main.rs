@@ -31,6 +31,7 @@ mod requirements_tools;
 mod rest;
 mod rest_events;
 mod rest_fuzz;
+mod rest_limits;
 mod seed_000;
 mod seed_003;
 mod seed_003_resources;

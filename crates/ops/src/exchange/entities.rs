@@ -7,7 +7,8 @@ use store::entity::Entity;
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::types::same_name;
 
-use super::plan::{Kept, Outcome, Plan, Planned, TAKEN, is_of_another, what_to_do};
+use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
+use super::plan::{Outcome, Plan, Planned};
 use crate::context::Cx;
 use crate::entity::{add, add_numbered, change, give_number, move_below, unnumbered};
 use crate::error::{Error, Result};

@@ -8,7 +8,8 @@ use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::same_name;
 
-use super::plan::{Kept, Outcome, Plan, TAKEN, is_of_another};
+use super::notes::{Kept, TAKEN, is_of_another};
+use super::plan::{Outcome, Plan};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::relationship::{LEFT_OUT, circle, shortened};

@@ -13,6 +13,7 @@ use store::types::{RelationshipType, RequirementType, Type};
 use store::user;
 
 use super::import::Problem;
+use super::notes::{Note, what_to_do};
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::operation::Effect;
@@ -28,7 +29,7 @@ pub(super) struct Plan<'r> {
     pub references: Vec<Option<String>>,
     pub problems: Vec<Problem>,
     pub n_problems_more: usize,
-    notes: Vec<Note>,
+    pub(super) notes: Vec<Note>,
     /// Everything that rows are or name: entities of the file, and those of the store that it mentions.
     pub entities: Vec<Planned>,
     pub projects: HashMap<String, Project>,
@@ -61,30 +62,6 @@ pub(super) struct Planned {
     pub entity: Entity,
     /// Whether it is new and the file says its number.
     pub brings_number: bool,
-}
-
-/// Something that is so though rows say otherwise: told once a field, for a file may say it in every row.
-struct Note {
-    row: usize,
-    field: &'static str,
-    what: &'static str,
-    /// What it is in the first of the rows.
-    example: String,
-    n_more: usize,
-}
-
-/// What is noted of a field that an import leaves as it is.
-pub(super) const NOT_CHANGED: &str = "is not changed by an import";
-/// What is noted of an id that something else has.
-pub(super) const TAKEN: &str = "is taken, so another one is given";
-
-/// What is stored and stays, whatever a row says.
-pub(super) struct Kept<'a> {
-    pub name: &'a str,
-    /// The field that says who made it.
-    pub maker: &'static str,
-    pub maker_id: Option<&'a str>,
-    pub created_at: Time,
 }
 
 /// What becomes of a row.
@@ -142,8 +119,6 @@ const ASK_MAX: usize = 500;
 const STORED_PER_ROW_MAX: usize = 4;
 /// A version that nothing reaches by being changed.
 const VERSION_MAX: i64 = 1_000_000_000;
-/// How much of a value a note shows.
-const TOLD_MAX_CHARS: usize = 60;
 /// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
 const NUMBER_MAX: i64 = 999_999_999;
 /// The largest number that administrators may bring along. It is far above the other, so that what was counted on from there
@@ -241,36 +216,6 @@ impl<'r> Plan<'r> {
     /// Whether the next problem is listed, and not only counted.
     pub fn lists_more(&self) -> bool {
         self.problems.len() < PROBLEMS_MAX
-    }
-
-    /// Notes that something is so though a row says otherwise.
-    pub fn note(&mut self, row: usize, field: &'static str, what: &'static str, example: impl Into<String>) {
-        match self.notes.iter_mut().find(|note| note.field == field && note.what == what) {
-            Some(note) => note.n_more += 1,
-            None => self.notes.push(Note { row, field, what, example: example.into(), n_more: 0 }),
-        }
-    }
-
-    /// Notes that a field of what is stored stays as it is.
-    pub fn note_unchanged(&mut self, row: usize, field: &'static str, name: &str, stored: &str, told: &str) {
-        let told = words::cut(told, TOLD_MAX_CHARS);
-        self.note(row, field, NOT_CHANGED, format!("{name} has {stored}, and the file says {told}"));
-    }
-
-    /// The notes, as a report lists them.
-    pub fn notes(&self) -> impl Iterator<Item = Problem> {
-        self.notes.iter().map(|note| {
-            let more = match note.n_more {
-                0 => String::new(),
-                1 => " (and one more row)".to_owned(),
-                n_more => format!(" (and {n_more} more rows)"),
-            };
-            Problem {
-                row: self.records[note.row].place.to_string(),
-                field: Some(note.field.to_owned()),
-                message: format!("{}: {}{more}", note.what, note.example),
-            }
-        })
     }
 
     /// Notes what an error says about a row.
@@ -478,7 +423,7 @@ impl<'r> Plan<'r> {
     }
 
     /// The id and the name of a user who is called by either.
-    fn known_user(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> Result<Option<(String, String)>> {
+    pub(super) fn known_user(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> Result<Option<(String, String)>> {
         let folded = user::fold(name);
         if let Some(found) = self.users.get(&folded) {
             return Ok(found.clone());
@@ -569,27 +514,6 @@ impl<'r> Plan<'r> {
         false
     }
 
-    /// Notes where a row says another maker or time of making than what it is about has.
-    pub fn note_kept(&mut self, cx: &mut Cx<'_, '_>, row: usize, kept: &Kept<'_>) -> Result<()> {
-        if let Some(told) = self.text(row, kept.maker)
-            && let found = self.known_user(cx, told)?
-            && found.as_ref().map(|(id, _)| id.as_str()) != kept.maker_id
-        {
-            let maker = match kept.maker_id {
-                Some(id) => self.known_user(cx, id)?.map_or_else(|| id.to_owned(), |(_, name)| name),
-                None => "none".to_owned(),
-            };
-            self.note_unchanged(row, kept.maker, kept.name, &maker, told);
-        }
-        if let Some(told) = self.time(row, "created_at").filter(|told| *told != kept.created_at) {
-            let (stored, told) = (kept.created_at.to_string(), told.to_string());
-            self.note_unchanged(row, "created_at", kept.name, &stored, &told);
-        }
-        // When it was changed follows from changing it.
-        self.time(row, "updated_at");
-        Ok(())
-    }
-
     /// The version that a row's thing has after the import.
     pub fn version_after(&self, index: usize) -> i64 {
         let planned = &self.entities[index];
@@ -597,43 +521,5 @@ impl<'r> Plan<'r> {
             Some(before) if *before != planned.entity => before.version + 1,
             _ => planned.entity.version,
         }
-    }
-
-    /// Refuses a row that changes something and was written by somebody who had not seen the stored version: it would undo
-    /// what others did.
-    pub fn check_version(&mut self, row: usize, name: &str, stored: i64) {
-        match self.version(row) {
-            Some(version) if version < stored => {
-                let message = format!(
-                    "{name} has version {stored}, and the file says {version}: it was changed meanwhile; leave the version \
-                     out to write over it"
-                );
-                self.wrong(row, "version", message);
-            }
-            Some(version) if version > stored => {
-                self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
-            }
-            _ => {}
-        }
-    }
-
-    /// Notes where a row that changes nothing says another version.
-    pub fn note_version(&mut self, row: usize, name: &str, stored: i64) {
-        if let Some(version) = self.version(row).filter(|version| *version != stored) {
-            self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
-        }
-    }
-}
-
-/// What is said of a row that names one thing by its reference and another by its id.
-pub(super) fn is_of_another(other: &str, name: &str) -> String {
-    format!("this is the id of {other}, and the row is about {name}")
-}
-
-/// What can be done about something that is deleted.
-pub(super) fn what_to_do(purged_at: Option<Time>) -> &'static str {
-    match purged_at {
-        None => "; restore it first",
-        Some(_) => " and purged, so it cannot be restored",
     }
 }

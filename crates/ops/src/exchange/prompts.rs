@@ -5,7 +5,8 @@ use store::model::{DEFAULT_PROJECT_ID, Kind, Reference, reference_id};
 use store::prompt::{self, Prompt};
 use store::types::fold;
 
-use super::plan::{Kept, Outcome, Plan, TAKEN, is_of_another, what_to_do};
+use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
+use super::plan::{Outcome, Plan};
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Description, Text, Title};

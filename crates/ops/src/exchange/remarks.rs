@@ -6,7 +6,8 @@ use ::exchange::Kind as RecordKind;
 use store::comment::{self, Comment};
 use store::model::{Kind, Reference};
 
-use super::plan::{Kept, NOT_CHANGED, Outcome, Plan, TAKEN, what_to_do};
+use super::notes::{Kept, NOT_CHANGED, TAKEN, what_to_do};
+use super::plan::{Outcome, Plan};
 use crate::comment::{add, change, check_author};
 use crate::context::Cx;
 use crate::error::Result;
