@@ -1,10 +1,10 @@
-//! Who asks over REST: known, counted, and kept from guessing.
+//! Who asks over REST: known by token or cookie, counted, and kept from guessing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use crate::backend::{on_sqlite, send};
+use crate::backend::{on_every_store, on_sqlite, send};
 use crate::server::wait_until;
 
 #[test]
@@ -76,5 +76,77 @@ fn who_asks_is_known_and_limited() {
         }
         assert_eq!((last.status, last.code()), (429, "RATE_LIMITED"));
         assert!(!backend.log().contains(&backend.token), "a token reached the log");
+    });
+}
+
+#[test]
+fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
+    on_every_store(|backend| {
+        let login = |password: &str| {
+            let body = json!({ "username": "admin", "password": password }).to_string();
+            send(
+                backend
+                    .anonymous("POST", "/auth/login")
+                    .header("content-type", "application/json")
+                    .body(body),
+            )
+        };
+        let wrong = login("not the password");
+        assert_eq!((wrong.status, wrong.code()), (401, "UNAUTHENTICATED"));
+        let right = login(&backend.password);
+        assert_eq!(right.status, 200, "{}", right.text);
+        let cookie = right.header("set-cookie").to_owned();
+        for part in ["spexus_session=", "HttpOnly", "SameSite=Lax", "Path=/"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let with = |method: &str, path: &str| backend.anonymous(method, path).header("cookie", &cookie);
+        let me = send(with("GET", "/auth/me"));
+        assert_eq!(me.json["username"], "admin", "{}", me.text);
+        let body = json!({ "title": "From a page", "priority": 1 }).to_string();
+        let post = |origin: Option<&str>| {
+            let mut request =
+                with("POST", "/epics").header("content-type", "application/json").body(body.clone());
+            if let Some(origin) = origin {
+                request = request.header("origin", origin);
+            }
+            send(request)
+        };
+        assert_eq!(post(Some("https://evil.example")).status, 403);
+        assert_eq!(post(None).status, 403);
+        assert_eq!(post(Some(&backend.url)).status, 201);
+        assert_eq!(backend.get("/epics/EP-001/history").json["data"][0]["via"], "web");
+        let audit = backend.get("/audit?event=login_failed");
+        assert_eq!(audit.json["data"][0]["actor"], "admin", "{}", audit.text);
+        let logout = send(with("POST", "/auth/logout").header("origin", &backend.url));
+        assert_eq!(logout.json["logged_out"], true, "{}", logout.text);
+        assert_eq!(send(with("GET", "/auth/me")).status, 401);
+    });
+}
+
+#[test]
+fn tokens_do_what_their_scopes_allow() {
+    on_sqlite(&[], &[], |backend, _| {
+        let made =
+            backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"], "expires_in": "30d" }));
+        let secret = made["token"].as_str().unwrap().to_owned();
+        assert!(secret.starts_with("mcp_pat_") && secret.len() == 51, "{secret}");
+        let read = send(backend.anonymous("GET", "/epics").bearer_auth(&secret));
+        assert_eq!(read.status, 200);
+        let body = json!({ "title": "x", "priority": 1 }).to_string();
+        let write = send(
+            backend
+                .anonymous("POST", "/epics")
+                .bearer_auth(&secret)
+                .header("content-type", "application/json")
+                .body(body),
+        );
+        assert_eq!((write.status, write.code()), (403, "FORBIDDEN"));
+        assert!(write.header("www-authenticate").contains("insufficient_scope"), "{:?}", write.headers);
+        let listed = backend.get("/tokens");
+        assert!(!listed.text.contains(&secret), "a secret is listed");
+        let id = made["id"].as_str().unwrap();
+        assert_eq!(send(backend.request("DELETE", &format!("/tokens/{id}"))).status, 200);
+        assert_eq!(send(backend.anonymous("GET", "/epics").bearer_auth(&secret)).status, 401);
     });
 }

@@ -142,44 +142,51 @@ enum SortName {
     Updated,
 }
 
+/// The command that lists a kind: it decides the kind, and offers no filter that the kind does not have.
+const fn list_of(words: &'static str, kind: Kind) -> Command {
+    command(words).with(bound(kind)).without(unfit(kind))
+}
+
+/// The route that lists a kind.
+const fn lists(path: &'static str, kind: Kind) -> Route {
+    get(path).with(bound(kind)).without(unfit(kind))
+}
+
+/// The argument that says a kind.
+const fn bound(kind: Kind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        Kind::Epic => &[("kind", "epic")],
+        Kind::UserStory => &[("kind", "user_story")],
+        Kind::AcceptanceCriteria => &[("kind", "acceptance_criteria")],
+        Kind::Requirement => &[("kind", "requirement")],
+        Kind::SteeringDocument => &[("kind", "steering_document")],
+        Kind::Comment => &[("kind", "comment")],
+        Kind::Prompt => &[("kind", "prompt")],
+    }
+}
+
 impl Operation for ListEntities {
     type Output = Page<Entity>;
     const NAME: &'static str = "list_entities";
     const COMMANDS: &'static [Command] = &[
         command("list"),
-        command("epic list").with(&[("kind", "epic")]).without(unfit(Kind::Epic)),
-        command("user-story list").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
-        command("acceptance-criteria list")
-            .with(&[("kind", "acceptance_criteria")])
-            .without(unfit(Kind::AcceptanceCriteria)),
-        command("requirement list").with(&[("kind", "requirement")]).without(unfit(Kind::Requirement)),
-        command("steering-document list")
-            .with(&[("kind", "steering_document")])
-            .without(unfit(Kind::SteeringDocument)),
+        list_of("epic list", Kind::Epic),
+        list_of("user-story list", Kind::UserStory),
+        list_of("acceptance-criteria list", Kind::AcceptanceCriteria),
+        list_of("requirement list", Kind::Requirement),
+        list_of("steering-document list", Kind::SteeringDocument),
     ];
     const ROUTES: &'static [Route] = &[
-        get("/epics").with(&[("kind", "epic")]).without(unfit(Kind::Epic)),
-        get("/user-stories").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
-        get("/acceptance-criteria")
-            .with(&[("kind", "acceptance_criteria")])
-            .without(unfit(Kind::AcceptanceCriteria)),
-        get("/requirements").with(&[("kind", "requirement")]).without(unfit(Kind::Requirement)),
-        get("/steering-documents")
-            .with(&[("kind", "steering_document")])
-            .without(unfit(Kind::SteeringDocument)),
-        get("/epics/{epic_id}/user-stories").with(&[("kind", "user_story")]).without(unfit(Kind::UserStory)),
-        get("/user-stories/{user_story_id}/requirements")
-            .with(&[("kind", "requirement")])
-            .without(unfit(Kind::Requirement)),
-        get("/user-stories/{user_story_id}/acceptance-criteria")
-            .with(&[("kind", "acceptance_criteria")])
-            .without(unfit(Kind::AcceptanceCriteria)),
-        get("/epics/{epic_id}/steering-documents")
-            .with(&[("kind", "steering_document")])
-            .without(unfit(Kind::SteeringDocument)),
-        get("/steering-documents/{steering_document_id}/epics")
-            .with(&[("kind", "epic")])
-            .without(unfit(Kind::Epic)),
+        lists("/epics", Kind::Epic),
+        lists("/user-stories", Kind::UserStory),
+        lists("/acceptance-criteria", Kind::AcceptanceCriteria),
+        lists("/requirements", Kind::Requirement),
+        lists("/steering-documents", Kind::SteeringDocument),
+        lists("/epics/{epic_id}/user-stories", Kind::UserStory),
+        lists("/user-stories/{user_story_id}/requirements", Kind::Requirement),
+        lists("/user-stories/{user_story_id}/acceptance-criteria", Kind::AcceptanceCriteria),
+        lists("/epics/{epic_id}/steering-documents", Kind::SteeringDocument),
+        lists("/steering-documents/{steering_document_id}/epics", Kind::Epic),
     ];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Reads;
