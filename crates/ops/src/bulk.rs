@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use store::Mode;
 
 use crate::caller::Caller;
-use crate::context::Cx;
+use crate::context::{Cx, Met};
 use crate::error::{Error, FieldError, Result};
 use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command, nearest, post};
 
@@ -120,14 +120,20 @@ impl Operation for Bulk {
 impl Bulk {
     /// Tries every operation, and undoes them all.
     fn rehearse(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
-        let (request, operation, caller) = (cx.request, cx.operation, cx.caller()?);
+        let (request, caller) = (cx.request, cx.caller()?);
+        let doing = (Bulk::NAME, Bulk::EFFECT);
+        let mut met = Met::default();
         cx.tx.count_inside();
         let tried = cx.tx.savepoint(|tx| {
             let mut answers = Vec::new();
             let mut outcomes = Vec::new();
             for (index, step) in self.operations.iter().enumerate() {
-                let outcome =
-                    tx.savepoint(|tx| step.run(&mut Cx::new(tx, request, operation, Some(caller)), &answers));
+                let outcome = tx.savepoint(|tx| {
+                    let mut cx = Cx::new(tx, request, doing, Some(caller));
+                    let outcome = step.run(&mut cx, &answers);
+                    met.extend(cx.met);
+                    outcome
+                });
                 match &outcome {
                     Err(error) if !error.kind.is_callers() => return Err(Stop::Failed(error.clone())),
                     outcome => answers.push(outcome.as_ref().ok().cloned()),
@@ -137,6 +143,7 @@ impl Bulk {
             }
             Err::<(), Stop>(Stop::Tried(outcomes))
         });
+        cx.met.extend(met);
         match tried {
             Err(Stop::Tried(outcomes)) => Ok(self.done(outcomes.into_iter())),
             Err(Stop::Failed(error)) => Err(error),
@@ -190,7 +197,7 @@ impl Step {
             .map(|(name, value)| Ok((name.clone(), filled(name, value, answers)?)))
             .collect::<Result<Map<String, Value>>>()?;
         let operation = entry.parse(Value::Object(arguments))?;
-        let answer = operation.run(&mut Cx::new(cx.tx, cx.request, entry.name, Some(caller)))?;
+        let answer = cx.within(entry.doing(), |cx| operation.run(cx))?;
         serde_json::from_str(&answer.json)
             .map_err(|error| Error::new(crate::Kind::InternalError, error.to_string()))
     }

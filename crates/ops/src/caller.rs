@@ -1,6 +1,7 @@
 //! Who is asking, and what they may do: the lesser of a user's role and a token's scopes.
 
 use serde_json::json;
+use store::member::{self, Viewer};
 use store::model::{Role, Time, Via};
 use store::{Tx, token, user};
 use subtle::ConstantTimeEq;
@@ -41,6 +42,33 @@ pub struct Caller {
     pub last_used_at: Option<Time>,
     /// When the token or the session ends.
     pub expires_at: Option<Time>,
+    /// Which projects they see.
+    pub reach: Reach,
+}
+
+/// Which projects a caller sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All of them, each with the user's own role.
+    Everywhere,
+    /// Some of them: others have members of their own, or the token is narrowed.
+    Some {
+        /// Who the store is asked for.
+        viewer: Viewer,
+        /// The most that they are in any project that they see.
+        highest: Option<Role>,
+    },
+}
+
+impl Reach {
+    fn of(tx: &mut Tx<'_>, role: Role, has_closed_projects: bool, viewer: Viewer) -> Result<Reach> {
+        let is_narrowed = viewer.token_id.is_some();
+        if !is_narrowed && (role == Role::Administrator || !has_closed_projects) {
+            return Ok(Reach::Everywhere);
+        }
+        let highest = member::highest_role(tx, &viewer)?;
+        Ok(Reach::Some { viewer, highest })
+    }
 }
 
 /// What a token may be used for. Each but the last includes those before it.
@@ -122,7 +150,12 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         .token_id
         .is_some()
         .then(|| owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect());
+    let viewer = Viewer {
+        user_id: owner.user_id.clone(),
+        token_id: owner.token_id.clone().filter(|_| owner.is_narrowed),
+    };
     let caller = Caller {
+        reach: Reach::of(tx, owner.role, owner.has_closed_projects, viewer)?,
         user_id: owner.user_id,
         username: owner.username,
         role: owner.role,
@@ -145,13 +178,17 @@ fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
     if user.disabled {
         return Err(Error::new(Kind::Unauthenticated, format!("the user {} is disabled", user.username)));
     }
-    Ok(Caller::of(&user))
+    let has_closed_projects = member::has_closed_projects(tx)?;
+    let viewer = Viewer { user_id: user.id.clone(), token_id: None };
+    let reach = Reach::of(tx, user.role, has_closed_projects, viewer)?;
+    Ok(Caller::of(&user, reach))
 }
 
 impl Caller {
     /// A user who needs to show nothing.
-    pub(crate) fn of(user: &user::User) -> Caller {
+    pub(crate) fn of(user: &user::User, reach: Reach) -> Caller {
         Caller {
+            reach,
             user_id: user.id.clone(),
             username: user.username.clone(),
             role: user.role,
@@ -171,14 +208,28 @@ impl Caller {
         Ok(())
     }
 
-    /// Checks that the caller may do something of this effect.
+    /// Who the store is asked for, where they do not see every project.
+    pub fn viewer(&self) -> Option<&Viewer> {
+        match &self.reach {
+            Reach::Everywhere => None,
+            Reach::Some { viewer, .. } => Some(viewer),
+        }
+    }
+
+    /// Checks that the caller may do something of this effect: in some project, if it is done in projects. Whether they
+    /// may in the one that it is about is decided where that is found.
     pub fn may(&self, effect: Effect) -> Result<()> {
         let (role, scope) = needed(effect);
-        if self.role < role {
-            let message =
-                format!("this needs the role {}, and {} is {}", role.name(), self.username, self.role.name());
-            return Err(Error::forbidden(message).with_more(json!({ "required_role": role.name() })));
-        }
+        let held = match &self.reach {
+            Reach::Some { highest, .. } if effect.is_within_project() => highest.unwrap_or(Role::Commenter),
+            Reach::Some { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
+                let message =
+                    "a token that is narrowed to projects cannot be used for what concerns all of them";
+                return Err(Error::forbidden(message));
+            }
+            _ => self.role,
+        };
+        self.has_role(role, held, "")?;
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if scopes.iter().any(|held| *held >= scope) {
             return Ok(());
@@ -186,6 +237,16 @@ impl Caller {
         let held: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
         let message = format!("this needs the scope {}, and the token has {}", scope.name(), held.join(", "));
         Err(Error::forbidden(message).with_more(json!({ "required_scope": scope.name() })))
+    }
+
+    /// Checks that a role that the caller has somewhere is enough.
+    pub(crate) fn has_role(&self, needed: Role, held: Role, place: &str) -> Result<()> {
+        if held >= needed {
+            return Ok(());
+        }
+        let (needed, held) = (needed.name(), held.name());
+        let message = format!("this needs the role {needed}{place}, and {} is {held}", self.username);
+        Err(Error::forbidden(message).with_more(json!({ "required_role": needed })))
     }
 }
 
@@ -195,7 +256,7 @@ pub const fn needed(effect: Effect) -> (Role, Scope) {
         Effect::Public | Effect::Reads => (Role::Commenter, Scope::Read),
         Effect::Comments => (Role::Commenter, Scope::Comment),
         Effect::Writes | Effect::Destroys => (Role::User, Scope::Write),
-        Effect::Administers => (Role::Administrator, Scope::Admin),
+        Effect::Manages | Effect::Administers => (Role::Administrator, Scope::Admin),
         // Whoever can make tokens or set the password can become all that the user is.
         Effect::OwnsAccount => (Role::Commenter, Scope::FullAccess),
     }

@@ -7,6 +7,7 @@ use store::Mode;
 use store::comment::{self, Comment, Filter};
 use store::entity;
 use store::model::{Kind, Reference, Role};
+use store::project::Projects;
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::delete::{refuse_deleted, refuse_purged};
@@ -180,7 +181,9 @@ impl Operation for ListComments {
             filter.author_id = Some(any_user(cx, "author", who.as_str())?);
         }
         if let Some(project) = &self.project {
-            filter.project_id = Some(cx.project("project", Some(project.as_str()))?.id);
+            filter.projects = Projects::One(cx.project("project", Some(project.as_str()))?.id);
+        } else if filter.entity_id.is_none() {
+            filter.projects = cx.projects("project", None)?;
         }
         let window = window(self.limit, self.offset);
         let comments = comment::list(cx.tx, &filter, window.0, window.1)?;
@@ -463,7 +466,10 @@ fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     let Reference::Id(uuid) = &id.0 else {
         return Err(Error::field(field, "expected the id of a comment"));
     };
-    comment::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("comment", uuid).about(field))
+    match find_visible(cx, uuid)? {
+        Some(found) => Ok(found),
+        None => Err(Error::not_found("comment", uuid).about(field)),
+    }
 }
 
 fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
@@ -491,4 +497,12 @@ fn record_changes(
         version: comment.version,
     };
     cx.record_changes(&subject, changes)
+}
+
+/// The comment with an id, deleted or not, if the caller sees it.
+pub(crate) fn find_visible(cx: &mut Cx<'_, '_>, id: &str) -> Result<Option<Comment>> {
+    match comment::find(cx.tx, id)? {
+        Some(found) if cx.sees(&found.project_id)? => Ok(Some(found)),
+        _ => Ok(None),
+    }
 }

@@ -1,19 +1,21 @@
 //! What an operation works with: the transaction, who is asking, and ways to find and record things.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::entity::Entity;
-use store::model::{Kind, Reference, Time};
-use store::project::Project;
+use store::model::{Kind, Reference, Role, Time};
+use store::project::{Project, Projects};
 use store::revision::{self, New};
-use store::{Tx, entity, idempotency, project, user};
+use store::{Tx, entity, idempotency, member, project, user};
 
-use crate::caller::{Caller, Request};
+use crate::caller::{Caller, Request, needed};
 use crate::engine;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Version};
+use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
 
 /// The context of a run.
@@ -26,18 +28,37 @@ pub struct Cx<'a, 't> {
     pub operation: &'static str,
     /// How far it has come. An operation that is part of another tells nobody.
     pub steps: Steps<'a>,
+    effect: Effect,
     caller: Option<&'a Caller>,
+    /// The projects that were met so far.
+    pub met: Met,
 }
+
+/// What a caller is in projects, by their ids; none where one is hidden from them.
+pub type Met = BTreeMap<String, Option<Role>>;
 
 impl<'a, 't> Cx<'a, 't> {
     /// A context for a caller, or for nobody where the operation is public.
     pub fn new(
         tx: &'a mut Tx<'t>,
         request: &'a Request,
-        operation: &'static str,
+        (operation, effect): (&'static str, Effect),
         caller: Option<&'a Caller>,
     ) -> Self {
-        Cx { tx, request, operation, steps: Steps::default(), caller }
+        Cx { tx, request, operation, steps: Steps::default(), effect, caller, met: Met::new() }
+    }
+
+    /// Runs `part` as an operation of its own within this one, with its own effect.
+    pub fn within<T>(
+        &mut self,
+        operation: (&'static str, Effect),
+        part: impl FnOnce(&mut Cx<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut cx = Cx::new(self.tx, self.request, operation, self.caller);
+        let result = part(&mut cx);
+        let met = cx.met;
+        self.met.extend(met);
+        result
     }
 
     /// The same context, with somebody who wants to know how far the operation has come.
@@ -50,6 +71,52 @@ impl<'a, 't> Cx<'a, 't> {
     /// Who is asking.
     pub fn caller(&self) -> Result<&'a Caller> {
         self.caller.ok_or_else(|| Error::new(ErrorKind::Unauthenticated, "a token is required"))
+    }
+
+    /// Whether the caller does not see every project.
+    pub fn is_limited(&self) -> bool {
+        self.caller.is_some_and(|caller| caller.viewer().is_some())
+    }
+
+    /// What the caller is in a project; none where it is hidden from them.
+    pub fn role_in(&mut self, project_id: &str) -> Result<Option<Role>> {
+        if let Some(role) = self.met.get(project_id) {
+            return Ok(*role);
+        }
+        let caller = self.caller()?;
+        let role = match caller.viewer() {
+            None => Some(caller.role),
+            Some(viewer) => member::role(self.tx, viewer, project_id)?,
+        };
+        self.met.insert(project_id.to_owned(), role);
+        Ok(role)
+    }
+
+    /// Whether the caller sees a project. An error where they do, but may not do in it what this operation does.
+    ///
+    /// Everything that finds something of a project asks this before it says anything about what it found.
+    pub fn sees(&mut self, project_id: &str) -> Result<bool> {
+        let Some(held) = self.role_in(project_id)? else { return Ok(false) };
+        let (needed, _) = needed(self.effect);
+        self.caller()?.has_role(needed, held, " in this project")?;
+        Ok(true)
+    }
+
+    /// The ids of the projects that the operation is about, as far as it has met them.
+    pub fn projects_met(&self) -> String {
+        self.met.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The projects that a list, a report or a search covers: the named one, or all that the caller sees.
+    pub fn projects(&mut self, field: &str, name: Option<&str>) -> Result<Projects> {
+        if name.is_some() {
+            return Ok(Projects::One(self.project(field, name)?.id));
+        }
+        match self.caller()?.viewer() {
+            Some(viewer) => Ok(Projects::VisibleTo(viewer.clone())),
+            // The statements about one project need no sorting.
+            None => Ok(project::only(self.tx)?.map_or(Projects::All, Projects::One)),
+        }
     }
 
     /// The time of the request.
@@ -92,7 +159,7 @@ impl<'a, 't> Cx<'a, 't> {
 
     /// The entity that an argument names, deleted or not.
     pub fn any_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
-        match entity::find(self.tx, &id.0)? {
+        match self.find_entity(&id.0)? {
             Some(found) => Ok(found),
             None if matches!(id.0, Reference::Numbered { kind: Kind::Prompt, .. }) => {
                 let message =
@@ -116,13 +183,29 @@ impl<'a, 't> Cx<'a, 't> {
         }
     }
 
+    /// The entity with a name, deleted or not, if the caller sees it.
+    pub fn find_entity(&mut self, reference: &Reference) -> Result<Option<Entity>> {
+        match entity::find(self.tx, reference)? {
+            Some(found) if self.sees(&found.project_id)? => Ok(Some(found)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The project with a key or an id, if the caller sees it.
+    pub fn find_project(&mut self, name: &str) -> Result<Option<Project>> {
+        match project::find(self.tx, name)? {
+            Some(found) if self.sees(&found.id)? => Ok(Some(found)),
+            _ => Ok(None),
+        }
+    }
+
     /// The project that an argument names, or the default one.
     pub fn project(&mut self, field: &str, name: Option<&str>) -> Result<Project> {
         let name = name.unwrap_or(store::model::DEFAULT_PROJECT_KEY);
-        match project::find(self.tx, name)? {
+        match self.find_project(name)? {
             Some(project) => Ok(project),
             None => {
-                let known = project::list(self.tx, 20, 0)?;
+                let known = project::list(self.tx, self.caller()?.viewer(), 20, 0)?;
                 Err(Error::not_allowed(field, name, known.into_iter().map(|project| project.key)))
             }
         }

@@ -13,6 +13,7 @@ mod entity;
 mod error;
 mod exchange;
 mod input;
+mod member;
 mod memory;
 mod operation;
 mod page;
@@ -30,7 +31,7 @@ mod typed;
 mod user;
 
 pub use ::exchange::Members;
-pub use caller::{Caller, Credentials, Request, Scope, authenticate, needed};
+pub use caller::{Caller, Credentials, Reach, Request, Scope, authenticate, needed};
 pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply};
 pub use error::{Error, FieldError, Kind, Result};
@@ -112,6 +113,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<project::GetProject>(),
     entry::<project::UpdateProject>(),
     entry::<project::DeleteProject>(),
+    entry::<member::ListProjectMembers>(),
+    entry::<member::SetProjectMember>(),
+    entry::<member::RemoveProjectMember>(),
     entry::<user::CreateUser>(),
     entry::<user::ListUsers>(),
     entry::<user::GetUser>(),

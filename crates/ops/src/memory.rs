@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use store::Edition;
+use store::member::Viewer;
 use store::model::Time;
 use subtle::ConstantTimeEq;
 
@@ -45,8 +46,22 @@ pub struct Question([u8; 16]);
 impl Question {
     /// The operation and its arguments.
     pub fn new(operation: &str, arguments: &Value) -> Question {
-        let hash = blake3::hash(format!("{operation} {arguments}").as_bytes());
-        Question(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
+        Question::hashed(format!("{operation} {arguments}").as_bytes())
+    }
+
+    /// The same question by a caller: those who do not see every project are not given what others were.
+    pub fn of(self, caller: Option<&Caller>) -> Question {
+        match caller.and_then(Caller::viewer) {
+            None => self,
+            Some(Viewer { user_id, token_id }) => {
+                let token_id = token_id.as_deref().unwrap_or_default();
+                Question::hashed(&[&self.0, user_id.as_bytes(), b" ", token_id.as_bytes()].concat())
+            }
+        }
+    }
+
+    fn hashed(text: &[u8]) -> Question {
+        Question(*blake3::hash(text).as_bytes().first_chunk().expect("a hash has 32 bytes"))
     }
 }
 

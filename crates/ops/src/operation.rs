@@ -78,6 +78,8 @@ pub enum Effect {
     Writes,
     /// Deletes.
     Destroys,
+    /// Changes who is a member of a project.
+    Manages,
     /// Changes what administrators look after.
     Administers,
     /// Changes the caller's own account.
@@ -86,15 +88,21 @@ pub enum Effect {
 
 impl Effect {
     /// All effects.
-    pub const ALL: [Effect; 7] = [
+    pub const ALL: [Effect; 8] = [
         Effect::Public,
         Effect::Reads,
         Effect::Comments,
         Effect::Writes,
         Effect::Destroys,
+        Effect::Manages,
         Effect::Administers,
         Effect::OwnsAccount,
     ];
+
+    /// Whether it is done within projects, each of which may give the caller another role.
+    pub const fn is_within_project(self) -> bool {
+        matches!(self, Effect::Reads | Effect::Comments | Effect::Writes | Effect::Destroys | Effect::Manages)
+    }
 }
 
 /// An HTTP method.
@@ -328,6 +336,11 @@ pub struct Answer {
 }
 
 impl Entry {
+    /// Its name and its effect, which a context needs to know.
+    pub(crate) const fn doing(&self) -> (&'static str, Effect) {
+        (self.name, self.effect)
+    }
+
     /// Whether it changes the store.
     pub const fn writes(&self) -> bool {
         matches!(self.mode, Mode::Write | Mode::Serializable | Mode::Long)

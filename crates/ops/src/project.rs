@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Mode;
 use store::model::{DEFAULT_PROJECT_ID, is_project_key};
-use store::project::{self, Project};
+use store::project::{self, Access, Project};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
@@ -32,6 +32,9 @@ pub struct CreateProject {
     name: Text<1, 200>,
     /// What it is about, in Markdown.
     description: Option<Description>,
+    /// Who sees it: everybody, or its members and administrators. Open when absent.
+    #[serde(default)]
+    access: Access,
 }
 
 impl Operation for CreateProject {
@@ -57,6 +60,7 @@ impl Operation for CreateProject {
             key,
             name: (&self.name).into(),
             description: self.description.as_ref().map(Into::into),
+            access: self.access,
             version: 1,
             created_at: cx.now(),
             updated_at: cx.now(),
@@ -91,8 +95,9 @@ impl Operation for ListProjects {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Project>> {
         let window = window(self.limit, self.offset);
-        let projects = project::list(cx.tx, window.0, window.1)?;
-        Ok(page(projects, project::count(cx.tx)?, window))
+        let viewer = cx.caller()?.viewer();
+        let projects = project::list(cx.tx, viewer, window.0, window.1)?;
+        Ok(page(projects, project::count(cx.tx, viewer)?, window))
     }
 }
 
@@ -131,6 +136,9 @@ pub struct UpdateProject {
     /// What it is about, in Markdown; null clears it.
     #[serde(default)]
     description: Patch<Description>,
+    /// Who sees it: everybody, or its members and administrators.
+    #[serde(default)]
+    access: Set<Access>,
     /// Refuse the change when the version is another one.
     expected_version: Option<Version>,
 }
@@ -151,6 +159,7 @@ impl Operation for UpdateProject {
             after.name = name.into();
         }
         after.description = self.description.apply(after.description.take(), |text| text.into());
+        after.access = self.access.0.unwrap_or(after.access);
         change(cx, before, after)
     }
 }
@@ -207,8 +216,8 @@ impl Operation for DeleteProject {
     }
 }
 
-fn find(cx: &mut Cx<'_, '_>, name: &Text<1, 64>) -> Result<Project> {
-    project::find(cx.tx, name.as_str())?.ok_or_else(|| Error::not_found("project", name.as_str()))
+pub(crate) fn find(cx: &mut Cx<'_, '_>, name: &Text<1, 64>) -> Result<Project> {
+    cx.find_project(name.as_str())?.ok_or_else(|| Error::not_found("project", name.as_str()))
 }
 
 fn record(cx: &mut Cx<'_, '_>, before: Option<&Project>, after: &Project, version: i64) -> Result<()> {

@@ -228,12 +228,9 @@ impl Operation for ListSuspectLinks {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
-        let project_id = match &self.project {
-            Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
-            None => None,
-        };
+        let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
         let window = window(self.limit, self.offset);
-        let (found, total) = relationship::suspects(cx.tx, project_id.as_deref(), window.0, window.1)?;
+        let (found, total) = relationship::suspects(cx.tx, &projects, window.0, window.1)?;
         Ok(page(found, total, window))
     }
 }
@@ -275,7 +272,10 @@ fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Relationship> {
     let Reference::Id(uuid) = &id.0 else {
         return Err(Error::field("id", "expected the id of a relationship"));
     };
-    let found = relationship::find(cx.tx, uuid)?.ok_or_else(|| Error::not_found("relationship", uuid))?;
+    let found = match relationship::find(cx.tx, uuid)? {
+        Some(found) if cx.sees(&found.project_id)? => found,
+        _ => return Err(Error::not_found("relationship", uuid)),
+    };
     match found.deleted_at {
         Some(deleted_at) => Err(deleted("the relationship", deleted_at, false)),
         None => Ok(found),

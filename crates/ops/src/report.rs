@@ -5,6 +5,7 @@ pub mod impact;
 pub mod status;
 
 use store::model::Kind;
+use store::project::Projects;
 use store::report::Scope;
 
 use crate::context::Cx;
@@ -32,8 +33,11 @@ fn about(cx: &mut Cx<'_, '_>, epic: Option<&Id>, project: Option<&Text<1, 64>>) 
             project: Some(epic.project),
         }),
         (None, Some(project)) => {
-            Ok(About { scope: Scope::Project(project.id), epic: None, project: Some(project.key) })
+            let scope = Scope::Projects(Projects::One(project.id));
+            Ok(About { scope, epic: None, project: Some(project.key) })
         }
-        (None, None) => Ok(About { scope: Scope::All, epic: None, project: None }),
+        (None, None) => {
+            Ok(About { scope: Scope::Projects(cx.projects("project", None)?), epic: None, project: None })
+        }
     }
 }

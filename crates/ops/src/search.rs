@@ -163,7 +163,7 @@ impl Operation for SearchGlobal {
         let query = parse(&self.query)?;
         let kinds = self.kinds()?;
         let filter = Filter {
-            project_id: project_id(cx, self.project.as_ref())?,
+            projects: cx.projects("project", self.project.as_ref().map(Text::as_str))?,
             statuses: statuses(cx, &kinds, self.status.as_deref())?,
             priorities: priorities(self.priority.as_deref())?,
             type_id: type_id(cx, self.requirement_type.as_ref())?,
@@ -246,16 +246,12 @@ impl Operation for SearchRequirements {
             type_id: type_id(cx, self.requirement_type.as_ref())?,
             epic_id: part_of(cx, "epic_id", self.epic_id.as_ref(), Kind::Epic, false)?,
             user_story_id: part_of(cx, "user_story_id", self.user_story_id.as_ref(), Kind::UserStory, false)?,
-            project_id: project_id(cx, self.project.as_ref())?,
+            projects: cx.projects("project", self.project.as_ref().map(Text::as_str))?,
             kinds,
             ..Filter::default()
         };
         run(cx, &query, &filter, Sort::Relevance, window(self.limit, self.offset))
     }
-}
-
-fn project_id(cx: &mut Cx<'_, '_>, name: Option<&Text<1, 64>>) -> Result<Option<String>> {
-    name.map(|name| Ok(cx.project("project", Some(name.as_str()))?.id)).transpose()
 }
 
 fn parse(text: &str) -> Result<Query> {

@@ -6,9 +6,10 @@ use store::token::{self, Token};
 use store::user::{self, User};
 use store::{Mode, Store};
 
-use crate::caller::{Caller, Request, Scope};
+use crate::caller::{Caller, Reach, Request, Scope};
 use crate::context::Cx;
 use crate::error::Result;
+use crate::operation::Effect;
 use crate::secret;
 
 /// What the first start has made, to be shown once.
@@ -22,6 +23,7 @@ pub struct First {
     pub token: String,
 }
 
+const FIRST_START: (&str, Effect) = ("first_start", Effect::Administers);
 const NAME: &str = "admin";
 const EMAIL: &str = "admin@localhost";
 const PROMPT: &str = include_str!("start/prompt.md");
@@ -40,10 +42,10 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
         if user::count(tx)? > 0 {
             return Ok(false);
         }
-        let mut cx = Cx::new(tx, &request, "first_start", None);
+        let mut cx = Cx::new(tx, &request, FIRST_START, None);
         let administrator = add_administrator(&mut cx, &password_hash)?;
-        let caller = Caller::of(&administrator);
-        let mut cx = Cx::new(cx.tx, &request, "first_start", Some(&caller));
+        let caller = Caller::of(&administrator, Reach::Everywhere);
+        let mut cx = Cx::new(cx.tx, &request, FIRST_START, Some(&caller));
         add_token(&mut cx, &administrator, &token)?;
         add_prompt(&mut cx)?;
         Ok(true)
@@ -75,6 +77,7 @@ fn add_token(cx: &mut Cx<'_, '_>, user: &User, secret: &str) -> Result<()> {
         name: "first start".to_owned(),
         prefix: secret[..secret::VISIBLE].to_owned(),
         scopes: vec![Scope::FullAccess.name().to_owned()],
+        projects: None,
         expires_at: None,
         last_used_at: None,
         version: 1,

@@ -66,6 +66,8 @@ pub struct CreateToken {
     name: Name,
     /// What it may be used for; `write` when absent.
     scopes: Option<Vec<ScopeName>>,
+    /// The only projects that it reaches: keys or ids; all that its owner sees when absent.
+    projects: Option<Vec<Text<1, 64>>>,
     /// When it stops working; never when absent.
     expires_at: Option<Moment>,
     /// After how long it stops working, such as `30d` or `12h`, instead of `expires_at`.
@@ -87,6 +89,9 @@ pub struct NewToken {
     pub name: String,
     /// What it may be used for.
     pub scopes: Vec<String>,
+    /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projects: Option<Vec<String>>,
     /// When it stops working.
     pub expires_at: Option<Time>,
     /// When it was made.
@@ -134,6 +139,7 @@ impl Operation for CreateToken {
             name: (&self.name).into(),
             prefix: secret[..secret::VISIBLE].to_owned(),
             scopes: scopes(self.scopes.as_deref())?,
+            projects: self.projects.as_deref().map(|names| projects(cx, names)).transpose()?,
             expires_at,
             last_used_at: None,
             version: 1,
@@ -147,6 +153,7 @@ impl Operation for CreateToken {
             id: new.id,
             name: new.name,
             scopes: new.scopes,
+            projects: new.projects,
             expires_at: new.expires_at,
             created_at: new.created_at,
         })
@@ -215,7 +222,7 @@ impl Operation for GetToken {
     }
 }
 
-/// Change a token's name, scopes or end.
+/// Change a token's name, scopes, projects or end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateToken {
@@ -229,6 +236,9 @@ pub struct UpdateToken {
     /// What it may be used for.
     #[serde(default)]
     scopes: Set<Vec<ScopeName>>,
+    /// The only projects that it reaches: keys or ids; null for all that its owner sees.
+    #[serde(default)]
+    projects: Patch<Vec<Text<1, 64>>>,
     /// When it stops working; null for never.
     #[serde(default)]
     expires_at: Patch<Moment>,
@@ -258,6 +268,11 @@ impl Operation for UpdateToken {
         }
         if let Some(wanted) = &self.scopes.0 {
             after.scopes = scopes(Some(wanted))?;
+        }
+        match &self.projects {
+            Patch::Absent => {}
+            Patch::Null => after.projects = None,
+            Patch::Value(names) => after.projects = Some(projects(cx, names)?),
         }
         after.expires_at = self.expires_at.apply(after.expires_at, |moment| moment.last());
         if self.expires_at.is_given() {
@@ -360,6 +375,24 @@ fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {
         return Err(Error::field("scopes", "expected at least one scope"));
     }
     Ok(scopes.into_iter().map(|scope| scope.name().to_owned()).collect())
+}
+
+/// How many projects a token can be narrowed to.
+const PROJECTS_MAX: usize = 100;
+
+/// The keys of the projects that a token is narrowed to.
+fn projects(cx: &mut Cx<'_, '_>, names: &[Text<1, 64>]) -> Result<Vec<String>> {
+    if names.is_empty() || names.len() > PROJECTS_MAX {
+        let message = format!("expected 1 to {PROJECTS_MAX} projects, found {}", names.len());
+        return Err(Error::field("projects", message));
+    }
+    let mut keys = Vec::new();
+    for name in names {
+        keys.push(cx.project("projects", Some(name.as_str()))?.key);
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(keys)
 }
 
 fn check_end(cx: &Cx<'_, '_>, field: &str, end: Option<Time>) -> Result<()> {

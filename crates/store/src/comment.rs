@@ -7,8 +7,9 @@ use crate::db::Tx;
 use crate::entity::{Entity, read_kind};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::project::{Projects, in_projects};
 use crate::search;
-use crate::value::Row;
+use crate::value::{Row, Value};
 use crate::values;
 
 /// A comment.
@@ -65,7 +66,7 @@ pub struct Comment {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($rest:expr) => {
         concat!(
             "select c.id, c.project_id, c.entity_id, p.key, e.kind, e.number, c.parent_id, c.author_id, u.username,
                     c.content, c.quote, c.anchor_start, c.anchor_end, c.detached, c.resolved, c.version, c.created_at,
@@ -86,8 +87,8 @@ pub struct Filter {
     pub author_id: Option<String>,
     /// Settled or not.
     pub resolved: Option<bool>,
-    /// The id of the project.
-    pub project_id: Option<String>,
+    /// In which projects.
+    pub projects: Projects,
     /// Deleted ones too.
     pub include_deleted: bool,
 }
@@ -107,35 +108,51 @@ pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Comment>> {
     tx.rows(sql, values![ids], read)
 }
 
+/// Which comments a filter is about: its values are the first seven parameters.
+macro_rules! filtered {
+    () => {
+        concat!(
+            "where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null)
+               and (c.resolved = ?3 or ?3 is null) and (c.deleted_at is null or ?4 = 1) and ",
+            in_projects!("c.project_id", "?5", "?6", "?7")
+        )
+    };
+}
+
+impl Filter {
+    fn values(&self) -> [Value<'_>; 7] {
+        let Filter { entity_id, author_id, resolved, projects, include_deleted } = self;
+        let [project, user, token] = projects.values();
+        let (entity_id, author_id) = (entity_id.into(), author_id.into());
+        [entity_id, author_id, (*resolved).into(), (*include_deleted).into(), project, user, token]
+    }
+}
+
 /// A page of comments, the oldest first.
 pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
-    let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
-    if let (Some(entity_id), None, None, None, false) =
-        (entity_id, author_id, resolved, project_id, include_deleted)
+    if let Filter {
+        entity_id: Some(entity_id),
+        author_id: None,
+        resolved: None,
+        projects: Projects::All,
+        include_deleted: false,
+    } = filter
     {
         let sql = select!(
             "where c.entity_id = ?1 and c.deleted_at is null order by c.created_at, c.id limit ?2 offset ?3"
         );
         return tx.rows(sql, values![entity_id, limit, offset], read);
     }
-    let sql = select!(
-        "where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null) and (c.resolved = ?3 or ?3 is null)
-           and (c.project_id = ?4 or ?4 is null) and (c.deleted_at is null or ?5 = 1)
-         order by c.created_at, c.id limit ?6 offset ?7"
-    );
-    let values = values![entity_id, author_id, *resolved, project_id, *include_deleted, limit, offset];
-    tx.rows(sql, values, read)
+    let sql = select!(concat!(filtered!(), "order by c.created_at, c.id limit ?8 offset ?9"));
+    let mut values = filter.values().to_vec();
+    values.extend_from_slice(values![limit, offset]);
+    tx.rows(sql, &values, read)
 }
 
 /// How many there are on all pages.
 pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
-    let sql = "select count(*) from comment c
-               where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null)
-                 and (c.resolved = ?3 or ?3 is null) and (c.project_id = ?4 or ?4 is null)
-                 and (c.deleted_at is null or ?5 = 1)";
-    let Filter { entity_id, author_id, resolved, project_id, include_deleted } = filter;
-    let values = values![entity_id, author_id, *resolved, project_id, *include_deleted];
-    Ok(tx.row(sql, values, |row| row.get(0))?.unwrap_or_default())
+    let sql = concat!("select count(*) from comment c ", filtered!());
+    Ok(tx.row(sql, &filter.values(), |row| row.get(0))?.unwrap_or_default())
 }
 
 /// Comments of an entity that are anchored to its text, or were. Deleted ones too: they may be restored.

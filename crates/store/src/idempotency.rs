@@ -14,13 +14,17 @@ pub struct Answered {
     pub status: i64,
     /// The answer, as JSON.
     pub answer: String,
+    /// The ids of the projects that the request was about.
+    pub projects: Vec<String>,
 }
 
 /// The answer that was given to this key.
 pub fn find(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str) -> Result<Option<Answered>> {
-    let sql = "select body_hash, status, answer from idempotency where user_id = ?1 and operation = ?2 and key = ?3";
+    let sql = "select body_hash, status, answer, projects from idempotency
+               where user_id = ?1 and operation = ?2 and key = ?3";
     tx.row(sql, values![user_id, operation, key], |row| {
-        Ok(Answered { body_hash: row.get(0)?, status: row.get(1)?, answer: row.get(2)? })
+        let projects = row.text(3)?.split_whitespace().map(str::to_owned).collect();
+        Ok(Answered { body_hash: row.get(0)?, status: row.get(1)?, answer: row.get(2)?, projects })
     })
 }
 
@@ -38,18 +42,18 @@ pub fn claim(
     Ok(tx.execute(sql, values![user_id, operation, key, body_hash, now])? == 1)
 }
 
-/// Keeps the answer.
+/// Keeps the answer, and the ids of the projects that the request was about.
 pub fn keep(
     tx: &mut Tx<'_>,
     user_id: &str,
     operation: &str,
     key: &str,
-    status: i64,
     answer: &str,
+    projects: &str,
 ) -> Result<()> {
-    let sql =
-        "update idempotency set status = ?4, answer = ?5 where user_id = ?1 and operation = ?2 and key = ?3";
-    tx.execute(sql, values![user_id, operation, key, status, answer])?;
+    let sql = "update idempotency set status = 1, answer = ?4, projects = ?5
+               where user_id = ?1 and operation = ?2 and key = ?3";
+    tx.execute(sql, values![user_id, operation, key, answer, projects])?;
     Ok(())
 }
 

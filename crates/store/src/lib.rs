@@ -12,6 +12,7 @@ pub mod comment;
 pub mod entity;
 pub mod idempotency;
 pub mod mcp_session;
+pub mod member;
 pub mod model;
 pub mod project;
 pub mod prompt;

@@ -1,12 +1,15 @@
 //! Projects: everything else belongs to one.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::db::Tx;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::member::{Viewer, visible};
 use crate::model::Time;
-use crate::value::Row;
+use crate::value::{Row, Value};
 use crate::values;
 
 /// A project.
@@ -21,6 +24,8 @@ pub struct Project {
     /// What it is about, in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Who sees it.
+    pub access: Access,
     /// Goes up by one with each change.
     pub version: i64,
     /// When it was made.
@@ -29,9 +34,88 @@ pub struct Project {
     pub updated_at: Time,
 }
 
+/// Who sees a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Access {
+    /// Everybody, with the role that they have everywhere.
+    #[default]
+    Open,
+    /// Its members, with the role that they have in it, and administrators.
+    Members,
+}
+
+impl Access {
+    /// The name in the store and in arguments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Access::Open => "open",
+            Access::Members => "members",
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Which projects a list, a report or a search covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Projects {
+    /// Every project: the viewer sees all, or something else already limits the list to what they see.
+    #[default]
+    All,
+    /// The one with this id.
+    One(String),
+    /// Those that somebody sees who does not see all.
+    VisibleTo(Viewer),
+}
+
+impl Projects {
+    /// The parameters of [`in_projects`]: the project, the user, and the token where it is narrowed.
+    pub(crate) fn values(&self) -> [Value<'_>; 3] {
+        match self {
+            Projects::All => [Value::Null, Value::Null, Value::Null],
+            Projects::One(id) => [id.into(), Value::Null, Value::Null],
+            Projects::VisibleTo(Viewer { user_id, token_id }) => {
+                [Value::Null, user_id.into(), token_id.into()]
+            }
+        }
+    }
+}
+
+/// The condition that a column names one of some [`Projects`], whose values are three parameters. Where everything is
+/// covered, nothing is looked up.
+macro_rules! in_projects {
+    ($column:literal, $project:literal, $user:literal, $token:literal) => {
+        concat!(
+            " (",
+            $column,
+            " = ",
+            $project,
+            " or ",
+            $project,
+            " is null) and (cast(",
+            $user,
+            " as text) is null or ",
+            $column,
+            " in (",
+            $crate::member::visible!($user, $token),
+            ")) "
+        )
+    };
+}
+pub(crate) use in_projects;
+
 macro_rules! select {
-    ($rest:literal) => {
-        concat!("select id, key, name, description, version, created_at, updated_at from project ", $rest)
+    ($rest:expr) => {
+        concat!(
+            "select id, key, name, description, access, version, created_at, updated_at from project ",
+            $rest
+        )
     };
 }
 
@@ -41,14 +125,25 @@ pub fn find(tx: &mut Tx<'_>, id_or_key: &str) -> Result<Option<Project>> {
     tx.row(select!("where id = ?1 or key = ?2"), values![&id, &key], read)
 }
 
-/// All projects, by key.
-pub fn list(tx: &mut Tx<'_>, limit: i64, offset: i64) -> Result<Vec<Project>> {
-    tx.rows(select!("order by key limit ?1 offset ?2"), values![limit, offset], read)
+/// The projects that a viewer sees, or all, by key.
+pub fn list(tx: &mut Tx<'_>, viewer: Option<&Viewer>, limit: i64, offset: i64) -> Result<Vec<Project>> {
+    let Some(Viewer { user_id, token_id }) = viewer else {
+        return tx.rows(select!("order by key limit ?1 offset ?2"), values![limit, offset], read);
+    };
+    let sql = select!(concat!("where id in (", visible!("?1", "?2"), ") order by key limit ?3 offset ?4"));
+    tx.rows(sql, values![user_id, token_id, limit, offset], read)
 }
 
-/// How many there are.
-pub fn count(tx: &mut Tx<'_>) -> Result<i64> {
-    Ok(tx.row("select count(*) from project", &[], |row| row.get(0))?.unwrap_or_default())
+/// How many a viewer sees, or how many there are.
+pub fn count(tx: &mut Tx<'_>, viewer: Option<&Viewer>) -> Result<i64> {
+    let total = match viewer {
+        None => tx.row("select count(*) from project", &[], |row| row.get(0))?,
+        Some(Viewer { user_id, token_id }) => {
+            let sql = concat!("select count(*) from (", visible!("?1", "?2"), ") seen");
+            tx.row(sql, values![user_id, token_id], |row| row.get(0))?
+        }
+    };
+    Ok(total.unwrap_or_default())
 }
 
 /// The only project's id, when there is but one.
@@ -59,19 +154,21 @@ pub fn only(tx: &mut Tx<'_>) -> Result<Option<String>> {
 
 /// Adds a project.
 pub fn insert(tx: &mut Tx<'_>, project: &Project) -> Result<()> {
-    let Project { id, key, name, description, version, created_at, updated_at } = project;
-    let sql = "insert into project (id, key, name, description, version, created_at, updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    tx.execute(sql, values![id, key, name, description, *version, *created_at, *updated_at])?;
+    let Project { id, key, name, description, access, version, created_at, updated_at } = project;
+    let sql = "insert into project (id, key, name, description, access, version, created_at, updated_at)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let access = access.name();
+    tx.execute(sql, values![id, key, name, description, access, *version, *created_at, *updated_at])?;
     Ok(())
 }
 
 /// Writes a changed project; false when another change was faster.
 pub fn update(tx: &mut Tx<'_>, project: &Project) -> Result<bool> {
-    let Project { id, name, description, version, updated_at, .. } = project;
-    let sql = "update project set name = ?2, description = ?3, version = ?4, updated_at = ?5
-               where id = ?1 and version = ?4 - 1";
-    Ok(tx.execute(sql, values![id, name, description, *version, *updated_at])? == 1)
+    let Project { id, name, description, access, version, updated_at, .. } = project;
+    let sql = "update project set name = ?2, description = ?3, access = ?4, version = ?5, updated_at = ?6
+               where id = ?1 and version = ?5 - 1";
+    let access = access.name();
+    Ok(tx.execute(sql, values![id, name, description, access, *version, *updated_at])? == 1)
 }
 
 /// Whether anything was ever made in it; deleted entities count, for their reference ids must not come again.
@@ -79,10 +176,16 @@ pub fn is_empty(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.row("select 1 from entity where project_id = ?1 limit 1", values![id], |_| Ok(()))?.is_none())
 }
 
-/// Removes an empty project.
+/// Removes an empty project, with who was a member of it. A token that was narrowed to it alone reaches nothing then.
 pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
-    tx.execute("delete from counter where project_id = ?1", values![id])?;
-    tx.execute("delete from project where id = ?1", values![id])?;
+    for sql in [
+        "delete from counter where project_id = ?1",
+        "delete from project_member where project_id = ?1",
+        "delete from token_project where project_id = ?1",
+        "delete from project where id = ?1",
+    ] {
+        tx.execute(sql, values![id])?;
+    }
     Ok(())
 }
 
@@ -92,8 +195,13 @@ fn read(row: &Row<'_>) -> Result<Project> {
         key: row.get(1)?,
         name: row.get(2)?,
         description: row.get(3)?,
-        version: row.get(4)?,
-        created_at: row.get(5)?,
-        updated_at: row.get(6)?,
+        access: match row.text(4)? {
+            "open" => Access::Open,
+            "members" => Access::Members,
+            other => return Err(Error::internal(format!("{other:?} is not a kind of access"))),
+        },
+        version: row.get(5)?,
+        created_at: row.get(6)?,
+        updated_at: row.get(7)?,
     })
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
+use crate::project::{Projects, in_projects};
 use crate::value::Row;
 use crate::values;
 
@@ -53,7 +54,7 @@ pub struct Relationship {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($rest:expr) => {
         concat!(
             "select r.id, r.project_id, p.key, r.source_id, source.number, r.target_id, target.number, r.type_id, t.name,
                     t.inverse_name, r.creator_id, r.target_version, target.content_version, r.version, r.created_at,
@@ -93,23 +94,31 @@ pub fn ids_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<Vec<String>> {
     tx.rows(sql, values![requirement_id], |row| row.get(0))
 }
 
+/// Which relationships are suspect; the projects are the first three parameters.
+macro_rules! suspect {
+    () => {
+        concat!(
+            "where r.deleted_at is null and target.content_version > r.target_version and ",
+            in_projects!("r.project_id", "?1", "?2", "?3")
+        )
+    };
+}
+
 /// Those whose target has changed since they were made or confirmed.
 pub fn suspects(
     tx: &mut Tx<'_>,
-    project_id: Option<&str>,
+    projects: &Projects,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Relationship>, i64)> {
-    let sql = select!(
-        "where r.deleted_at is null and target.content_version > r.target_version
-           and (r.project_id = ?1 or ?1 is null)
-         order by target.updated_at desc, r.id limit ?2 offset ?3"
+    let [project, user, token] = projects.values();
+    let sql = select!(concat!(suspect!(), "order by target.updated_at desc, r.id limit ?4 offset ?5"));
+    let found = tx.rows(sql, values![project, user, token, limit, offset], read)?;
+    let sql = concat!(
+        "select count(*) from relationship r join entity target on target.id = r.target_id ",
+        suspect!()
     );
-    let found = tx.rows(sql, values![project_id, limit, offset], read)?;
-    let sql = "select count(*) from relationship r join entity target on target.id = r.target_id
-               where r.deleted_at is null and target.content_version > r.target_version
-                 and (r.project_id = ?1 or ?1 is null)";
-    let total = tx.row(sql, values![project_id], |row| row.get(0))?;
+    let total = tx.row(sql, &projects.values(), |row| row.get(0))?;
     Ok((found, total.unwrap_or_default()))
 }
 

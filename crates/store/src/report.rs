@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::entity::read_kind;
 use crate::error::Result;
 use crate::model::{Kind, reference_id};
-use crate::value::Row;
+use crate::project::Projects;
+use crate::value::{Row, Value};
 
 pub use self::hierarchy::{Counts, EpicCounts, Gap, StoryCounts, counts, epics, gap, stories};
 pub use self::impact::{Affected, BATCH, Step, affected_by};
@@ -19,34 +20,37 @@ pub use self::status::{Group, Grouping, Summary, UnderWay, groups, oldest_under_
 /// What a report is about.
 #[derive(Clone, Debug)]
 pub enum Scope {
-    /// Every project.
-    All,
-    /// The project with this id.
-    Project(String),
+    /// Projects.
+    Projects(Projects),
     /// The epic with this id and everything below it.
     Epic(String),
 }
 
 impl Scope {
-    /// The parameters of every statement about a scope: the id of the project, the id of the epic.
-    fn ids(&self) -> (Option<&str>, Option<&str>) {
+    /// The first three parameters of a statement about a scope: those of the projects, or the epic and nothing else.
+    fn values(&self) -> [Value<'_>; 3] {
         match self {
-            Scope::All => (None, None),
-            Scope::Project(id) => (Some(id), None),
-            Scope::Epic(id) => (None, Some(id)),
+            Scope::Projects(projects) => projects.values(),
+            Scope::Epic(id) => [id.into(), Value::Null, Value::Null],
         }
+    }
+
+    /// Whether it is an epic, which other statements are for.
+    fn is_epic(&self) -> bool {
+        matches!(self, Scope::Epic(_))
     }
 }
 
 /// Selects from live entities `e` of a scope. The second form finds an epic's by index, which a condition with `or`
-/// would prevent; `?1` is the project or nothing in the first, the epic in the second.
+/// would prevent. `?1` to `?3` are the projects in the first, and the epic and two nulls in the second.
 macro_rules! in_scope {
     (project, $select:expr, $joins:expr, $rest:expr) => {
         concat!(
             $select,
             " from entity e ",
             $joins,
-            " where e.deleted_at is null and (e.project_id = ?1 or ?1 is null) ",
+            " where e.deleted_at is null and ",
+            $crate::project::in_projects!("e.project_id", "?1", "?2", "?3"),
             $rest
         )
     };
@@ -61,7 +65,7 @@ macro_rules! in_scope {
                     where story.parent_id = ?1) scope
               join entity e on e.id = scope.id ",
             $joins,
-            " where e.deleted_at is null ",
+            " where e.deleted_at is null and cast(?2 as text) is null and cast(?3 as text) is null ",
             $rest
         )
     };

@@ -25,6 +25,9 @@ pub struct Token {
     pub prefix: String,
     /// What it may do, at most.
     pub scopes: Vec<String>,
+    /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projects: Option<Vec<String>>,
     /// When it stops working.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
@@ -60,23 +63,39 @@ pub struct Owner {
     pub scopes: Vec<String>,
     /// When the token was last used.
     pub last_used_at: Option<Time>,
+    /// Whether the token is narrowed to some projects.
+    pub is_narrowed: bool,
+    /// Whether some project is open to its members alone.
+    pub has_closed_projects: bool,
+}
+
+/// What decides whether a secret's owner sees every project.
+macro_rules! reach {
+    () => {
+        ", coalesce(t.narrowed, 0), cast(case when exists (select 1 from project where access = 'members') then 1 else 0 end as bigint) "
+    };
 }
 
 /// Who holds the token with this hash.
 pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
-    let sql =
-        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
-               from token t join user_account u on u.id = t.user_id where t.hash = ?1";
+    let sql = concat!(
+        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at",
+        reach!(),
+        "from token t join user_account u on u.id = t.user_id where t.hash = ?1"
+    );
     tx.row(sql, values![hash], read_owner)
 }
 
 /// Who holds the session with this hash.
 pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
-    let sql = "select u.id, u.username, u.role, u.disabled, s.hash,
-                      case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end,
-                      t.id, t.scopes, t.last_used_at
-               from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id
-               where s.hash = ?1";
+    let sql = concat!(
+        "select u.id, u.username, u.role, u.disabled, s.hash,
+                case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end,
+                t.id, t.scopes, t.last_used_at",
+        reach!(),
+        "from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id
+         where s.hash = ?1"
+    );
     tx.row(sql, values![hash], read_owner)
 }
 
@@ -89,6 +108,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
         name,
         prefix,
         scopes,
+        projects,
         expires_at,
         last_used_at,
         version,
@@ -96,21 +116,54 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
         updated_at,
     } = token;
     let sql = "insert into token (id, user_id, name, hash, prefix, scopes, expires_at, last_used_at, version, created_at,
-                   updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+                   updated_at, narrowed)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let scopes = scopes.join(" ");
-    let times = (*expires_at, *last_used_at, *created_at, *updated_at);
-    let values =
-        values![id, user_id, name, hash, prefix, &scopes, times.0, times.1, *version, times.2, times.3];
+    let values = values![
+        id,
+        user_id,
+        name,
+        hash,
+        prefix,
+        &scopes,
+        *expires_at,
+        *last_used_at,
+        *version,
+        *created_at,
+        *updated_at,
+        projects.is_some(),
+    ];
     tx.execute(sql, values)?;
+    narrow(tx, id, projects.as_deref())
+}
+
+/// Says which projects a token reaches.
+fn narrow(tx: &mut Tx<'_>, id: &str, keys: Option<&[String]>) -> Result<()> {
+    tx.execute("delete from token_project where token_id = ?1", values![id])?;
+    for key in keys.unwrap_or_default() {
+        let sql =
+            "insert into token_project (token_id, project_id) select ?1, id from project where key = ?2";
+        tx.execute(sql, values![id, key])?;
+    }
     Ok(())
+}
+
+/// Adds the projects that tokens are narrowed to.
+fn with_projects(tx: &mut Tx<'_>, mut tokens: Vec<Token>) -> Result<Vec<Token>> {
+    for token in tokens.iter_mut().filter(|token| token.projects.is_some()) {
+        let sql =
+            "select p.key from token_project n join project p on p.id = n.project_id where n.token_id = ?1
+                   order by p.key";
+        token.projects = Some(tx.rows(sql, values![&token.id], |row| row.get(0))?);
+    }
+    Ok(tokens)
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select t.id, t.user_id, u.username, t.name, t.prefix, t.scopes, t.expires_at, t.last_used_at, t.version,
-                    t.created_at, t.updated_at from token t join user_account u on u.id = t.user_id ",
+                    t.created_at, t.updated_at, t.narrowed from token t join user_account u on u.id = t.user_id ",
             $rest
         )
     };
@@ -134,26 +187,33 @@ pub fn list(tx: &mut Tx<'_>, user_id: Option<&str>, limit: i64, offset: i64) -> 
         }
         None => tx.row("select count(*) from token", values![], |row| row.get(0))?,
     };
-    Ok((tokens, total.unwrap_or_default()))
+    Ok((with_projects(tx, tokens)?, total.unwrap_or_default()))
 }
 
 /// The token with this id.
 pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Token>> {
-    tx.row(select!("where t.id = ?1"), values![id], read)
+    let found = tx.rows(select!("where t.id = ?1"), values![id], read)?;
+    Ok(with_projects(tx, found)?.pop())
 }
 
 /// The token of a user with this name.
 pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option<Token>> {
-    tx.row(select!("where t.user_id = ?1 and t.name = ?2"), values![user_id, name], read)
+    let found = tx.rows(select!("where t.user_id = ?1 and t.name = ?2"), values![user_id, name], read)?;
+    Ok(with_projects(tx, found)?.pop())
 }
 
-/// Writes a token's new name, scopes and end; false when another change was faster.
+/// Writes a token's new name, scopes, projects and end; false when another change was faster.
 pub fn update(tx: &mut Tx<'_>, token: &Token) -> Result<bool> {
-    let Token { id, name, expires_at, version, updated_at, .. } = token;
+    let Token { id, name, projects, expires_at, version, updated_at, .. } = token;
     let scopes = token.scopes.join(" ");
-    let sql = "update token set name = ?2, scopes = ?3, expires_at = ?4, version = ?5, updated_at = ?6
+    let sql = "update token set name = ?2, scopes = ?3, expires_at = ?4, version = ?5, updated_at = ?6, narrowed = ?7
                where id = ?1 and version = ?5 - 1";
-    Ok(tx.execute(sql, values![id, name, &scopes, *expires_at, *version, *updated_at])? == 1)
+    let values = values![id, name, &scopes, *expires_at, *version, *updated_at, projects.is_some()];
+    if tx.execute(sql, values)? != 1 {
+        return Ok(false);
+    }
+    narrow(tx, id, projects.as_deref())?;
+    Ok(true)
 }
 
 /// Notes that a token is used.
@@ -205,6 +265,7 @@ fn read(row: &Row<'_>) -> Result<Token> {
         name: row.get(3)?,
         prefix: row.get(4)?,
         scopes: split(&row.get::<String>(5)?),
+        projects: row.get::<bool>(11)?.then(Vec::new),
         expires_at: row.get(6)?,
         last_used_at: row.get(7)?,
         version: row.get(8)?,
@@ -224,6 +285,8 @@ fn read_owner(row: &Row<'_>) -> Result<Owner> {
         token_id: row.get(6)?,
         scopes: split(&row.get::<Option<String>>(7)?.unwrap_or_default()),
         last_used_at: row.get(8)?,
+        is_narrowed: row.get(9)?,
+        has_closed_projects: row.get(10)?,
     })
 }
 

@@ -161,6 +161,7 @@ pub fn set_password(tx: &mut Tx<'_>, id: &str, password_hash: &str) -> Result<()
 pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     tx.execute("delete from token where user_id = ?1", values![id])?;
     tx.execute("delete from session where user_id = ?1", values![id])?;
+    tx.execute("delete from project_member where user_id = ?1", values![id])?;
     tx.execute("delete from user_account where id = ?1", values![id])?;
     Ok(())
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 use store::{Tx, idempotency};
 
 use super::Call;
+use crate::caller::{Caller, Request};
 use crate::context::Cx;
 use crate::error::{Error, FieldError, Kind, Result};
-use crate::operation::{Answer, Prepared};
+use crate::operation::{Answer, Effect, Prepared};
 
 /// How long the key may be.
 const KEY_MAX: usize = 255;
@@ -48,13 +49,14 @@ impl Kept {
     }
 }
 
-/// Keeps what came of a request, for those with the same key. What is not the caller's fault is not kept, but undoes the request.
+/// Keeps what came of a request about some projects, for those with the same key. What is not the caller's fault is not kept, but undoes the request.
 pub fn keep(
     tx: &mut Tx<'_>,
     user_id: &str,
     operation: &str,
     key: &str,
     result: &Result<Answer>,
+    projects: &str,
 ) -> Result<()> {
     let kept = match result {
         Ok(answer) => Kept::Answer {
@@ -70,7 +72,7 @@ pub fn keep(
         },
         Err(error) => return Err(error.clone()),
     };
-    Ok(idempotency::keep(tx, user_id, operation, key, 1, &kept.to_json()?)?)
+    Ok(idempotency::keep(tx, user_id, operation, key, &kept.to_json()?, projects)?)
 }
 
 /// Somebody else has the same key and no answer yet.
@@ -90,13 +92,26 @@ pub(crate) fn erased() -> Result<String> {
     kept.to_json()
 }
 
-/// What the same request was answered with before.
-pub fn replay(tx: &mut Tx<'_>, user_id: &str, operation: &str, key: &str, hash: &str) -> Result<Answer> {
-    let found = idempotency::find(tx, user_id, operation, key)?;
+/// What the same request was answered with before, if the caller still sees and may change what it was about.
+pub fn replay(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    doing: (&'static str, Effect),
+    key: &str,
+    hash: &str,
+    request: &Request,
+) -> Result<Answer> {
+    let found = idempotency::find(tx, &caller.user_id, doing.0, key)?;
     let Some(found) = found.filter(|found| found.status != 0) else { return Err(still_running()) };
     if found.body_hash != hash {
         let message = "this Idempotency-Key was used with another request; use a new key for a new request";
         return Err(Error::new(Kind::IdempotencyKeyReused, message));
+    }
+    let mut cx = Cx::new(tx, request, doing, Some(caller));
+    for project_id in &found.projects {
+        if !cx.sees(project_id)? {
+            return Err(Error::new(Kind::NotFound, "what this request was about does not exist"));
+        }
     }
     match serde_json::from_str(&found.answer) {
         Ok(Kept::Answer { json, version, reference }) => Ok(Answer { json, version, reference }),

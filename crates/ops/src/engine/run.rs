@@ -114,8 +114,12 @@ impl Run {
 
     /// What the same question was answered with, if nothing was written since.
     pub fn recall(&mut self) -> Option<Result<Answer>> {
-        let answer = self.engine.memory.answer(self.edition?, self.question.as_ref()?)?;
-        Some(self.recall_admission()?.map(|()| answer))
+        let question = self.question?;
+        if let Err(error) = self.recall_admission()? {
+            return Some(Err(error));
+        }
+        let question = question.of(self.caller.as_ref());
+        self.engine.memory.answer(self.edition?, &question).map(Ok)
     }
 
     /// Remembers what was answered, if nothing was written meanwhile.
@@ -123,7 +127,7 @@ impl Run {
         if let (Some(question), Ok(answer)) = (self.question, result)
             && let Some(edition) = self.engine.unchanged(self.edition)
         {
-            self.engine.memory.keep_answer(edition, question, answer);
+            self.engine.memory.keep_answer(edition, question.of(self.caller.as_ref()), answer);
         }
     }
 
@@ -166,7 +170,7 @@ impl Run {
         let body = move |tx: &mut Tx<'_>| -> Result<()> {
             let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
             let (run, operation) = state.as_mut().expect("a run is taken once");
-            let mut cx = Cx::new(tx, &run.request, run.entry.name, run.caller.as_ref());
+            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref());
             operation.prepare(&mut cx)
         };
         engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
@@ -198,19 +202,25 @@ impl Run {
     fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
         self.admit(tx)?;
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
-            let mut cx = Cx::new(tx, &self.request, self.entry.name, self.caller.as_ref())
+            let mut cx = Cx::new(tx, &self.request, self.entry.doing(), self.caller.as_ref())
                 .telling(self.progress.as_ref());
             return operation.run(&mut cx).map(Ok);
         };
         let name = self.entry.name;
         if !idempotency::claim(tx, &caller.user_id, name, key, hash, self.request.now)? {
             self.replayed = true;
-            return again::replay(tx, &caller.user_id, name, key, hash).map(Ok);
+            return again::replay(tx, caller, self.entry.doing(), key, hash, &self.request).map(Ok);
         }
         let (request, progress) = (&self.request, self.progress.as_ref());
-        let result =
-            tx.savepoint(|tx| operation.run(&mut Cx::new(tx, request, name, Some(caller)).telling(progress)));
-        again::keep(tx, &caller.user_id, name, key, &result)?;
+        let doing = self.entry.doing();
+        let mut projects = String::new();
+        let result = tx.savepoint(|tx| {
+            let mut cx = Cx::new(tx, request, doing, Some(caller)).telling(progress);
+            let result = operation.run(&mut cx);
+            projects = cx.projects_met();
+            result
+        });
+        again::keep(tx, &caller.user_id, name, key, &result, &projects)?;
         Ok(result)
     }
 }

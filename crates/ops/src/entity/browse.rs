@@ -54,9 +54,10 @@ impl Operation for Browse {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Names> {
         let mut place = match &self.after {
-            Some(id) => Some(self.place(cx.tx, id.as_str())?),
+            Some(id) => Some(self.place(cx, id.as_str())?),
             None => None,
         };
+        let projects = cx.projects("project", None)?;
         let first = place.as_ref().map_or(0, |place| place.kind);
         let mut data = Vec::new();
         for KindName(kind) in &self.kinds[first..] {
@@ -65,7 +66,10 @@ impl Operation for Browse {
             let wanted = self.limit.0 + 1 - data.len() as i64;
             data.extend(match kind {
                 Kind::Prompt => prompts(cx.tx, after.map_or(0, |(_, number)| number), wanted)?,
-                kind => entity::names(cx.tx, *kind, after, wanted)?.into_iter().map(Entry::from).collect(),
+                kind => entity::names(cx.tx, *kind, &projects, after, wanted)?
+                    .into_iter()
+                    .map(Entry::from)
+                    .collect(),
             });
             if data.len() as i64 > self.limit.0 {
                 break;
@@ -87,11 +91,13 @@ struct Place {
 
 impl Browse {
     /// The place of the entry with this id, which may have been deleted since it was told.
-    fn place(&self, tx: &mut Tx<'_>, id: &str) -> Result<Place> {
+    fn place(&self, cx: &mut Cx<'_, '_>, id: &str) -> Result<Place> {
         let reference = Reference::Id(id.to_owned());
-        let found = match entity::find(tx, &reference)? {
+        let found = match cx.find_entity(&reference)? {
             Some(entity) => Some((entity.kind, entity.project_id, entity.number)),
-            None => prompt::find(tx, &reference)?.map(|prompt| (Kind::Prompt, String::new(), prompt.number)),
+            None => {
+                prompt::find(cx.tx, &reference)?.map(|prompt| (Kind::Prompt, String::new(), prompt.number))
+            }
         };
         let place = found.and_then(|(kind, project_id, number)| {
             let kind = self.kinds.iter().position(|wanted| wanted.0 == kind)?;

@@ -90,11 +90,8 @@ impl Operation for GetHierarchy {
             }
             return Ok(Hierarchy { data: vec![tree(cx, &root)?], total_count: 1, limit: 1, offset: 0 });
         }
-        let project_id = match &self.project {
-            Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
-            None => None,
-        };
-        let filter = Filter { kind: Some(Kind::Epic), project_id, ..Filter::default() };
+        let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
+        let filter = Filter { kind: Some(Kind::Epic), projects, ..Filter::default() };
         let (limit, offset) = window(self.limit, self.offset);
         let roots = entity::list(cx.tx, &filter, Sort::Number, limit, offset)?;
         let total_count = entity::count(cx.tx, &filter)?;

@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use store::entity::Entity;
 use store::model::{Kind, Reference};
 use store::revision::{self, Revision};
-use store::{comment, prompt, status, user};
+use store::{prompt, status, user};
 
 use super::change;
 use super::read::check_is;
+use crate::comment::find_visible;
 use crate::context::{Cx, live};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
@@ -68,7 +69,7 @@ impl Operation for GetHistory {
 /// The id of whatever a reference names, deleted or not.
 fn subject(cx: &mut Cx<'_, '_>, reference: &Id, wanted: Option<KindName>) -> Result<String> {
     let found = match &reference.0 {
-        Reference::Id(id) => match comment::find(cx.tx, id)? {
+        Reference::Id(id) => match find_visible(cx, id)? {
             Some(found) => Some((found.id, Kind::Comment)),
             None => prompt::find(cx.tx, &reference.0)?.map(|found| (found.id, Kind::Prompt)),
         },

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::entity::{self, Entity, Filter, Sort};
 use store::model::Kind;
-use store::{Mode, project, status};
+use store::{Mode, status};
 
 use super::requirement_type;
 use crate::context::{Cx, live};
@@ -238,12 +238,9 @@ impl ListEntities {
         if let Some(id) = &self.steering_document_id {
             filter.linked_with = Some(find(cx, "steering_document_id", id, Kind::SteeringDocument)?.id);
         }
-        filter.project_id = match &self.project {
-            Some(name) => Some(cx.project("project", Some(name.as_str()))?.id),
-            // The statement that needs no sorting is the one of a project.
-            None if filter.parent_id.is_none() => project::only(cx.tx)?,
-            None => None,
-        };
+        if self.project.is_some() || filter.parent_id.is_none() {
+            filter.projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
+        }
         if let Some(wanted) = &self.status {
             filter.statuses = statuses(cx, kind, wanted)?;
         }

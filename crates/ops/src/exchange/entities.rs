@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::exchange::Kind as RecordKind;
-use store::entity::Entity;
+use store::entity::{self, Entity};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::types::same_name;
 
@@ -189,6 +189,9 @@ fn begin(
         (None, Some(key)) => (plan.projects[key].id.clone(), key.to_owned()),
         (None, None) => (plan.project().id, plan.project().key),
     };
+    if !cx.sees(&project_id)? {
+        return Err(Error::not_found("project", key));
+    }
     let mut new = unnumbered(cx, kind, (&project_id, &key), above)?;
     if let Some(number) = number {
         give_number(&mut new, number);
@@ -209,6 +212,8 @@ fn with_id(
         // It may be what is wrong with the row.
         Some(_) if plan.is_wrong(row) => {}
         Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),
+        // Something that is hidden from the caller may have it, which they are not told.
+        None if cx.is_limited() && entity::find(cx.tx, &Reference::Id(id.clone()))?.is_some() => {}
         None => new.id = id,
     }
     Ok(new)

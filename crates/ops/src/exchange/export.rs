@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::entity::{self, Entity, Filter, Sort};
 use store::model::{Kind, Time};
-use store::project::{self, Project};
+use store::project::{self, Project, Projects};
 use store::types::{RelationshipType, RequirementType, Type, fold};
 use store::{comment, prompt, relationship, status, user};
 
@@ -81,7 +81,8 @@ impl Operation for Export {
                 project.key
             }
             (None, None) => {
-                let projects = project::list(cx.tx, RECORDS_MAX as i64, 0)?;
+                let viewer = cx.caller()?.viewer();
+                let projects = project::list(cx.tx, viewer, RECORDS_MAX as i64, 0)?;
                 exporter.setup(cx, &projects)?;
                 for project in &projects {
                     exporter.project(cx, project, None)?;
@@ -267,7 +268,7 @@ impl<'a> Exporter<'a> {
         }
         let mut filter = Filter {
             kind: Some(kind),
-            project_id: Some(project.id.clone()),
+            projects: Projects::One(project.id.clone()),
             include_deleted: self.include_deleted,
             ..Filter::default()
         };

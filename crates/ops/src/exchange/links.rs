@@ -116,7 +116,10 @@ impl Links {
             let id = match given_id {
                 Some(id) => match relationship::find(cx.tx, &id)? {
                     Some(other) => {
-                        plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
+                        // What is hidden from the caller can have it, too, but they are not told.
+                        if cx.role_in(&other.project_id)?.is_some() {
+                            plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
+                        }
                         cx.new_id()
                     }
                     None if ids.insert(id.clone()) => id,
@@ -224,8 +227,10 @@ fn keep(
     if let Some(id) = given_id.filter(|id| *id != stored.id) {
         // A deleted one may be this very relationship before it was made anew.
         match relationship::find(cx.tx, id)?.filter(|other| other.deleted_at.is_none()) {
-            Some(other) => plan.wrong(row, "id", is_of_another(&self::name(&other), &name)),
-            None => plan.note_unchanged(row, "id", &name, &stored.id, id),
+            Some(other) if cx.role_in(&other.project_id)?.is_some() => {
+                plan.wrong(row, "id", is_of_another(&self::name(&other), &name))
+            }
+            _ => plan.note_unchanged(row, "id", &name, &stored.id, id),
         }
     }
     let (maker_id, created_at) = (Some(stored.creator_id.as_str()), stored.created_at);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use store::entity::{self, Entity, Filter, Sort};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time};
-use store::project::{self, Project};
+use store::project::{self, Project, Projects};
 use store::status::{self, StatusModel};
 use store::types::{RelationshipType, RequirementType, Type};
 use store::user;
@@ -103,8 +103,11 @@ impl Known {
             return Ok(known);
         }
         for project in projects {
-            let filter =
-                Filter { project_id: Some(project.id.clone()), include_deleted: true, ..Filter::default() };
+            let filter = Filter {
+                projects: Projects::One(project.id.clone()),
+                include_deleted: true,
+                ..Filter::default()
+            };
             for entity in entity::list(cx.tx, &filter, Sort::Number, i64::MAX, 0)? {
                 known.entities.insert(entity.id.clone(), Some(entity));
             }
@@ -135,7 +138,7 @@ impl<'r> Plan<'r> {
     ) -> Result<Plan<'r>> {
         let records = &reading.records[..];
         let caller = cx.caller()?;
-        let projects = project::list(cx.tx, i64::from(i32::MAX), 0)?;
+        let projects = project::list(cx.tx, caller.viewer(), i64::from(i32::MAX), 0)?;
         let mut models = HashMap::new();
         for kind in Kind::ALL.into_iter().filter(|kind| kind.has_status()) {
             models.insert(kind, status::of(cx.tx, kind)?);
@@ -395,9 +398,9 @@ impl<'r> Plan<'r> {
         Ok(Some(index))
     }
 
-    /// What is stored under a reference.
+    /// What is stored under a reference, as far as the caller sees it.
     pub fn stored(&self, cx: &mut Cx<'_, '_>, reference: &Reference) -> Result<Option<Entity>> {
-        let Some(known) = &self.known else { return Ok(entity::find(cx.tx, reference)?) };
+        let Some(known) = &self.known else { return cx.find_entity(reference) };
         let id = match reference {
             Reference::Id(id) => Some(id),
             Reference::Numbered { project, kind, number } => {
@@ -407,8 +410,8 @@ impl<'r> Plan<'r> {
         };
         match id.and_then(|id| known.entities.get(id)) {
             None => Ok(None),
-            Some(Some(entity)) => Ok(Some(entity.clone())),
-            Some(None) => Ok(entity::find(cx.tx, reference)?),
+            Some(Some(entity)) => Ok(cx.sees(&entity.project_id)?.then(|| entity.clone())),
+            Some(None) => cx.find_entity(reference),
         }
     }
 

@@ -8,6 +8,7 @@ use store::model::{Kind, Reference};
 
 use super::notes::{Kept, NOT_CHANGED, TAKEN, what_to_do};
 use super::plan::{Outcome, Plan};
+use crate::comment::find_visible;
 use crate::comment::{add, change, check_author};
 use crate::context::Cx;
 use crate::error::Result;
@@ -74,9 +75,10 @@ impl Remarks {
         if given_id.as_ref().is_some_and(|id| self.ids.contains_key(id)) {
             plan.wrong(row, "id", "this comment is in the file twice");
         }
-        let stored = match &given_id {
-            Some(id) => comment::find(cx.tx, id)?,
-            None => None,
+        // What is hidden from the caller can have the id, too, but they are not told.
+        let (stored, is_taken) = match &given_id {
+            Some(id) => (find_visible(cx, id)?, comment::find(cx.tx, id)?.is_some()),
+            None => (None, false),
         };
         if let (Some(index), Some(before)) = (index, &stored)
             && Some(&before.entity_id) == entity_id.as_ref()
@@ -107,7 +109,7 @@ impl Remarks {
         let anchor = quote.as_deref().filter(|_| !is_detached);
         let anchor = anchor.and_then(|quote| comment::locate(entity, quote, record.number("anchor_start")));
         let new = Comment {
-            id: given_id.clone().filter(|_| stored.is_none()).unwrap_or_else(|| cx.new_id()),
+            id: given_id.clone().filter(|_| !is_taken).unwrap_or_else(|| cx.new_id()),
             project_id: entity.project_id.clone(),
             entity_id: entity.id.clone(),
             entity: entity.reference_id.clone(),
@@ -192,7 +194,7 @@ impl Remarks {
         let found = match self.ids.get(&id) {
             Some(found) => Some(found.clone()),
             None => {
-                let stored = comment::find(cx.tx, &id)?.filter(|stored| stored.deleted_at.is_none());
+                let stored = find_visible(cx, &id)?.filter(|stored| stored.deleted_at.is_none());
                 stored.map(|stored| (stored.id, stored.entity_id))
             }
         };

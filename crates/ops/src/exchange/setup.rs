@@ -4,7 +4,7 @@
 use ::exchange::Kind as RecordKind;
 use store::entity::{self, Filter};
 use store::model::{Kind, is_project_key};
-use store::project::Project;
+use store::project::{Access, Project};
 use store::status::{Status, StatusModel, Transition};
 use store::types::{RelationshipType, RequirementType, Type, same_name};
 
@@ -69,6 +69,7 @@ impl Setup {
             key: key.clone(),
             name: String::new(),
             description: None,
+            access: Access::Open,
             version: 1,
             created_at: cx.now(),
             updated_at: cx.now(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use store::model::Kind;
 use store::search::{Suggestion, suggest};
 
-use super::{parse, project_id};
+use super::parse;
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Number, Text};
@@ -80,8 +80,8 @@ impl Operation for SearchSuggestions {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Suggestions> {
         parse(&self.query)?;
         let limit = self.limit.map_or(LIMIT, |limit| limit.0) as usize;
-        let project_id = project_id(cx, self.project.as_ref())?;
-        let found = suggest(cx.tx, &self.query, project_id.as_deref(), limit)?;
+        let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
+        let found = suggest(cx.tx, &self.query, &projects, limit)?;
         Ok(Suggestions { data: found.into_iter().map(suggested).collect() })
     }
 }

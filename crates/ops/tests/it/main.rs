@@ -20,6 +20,8 @@ mod permissions;
 mod progress;
 mod projects;
 mod reports;
+mod rights;
+mod rights_unseen;
 mod search;
 mod search_index;
 mod search_speed;

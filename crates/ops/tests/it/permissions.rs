@@ -49,6 +49,7 @@ fn action(operation: &str) -> Action {
         | "get_status_model"
         | "list_projects"
         | "get_project"
+        | "list_project_members"
         | "list_user_directory"
         | "who_am_i"
         | "logout" => Action::Read,
@@ -92,6 +93,8 @@ fn action(operation: &str) -> Action {
         | "create_project"
         | "update_project"
         | "delete_project"
+        | "set_project_member"
+        | "remove_project_member"
         | "create_user"
         | "list_users"
         | "get_user"

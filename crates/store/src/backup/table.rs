@@ -12,7 +12,9 @@ use crate::error::{Error, Result};
 pub(super) const TABLES: &[&str] = &[
     "project",
     "user_account",
+    "project_member",
     "token",
+    "token_project",
     "session",
     "mcp_session",
     "mcp_subscription",

@@ -4,6 +4,7 @@ use super::{Entity, read, select_entity};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, Time};
+use crate::project::{Projects, in_projects};
 use crate::value::Value;
 use crate::values;
 
@@ -12,8 +13,8 @@ use crate::values;
 pub struct Filter {
     /// The kind; all kinds when none is given.
     pub kind: Option<Kind>,
-    /// The id of the project.
-    pub project_id: Option<String>,
+    /// In which projects.
+    pub projects: Projects,
     /// The id of the epic or story that they belong to.
     pub parent_id: Option<String>,
     /// The id of the epic that they are anywhere below.
@@ -67,8 +68,10 @@ pub const VALUES_MAX: usize = 8;
 
 macro_rules! conditions {
     () => {
-        " where (e.kind = ?1 or ?1 is null) and (e.project_id = ?2 or ?2 is null)
-            and (e.parent_id = ?3 or ?3 is null)
+        concat!(
+            " where (e.kind = ?1 or ?1 is null) and ",
+            in_projects!("e.project_id", "?2", "?27", "?28"),
+            "and (e.parent_id = ?3 or ?3 is null)
             and (e.parent_id = ?4 or e.parent_id in (select story.id from entity story where story.parent_id = ?4)
                  or ?4 is null)
             and (e.status in (?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) or ?5 is null)
@@ -80,6 +83,7 @@ macro_rules! conditions {
             and (e.created_at >= ?22 or ?22 is null) and (e.created_at <= ?23 or ?23 is null)
             and (e.updated_at >= ?24 or ?24 is null) and (e.updated_at <= ?25 or ?25 is null)
             and (e.deleted_at is null or ?26 = 1) "
+        )
     };
 }
 
@@ -108,20 +112,20 @@ pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, limit: i64, offset: i6
     }
     let sql = match sort {
         Sort::Number => {
-            select_entity!(conditions!(), "order by p.key, e.kind, e.number limit ?27 offset ?28")
+            select_entity!(conditions!(), "order by p.key, e.kind, e.number limit ?29 offset ?30")
         }
         Sort::NumberDescending => {
-            select_entity!(conditions!(), "order by p.key, e.kind, e.number desc limit ?27 offset ?28")
+            select_entity!(conditions!(), "order by p.key, e.kind, e.number desc limit ?29 offset ?30")
         }
-        Sort::Title => select_entity!(conditions!(), "order by e.title, e.id limit ?27 offset ?28"),
+        Sort::Title => select_entity!(conditions!(), "order by e.title, e.id limit ?29 offset ?30"),
         Sort::Priority => {
-            select_entity!(conditions!(), "order by e.priority, p.key, e.number limit ?27 offset ?28")
+            select_entity!(conditions!(), "order by e.priority, p.key, e.number limit ?29 offset ?30")
         }
         Sort::Created => {
-            select_entity!(conditions!(), "order by e.created_at desc, e.id desc limit ?27 offset ?28")
+            select_entity!(conditions!(), "order by e.created_at desc, e.id desc limit ?29 offset ?30")
         }
         Sort::Updated => {
-            select_entity!(conditions!(), "order by e.updated_at desc, e.id desc limit ?27 offset ?28")
+            select_entity!(conditions!(), "order by e.updated_at desc, e.id desc limit ?29 offset ?30")
         }
     };
     let mut values = filter.values();
@@ -146,8 +150,9 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
 
 impl Filter {
     fn values(&self) -> Vec<Value<'_>> {
+        let [project, user, token] = self.projects.values();
         let mut values: Vec<Value<'_>> =
-            values![self.kind.map(Kind::name), &self.project_id, &self.parent_id, &self.epic_id].to_vec();
+            values![self.kind.map(Kind::name), project, &self.parent_id, &self.epic_id].to_vec();
         values.extend((0..VALUES_MAX).map(|index| Value::from(self.statuses.get(index))));
         values.extend((0..4).map(|index| Value::from(self.priorities.get(index).copied())));
         values.extend_from_slice(values![
@@ -161,6 +166,8 @@ impl Filter {
             self.updated_from,
             self.updated_to,
             self.include_deleted,
+            user,
+            token,
         ]);
         values
     }
@@ -181,9 +188,9 @@ impl Filter {
             || self.updated_from.is_some()
             || self.updated_to.is_some()
             || self.include_deleted;
-        match (others, &self.parent_id, &self.project_id) {
-            (false, Some(parent), None) => Some((true, [parent.into(), kind])),
-            (false, None, Some(project)) => Some((false, [project.into(), kind])),
+        match (others, &self.parent_id, &self.projects) {
+            (false, Some(parent), Projects::All) => Some((true, [parent.into(), kind])),
+            (false, None, Projects::One(project)) => Some((false, [project.into(), kind])),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use super::read_kind;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, reference_id};
+use crate::project::{Projects, in_projects};
 use crate::values;
 
 /// What is told of an entity where many are named.
@@ -22,14 +23,20 @@ pub struct Named {
 }
 
 /// The live entities of a kind after a project and a number: project after project, each by number.
-pub fn names(tx: &mut Tx<'_>, kind: Kind, after: Option<(String, i64)>, limit: i64) -> Result<Vec<Named>> {
+pub fn names(
+    tx: &mut Tx<'_>,
+    kind: Kind,
+    projects: &Projects,
+    after: Option<(String, i64)>,
+    limit: i64,
+) -> Result<Vec<Named>> {
     let sql = "select e.id, e.kind, p.key, e.number, coalesce(e.title, e.description, ''), e.status
                from entity e join project p on p.id = e.project_id
                where e.project_id = ?1 and e.kind = ?2 and e.deleted_at is null and e.number > ?3
                order by e.number limit ?4";
     let mut place = match after {
         Some(place) => Some(place),
-        None => next_project(tx, kind, "")?,
+        None => next_project(tx, kind, projects, "")?,
     };
     let mut found = Vec::new();
     while let Some((project, number)) = place {
@@ -47,16 +54,25 @@ pub fn names(tx: &mut Tx<'_>, kind: Kind, after: Option<(String, i64)>, limit: i
         if found.len() as i64 >= limit {
             break;
         }
-        place = next_project(tx, kind, &project)?;
+        place = next_project(tx, kind, projects, &project)?;
     }
     Ok(found)
 }
 
 /// The next project that has something of a kind, by id, and the number before its first.
-fn next_project(tx: &mut Tx<'_>, kind: Kind, after: &str) -> Result<Option<(String, i64)>> {
-    let sql = "select p.id from project p
-               where p.id > ?1 and exists
-                   (select 1 from entity e where e.project_id = p.id and e.kind = ?2 and e.deleted_at is null)
-               order by p.id limit 1";
-    tx.row(sql, values![after, kind.name()], |row| Ok((row.get(0)?, 0)))
+fn next_project(
+    tx: &mut Tx<'_>,
+    kind: Kind,
+    projects: &Projects,
+    after: &str,
+) -> Result<Option<(String, i64)>> {
+    let sql = concat!(
+        "select p.id from project p
+         where p.id > ?1 and exists
+             (select 1 from entity e where e.project_id = p.id and e.kind = ?2 and e.deleted_at is null) and ",
+        in_projects!("p.id", "?3", "?4", "?5"),
+        "order by p.id limit 1"
+    );
+    let [project, user, token] = projects.values();
+    tx.row(sql, values![after, kind.name(), project, user, token], |row| Ok((row.get(0)?, 0)))
 }

@@ -8,7 +8,8 @@ use crate::db::Tx;
 use crate::entity::read_kind;
 use crate::error::Result;
 use crate::model::Kind;
-use crate::value::Row;
+use crate::project::in_projects;
+use crate::value::{Row, Value};
 use crate::values;
 
 /// How much there is of each kind.
@@ -32,10 +33,9 @@ macro_rules! counts {
 
 /// How much a scope has of each kind.
 pub fn counts(tx: &mut Tx<'_>, scope: &Scope) -> Result<Counts> {
-    let (project, epic) = scope.ids();
-    let sql = if epic.is_some() { counts!(epic) } else { counts!(project) };
+    let sql = if scope.is_epic() { counts!(epic) } else { counts!(project) };
     let mut counts = Counts::default();
-    tx.each(sql, values![epic.or(project)], |row| {
+    tx.each(sql, &scope.values(), |row| {
         let number = row.get(1)?;
         match read_kind(&row.get::<String>(0)?)? {
             Kind::Epic => counts.epics = number,
@@ -64,17 +64,30 @@ pub struct EpicCounts {
     pub requirements: i64,
 }
 
-/// The page of epics that the tree shows: `?1` the project, `?2` the epic, `?3` how many, `?4` how many come before.
+/// The page of epics that the tree shows: `?1` to `?3` the projects, `?4` the epic, `?5` how many, `?6` how many come before.
 macro_rules! page {
     () => {
-        "with page (id, position) as (
+        concat!(
+            "with page (id, position) as (
              select e.id, row_number() over (order by p.key, e.number)
              from entity e join project p on p.id = e.project_id
-             where e.kind = 'epic' and e.deleted_at is null and (e.project_id = ?1 or ?1 is null)
-               and (e.id = ?2 or ?2 is null)
-             order by p.key, e.number limit ?3 offset ?4
+             where e.kind = 'epic' and e.deleted_at is null and (e.id = ?4 or ?4 is null) and ",
+            in_projects!("e.project_id", "?1", "?2", "?3"),
+            "order by p.key, e.number limit ?5 offset ?6
          ) "
+        )
     };
+}
+
+/// The first four parameters of a page.
+fn page_of(scope: &Scope) -> [Value<'_>; 4] {
+    match scope {
+        Scope::Epic(id) => [Value::Null, Value::Null, Value::Null, id.into()],
+        Scope::Projects(projects) => {
+            let [project, user, token] = projects.values();
+            [project, user, token, Value::Null]
+        }
+    }
 }
 
 /// A page of epics with how much is below them.
@@ -91,8 +104,8 @@ pub fn epics(tx: &mut Tx<'_>, scope: &Scope, limit: i64, offset: i64) -> Result<
          group by page.position, e.id, p.key, e.kind, e.number, e.title, e.description, e.status
          order by page.position"
     );
-    let (project, epic) = scope.ids();
-    tx.rows(sql, values![project, epic, limit, offset], |row| {
+    let [project, user, token, epic] = page_of(scope);
+    tx.rows(sql, values![project, user, token, epic, limit, offset], |row| {
         Ok(EpicCounts {
             epic: read_mention(row)?,
             id: row.get(5)?,
@@ -134,10 +147,10 @@ pub fn stories(
          join project p on p.id = e.project_id
          left join entity child on child.parent_id = e.id and child.deleted_at is null
          group by page.position, e.id, p.key, e.kind, e.number, e.title, e.description, e.status, e.parent_id
-         order by page.position, e.number limit ?5"
+         order by page.position, e.number limit ?7"
     );
-    let (project, epic) = scope.ids();
-    tx.rows(sql, values![project, epic, limit, offset, stories_max], |row| {
+    let [project, user, token, epic] = page_of(scope);
+    tx.rows(sql, values![project, user, token, epic, limit, offset, stories_max], |row| {
         Ok(StoryCounts {
             story: read_mention(row)?,
             epic_id: row.get(5)?,
@@ -165,7 +178,7 @@ macro_rules! gap {
                 $scope,
                 concat!("select ", mention!()),
                 "join project p on p.id = e.project_id",
-                concat!($condition, " order by p.key, e.number limit ?2")
+                concat!($condition, " order by p.key, e.number limit ?4")
             ),
             in_scope!($scope, "select count(*)", "", $condition),
         )
@@ -204,13 +217,13 @@ macro_rules! every_gap {
 
 /// The first entities that lack something, and how many there are in all.
 pub fn gap(tx: &mut Tx<'_>, scope: &Scope, gap: Gap, limit: i64) -> Result<(Vec<Mention>, i64)> {
-    let (project, epic) = scope.ids();
-    let (list, count) = if epic.is_some() { every_gap!(epic, gap) } else { every_gap!(project, gap) };
-    let found = tx.rows(list, values![epic.or(project), limit], read_mention)?;
+    let [first, user, token] = scope.values();
+    let (list, count) = if scope.is_epic() { every_gap!(epic, gap) } else { every_gap!(project, gap) };
+    let found = tx.rows(list, values![first, user, token, limit], read_mention)?;
     if (found.len() as i64) < limit {
         let total = found.len() as i64;
         return Ok((found, total));
     }
-    let total = tx.row(count, values![epic.or(project)], |row: &Row<'_>| row.get(0))?;
+    let total = tx.row(count, &scope.values(), |row: &Row<'_>| row.get(0))?;
     Ok((found, total.unwrap_or_default()))
 }

@@ -39,9 +39,8 @@ macro_rules! summaries {
 
 /// A summary of each kind of which there is something.
 pub fn summaries(tx: &mut Tx<'_>, scope: &Scope) -> Result<Vec<Summary>> {
-    let (project, epic) = scope.ids();
-    let sql = if epic.is_some() { summaries!(epic) } else { summaries!(project) };
-    tx.rows(sql, values![epic.or(project)], |row| {
+    let sql = if scope.is_epic() { summaries!(epic) } else { summaries!(project) };
+    tx.rows(sql, &scope.values(), |row| {
         Ok(Summary {
             kind: read_kind(&row.get::<String>(0)?)?,
             total: row.get(1)?,
@@ -73,7 +72,7 @@ pub struct Group {
     pub count: i64,
 }
 
-/// The largest groups of each kind, at most `?2`, in the order of the groups themselves.
+/// The largest groups of each kind, at most `?4`, in the order of the groups themselves.
 macro_rules! groups {
     ($scope:ident, $name:literal, $order:literal, $joins:literal, $kinds:literal) => {
         concat!(
@@ -93,7 +92,7 @@ macro_rules! groups {
                 $joins,
                 concat!("and e.kind in (", $kinds, ") group by e.kind, ", $name, ", ", $order)
             ),
-            ") grouped where rank <= ?2 order by kind, position, count desc, name"
+            ") grouped where rank <= ?4 order by kind, position, count desc, name"
         )
     };
 }
@@ -136,9 +135,9 @@ macro_rules! every_grouping {
 
 /// How many entities are in each group, at most `limit` groups of a kind.
 pub fn groups(tx: &mut Tx<'_>, scope: &Scope, by: Grouping, limit: i64) -> Result<Vec<Group>> {
-    let (project, epic) = scope.ids();
-    let sql = if epic.is_some() { every_grouping!(epic, by) } else { every_grouping!(project, by) };
-    tx.rows(sql, values![epic.or(project), limit], |row| {
+    let [first, user, token] = scope.values();
+    let sql = if scope.is_epic() { every_grouping!(epic, by) } else { every_grouping!(project, by) };
+    tx.rows(sql, values![first, user, token, limit], |row| {
         Ok(Group { kind: read_kind(&row.get::<String>(0)?)?, name: row.get(1)?, count: row.get(2)? })
     })
 }
@@ -151,7 +150,7 @@ macro_rules! oldest {
             "join project p on p.id = e.project_id
              join status s on s.entity_kind = e.kind and s.name = e.status and s.is_initial = 0 and s.is_final = 0
              left join user_account u on u.id = e.assignee_id",
-            "and e.kind in ('epic', 'user_story') order by e.updated_at, e.id limit ?2"
+            "and e.kind in ('epic', 'user_story') order by e.updated_at, e.id limit ?4"
         )
     };
 }
@@ -179,9 +178,9 @@ pub struct UnderWay {
 
 /// Epics and stories that were begun and have not ended, the longest untouched first.
 pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Vec<UnderWay>> {
-    let (project, epic) = scope.ids();
-    let sql = if epic.is_some() { oldest!(epic) } else { oldest!(project) };
-    tx.rows(sql, values![epic.or(project), limit], |row| {
+    let [first, user, token] = scope.values();
+    let sql = if scope.is_epic() { oldest!(epic) } else { oldest!(project) };
+    tx.rows(sql, values![first, user, token, limit], |row| {
         let Mention { reference_id, kind, title, status } = read_mention(row)?;
         let (created_at, updated_at, assignee) = (row.get(5)?, row.get(6)?, row.get(7)?);
         Ok(UnderWay { reference_id, kind, title, status, assignee, created_at, updated_at })

@@ -6,7 +6,9 @@ use words::Expression;
 use super::index::status_mark;
 use crate::db::Tx;
 use crate::error::Result;
+use crate::member;
 use crate::model::{Kind, Time};
+use crate::project::Projects;
 use crate::values;
 
 /// Of more years, months and days the statement alone makes sure. There are as many only if a clock was very wrong.
@@ -17,8 +19,8 @@ const DAYS_MAX: usize = 250;
 pub struct Filter {
     /// One of these kinds.
     pub kinds: Vec<Kind>,
-    /// The id of the project.
-    pub project_id: Option<String>,
+    /// In which projects.
+    pub projects: Projects,
     /// One of these statuses, each of a kind.
     pub statuses: Vec<(Kind, String)>,
     /// One of these priorities.
@@ -41,21 +43,51 @@ pub struct Filter {
     pub include_deleted: bool,
 }
 
+/// The marks that documents must have, and those that they must not have.
+pub(super) struct Marks {
+    required: Vec<Expression>,
+    excluded: Vec<Expression>,
+}
+
+impl Marks {
+    /// Words within what the filter lets pass. What is excluded goes last: engines begin with what is wanted.
+    pub(super) fn among(&self, words: Expression, mark: Option<Expression>) -> Expression {
+        let mut excluded = self.excluded.clone();
+        let wanted = match words {
+            Expression::Without(wanted, unwanted) => {
+                excluded.push(*unwanted);
+                *wanted
+            }
+            words => words,
+        };
+        let all: Vec<Expression> = self.required.iter().cloned().chain(mark).chain([wanted]).collect();
+        let all = one_of(all, Expression::All);
+        if excluded.is_empty() {
+            return all;
+        }
+        Expression::Without(Box::new(all), Box::new(one_of(excluded, Expression::Any)))
+    }
+}
+
+/// Expressions joined, where there are several.
+fn one_of(mut expressions: Vec<Expression>, join: impl FnOnce(Vec<Expression>) -> Expression) -> Expression {
+    if expressions.len() == 1 { expressions.remove(0) } else { join(expressions) }
+}
+
 impl Filter {
     /// The conditions on marks. Times within a day are left to the statement.
-    pub(super) fn expressions(&self, tx: &mut Tx<'_>) -> Result<Vec<Expression>> {
+    pub(super) fn marks(&self, tx: &mut Tx<'_>) -> Result<Marks> {
         let mut all = Vec::new();
         let mut any = |marks: Vec<String>| {
-            let mut marks: Vec<Expression> = marks.into_iter().map(Expression::Term).collect();
-            match marks.len() {
-                0 => {}
-                1 => all.push(marks.remove(0)),
-                _ => all.push(Expression::Any(marks)),
+            let marks: Vec<Expression> = marks.into_iter().map(Expression::Term).collect();
+            if !marks.is_empty() {
+                all.push(one_of(marks, Expression::Any));
             }
         };
         any(self.kinds.iter().map(|kind| kind_mark(*kind)).collect());
+        let (visible, hidden) = self.project_marks(tx)?;
+        any(visible);
         let ids = [
-            ("fj", &self.project_id),
             ("ft", &self.type_id),
             ("fe", &self.epic_id),
             ("fu", &self.user_story_id),
@@ -77,7 +109,28 @@ impl Filter {
         if self.created_from.is_some() || self.created_to.is_some() {
             any(self.days(tx)?);
         }
-        Ok(all)
+        let excluded = hidden.into_iter().map(Expression::Term).collect();
+        Ok(Marks { required: all, excluded })
+    }
+
+    /// The marks of the projects that are searched, or of those that are not: whichever are fewer.
+    fn project_marks(&self, tx: &mut Tx<'_>) -> Result<(Vec<String>, Vec<String>)> {
+        let marks = |ids: Vec<String>| ids.iter().map(|id| id_mark("fj", id)).collect::<Vec<_>>();
+        let viewer = match &self.projects {
+            Projects::All => return Ok((Vec::new(), Vec::new())),
+            Projects::One(id) => return Ok((vec![id_mark("fj", id)], Vec::new())),
+            Projects::VisibleTo(viewer) => viewer,
+        };
+        let (visible, hidden) = member::visible_and_hidden(tx, viewer)?;
+        if visible.is_empty() {
+            // No document has this mark: an empty list would be no filter at all.
+            return Ok((vec!["fj".to_owned()], Vec::new()));
+        }
+        if visible.len() <= hidden.len() {
+            Ok((marks(visible), Vec::new()))
+        } else {
+            Ok((Vec::new(), marks(hidden)))
+        }
     }
 
     /// The years, months and days that together are the time asked for, as far as there are documents.

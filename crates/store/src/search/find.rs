@@ -6,12 +6,13 @@ use std::collections::HashSet;
 use words::{Clause, Expression, Place, Query, score};
 
 use super::documents::{ByNumber, Document, documents, last_changed, list_of, newest, of_texts, times};
-use super::filter::{Filter, id_mark};
+use super::filter::{Filter, Marks, id_mark};
 use crate::comment::{self, Comment};
 use crate::db::Tx;
 use crate::entity::{self, Entity};
 use crate::error::{Error, Result};
 use crate::model::Reference;
+use crate::project::Projects;
 
 /// Of more than can be counted, so many are ranked: those with all words in the title, and then the newest.
 const RANKED_MAX: usize = 250;
@@ -73,8 +74,7 @@ pub fn search(
     let complete = query.complete();
     // A common word need not be taken for the beginning of others, of which an index would have to list all documents.
     let first = complete.as_ref().unwrap_or(query);
-    let mut search =
-        Search { query: first, filter, marks: filter.expressions(tx)?, judged: ByNumber::default() };
+    let mut search = Search { query: first, filter, marks: filter.marks(tx)?, judged: ByNumber::default() };
     let mut found = search.find(tx, sort, reach + 1)?;
     if complete.is_some() && found.len() as i64 <= COUNTED_MAX {
         search.query = query;
@@ -84,7 +84,7 @@ pub fn search(
     let is_all = found.len() as i64 <= COUNTED_MAX;
     let is_exact = found.len() as i64 <= reach;
     if sort == Sort::Updated && !is_exact {
-        let expression = search.among(search.query.expression(Place::Anywhere), None);
+        let expression = search.marks.among(search.query.expression(Place::Anywhere), None);
         found = last_changed(tx, &expression, filter, reach + 1)?;
     }
     found.truncate(reach as usize);
@@ -118,7 +118,7 @@ pub fn search(
 struct Search<'a> {
     query: &'a Query,
     filter: &'a Filter,
-    marks: Vec<Expression>,
+    marks: Marks,
     /// What the texts that were read say, by the number of the document.
     judged: ByNumber<Judged>,
 }
@@ -141,7 +141,7 @@ impl Search<'_> {
 
     /// The newest documents that the index finds.
     fn newest(&self, tx: &mut Tx<'_>, mark: Option<Expression>, limit: i64) -> Result<Vec<i64>> {
-        let expression = self.among(self.query.expression(Place::Anywhere), mark);
+        let expression = self.marks.among(self.query.expression(Place::Anywhere), mark);
         newest(tx, &expression, self.filter, limit)
     }
 
@@ -150,31 +150,11 @@ impl Search<'_> {
         // What is excluded takes long to look for, and can as well be seen from the texts of these few.
         let wanted = self.query.wanted();
         let words = wanted.as_ref().unwrap_or(self.query).expression(Place::Title);
-        let mut titled = newest(tx, &self.among(words, None), self.filter, TITLED_MAX)?;
+        let mut titled = newest(tx, &self.marks.among(words, None), self.filter, TITLED_MAX)?;
         if wanted.is_some() || self.query.is_loose() {
             self.keep_matches(tx, &mut titled)?;
         }
         Ok(titled)
-    }
-
-    /// Words within what the filter lets pass.
-    fn among(&self, words: Expression, mark: Option<Expression>) -> Expression {
-        let marks = self.marks.iter().cloned().chain(mark);
-        let mut all: Vec<Expression> = marks.collect();
-        if all.is_empty() {
-            return words;
-        }
-        // What is excluded goes last: engines begin with what is wanted.
-        match words {
-            Expression::Without(wanted, excluded) => {
-                all.push(*wanted);
-                Expression::Without(Box::new(Expression::All(all)), excluded)
-            }
-            words => {
-                all.push(words);
-                Expression::All(all)
-            }
-        }
     }
 
     /// The newest documents of each priority, the most important first.
@@ -190,7 +170,7 @@ impl Search<'_> {
         }
         let room = limit - found.len() as i64;
         if room > 0 {
-            let all = self.among(self.query.expression(Place::Anywhere), None);
+            let all = self.marks.among(self.query.expression(Place::Anywhere), None);
             let others = Expression::Without(Box::new(all), Box::new(Expression::Any(marks)));
             found.extend(newest(tx, &others, self.filter, room)?);
         }
@@ -234,9 +214,8 @@ impl Search<'_> {
             let Some(reference) = Reference::parse(&reference.to_string()) else { continue };
             let reference = self.within_project(tx, reference)?;
             let Some(entity) = entity::find(tx, &reference)? else { continue };
-            let mark = Expression::Term(id_mark("fi", &entity.id));
-            let all = self.marks.iter().cloned().chain([mark]).collect();
-            for number in newest(tx, &Expression::All(all), self.filter, 1)? {
+            let this = self.marks.among(Expression::Term(id_mark("fi", &entity.id)), None);
+            for number in newest(tx, &this, self.filter, 1)? {
                 self.judge(tx, &[number])?;
                 let is_match = self.judged.get(&number).is_some_and(|judged| judged.is_match);
                 if named.iter().all(|(other, _)| *other != number) {
@@ -249,8 +228,8 @@ impl Search<'_> {
 
     /// In a project's own search, its ids need no key.
     fn within_project(&self, tx: &mut Tx<'_>, reference: Reference) -> Result<Reference> {
-        match (reference, &self.filter.project_id) {
-            (Reference::Numbered { project: None, kind, number }, Some(id)) => {
+        match (reference, &self.filter.projects) {
+            (Reference::Numbered { project: None, kind, number }, Projects::One(id)) => {
                 let found = crate::project::find(tx, id)?;
                 let project = found.map(|project| project.key);
                 Ok(Reference::Numbered { project, kind, number })

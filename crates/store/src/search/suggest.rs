@@ -1,14 +1,15 @@
 //! Completes what is being typed: reference ids, titles, and the names that filters take.
 
-use words::{Expression, Place, Query, score};
+use words::{Place, Query, score};
 
 use super::documents::{documents, newest, of_texts};
 use super::filter::Filter;
 use crate::db::Tx;
 use crate::entity::{Entity, read, select_entity};
 use crate::error::Result;
+use crate::member;
 use crate::model::{DEFAULT_PROJECT_KEY, Kind};
-use crate::project;
+use crate::project::{self, Projects};
 use crate::values;
 
 /// So many titles, the newest ones, are ranked.
@@ -31,15 +32,10 @@ pub enum Suggestion {
     User(String),
 }
 
-/// Completes a text; where a project is named, with what is in it.
-pub fn suggest(
-    tx: &mut Tx<'_>,
-    text: &str,
-    project_id: Option<&str>,
-    limit: usize,
-) -> Result<Vec<Suggestion>> {
+/// Completes a text with what is in some projects.
+pub fn suggest(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) -> Result<Vec<Suggestion>> {
     let mut found: Vec<Suggestion> = Vec::new();
-    for entity in references(tx, text, project_id, limit)? {
+    for entity in references(tx, text, projects, limit)? {
         found.push(Suggestion::Reference(Box::new(entity)));
     }
     found.extend(names(tx, text, limit)?);
@@ -47,7 +43,7 @@ pub fn suggest(
     if let Ok(query) = Query::parse(text) {
         let known: Vec<String> = found.iter().filter_map(Suggestion::entity_id).map(str::to_owned).collect();
         let titles =
-            titles(tx, &query, project_id, limit)?.into_iter().filter(|entity| !known.contains(&entity.id));
+            titles(tx, &query, projects, limit)?.into_iter().filter(|entity| !known.contains(&entity.id));
         found.extend(titles.map(|entity| Suggestion::Title(Box::new(entity))));
     }
     found.truncate(limit);
@@ -65,18 +61,28 @@ impl Suggestion {
 
 /// The live entities whose reference id is or begins with the text, the exact one first. Without a key, `EP-1` is one of
 /// the project that was named.
-fn references(tx: &mut Tx<'_>, text: &str, project_id: Option<&str>, limit: usize) -> Result<Vec<Entity>> {
+fn references(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) -> Result<Vec<Entity>> {
     let upper = text.trim().to_ascii_uppercase();
     let Some((head, digits)) = upper.rsplit_once('-') else { return Ok(Vec::new()) };
     let (key, prefix) = match head.rsplit_once('-') {
         Some((key, prefix)) => (key, prefix),
-        None => (project_id.unwrap_or(DEFAULT_PROJECT_KEY), head),
+        None => match projects {
+            Projects::One(id) => (id.as_str(), head),
+            _ => (DEFAULT_PROJECT_KEY, head),
+        },
     };
     let kind = Kind::ALL.into_iter().find(|kind| !prefix.is_empty() && kind.prefix() == prefix);
     let is_number = digits.len() <= 12 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let Some(kind) = kind.filter(|_| is_number) else { return Ok(Vec::new()) };
-    let project = project::find(tx, key)?.filter(|found| project_id.is_none_or(|wanted| wanted == found.id));
-    let Some(project) = project else { return Ok(Vec::new()) };
+    let Some(project) = project::find(tx, key)? else { return Ok(Vec::new()) };
+    let is_searched = match projects {
+        Projects::All => true,
+        Projects::One(id) => *id == project.id,
+        Projects::VisibleTo(viewer) => member::role(tx, viewer, &project.id)?.is_some(),
+    };
+    if !is_searched {
+        return Ok(Vec::new());
+    }
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     match digits.parse::<i64>() {
         Err(_) => ranges.push((1, i64::MAX)),
@@ -135,12 +141,11 @@ fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
 }
 
 /// The live entities with these words in the title, the best first.
-fn titles(tx: &mut Tx<'_>, query: &Query, project_id: Option<&str>, limit: usize) -> Result<Vec<Entity>> {
+fn titles(tx: &mut Tx<'_>, query: &Query, projects: &Projects, limit: usize) -> Result<Vec<Entity>> {
     let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt)).collect();
-    let filter = Filter { kinds, project_id: project_id.map(str::to_owned), ..Filter::default() };
-    let mut conditions = vec![query.expression(Place::Title)];
-    conditions.extend(filter.expressions(tx)?);
-    let mut ranked = newest(tx, &Expression::All(conditions), &filter, TITLES_MAX)?;
+    let filter = Filter { kinds, projects: projects.clone(), ..Filter::default() };
+    let expression = filter.marks(tx)?.among(query.expression(Place::Title), None);
+    let mut ranked = newest(tx, &expression, &filter, TITLES_MAX)?;
     let scores = of_texts(tx, &ranked, |title, _| score(query, title, ""))?;
     let score = |number: &i64| scores.get(number).copied().unwrap_or_default();
     ranked.sort_by(|one, other| score(other).total_cmp(&score(one)).then(other.cmp(one)));
