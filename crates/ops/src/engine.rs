@@ -149,6 +149,15 @@ impl Engine {
         self.store.run(Mode::Point, move |tx| engine.authenticate(tx, edition, &credentials, now), done);
     }
 
+    /// Like [`Engine::identify`], and waits for it. Not for asynchronous callers.
+    pub fn who(&self, credentials: Credentials, now: Time) -> Result<Option<Caller>> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.identify(credentials, now, move |caller| {
+            let _ = sender.send(caller);
+        });
+        receiver.recv().unwrap_or_else(|_| Err(Error::new(Kind::InternalError, "the call was dropped")))
+    }
+
     /// Who is asking, where that is known without a look into the store.
     fn recall_caller(
         &self,

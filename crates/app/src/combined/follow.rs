@@ -4,6 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp::{Change, Changed};
+use ops::Caller;
+use store::member;
 use store::revision::{self, Place};
 use store::{Mode, Store, Tx};
 
@@ -28,7 +30,11 @@ fn follow(local: &Weak<Local>, changed: &Changed) {
     let mut last: Option<Place> = None;
     while let Some(local) = local.upgrade() {
         let is_behind = match local.opened() {
-            Ok(opened) => look(&opened.store, last.get_or_insert(opened.place), changed),
+            Ok(opened) => {
+                let last = last.get_or_insert(opened.place);
+                // Who may not ask is not told anything either.
+                opened.server.caller().is_some_and(|caller| look(&opened.store, &caller, last, changed))
+            }
             // Whoever asks for something is told why the store cannot be opened.
             Err(_) => false,
         };
@@ -40,11 +46,21 @@ fn follow(local: &Weak<Local>, changed: &Changed) {
 }
 
 /// Tells what is new, and whether there is more.
-fn look(store: &Store, last: &mut Place, changed: &Changed) -> bool {
-    let after = *last;
+fn look(store: &Store, caller: &Caller, last: &mut Place, changed: &Changed) -> bool {
+    let (after, viewer) = (*last, caller.viewer().cloned());
     let read = move |tx: &mut Tx<'_>| -> store::Result<(Vec<revision::Change>, Vec<Change>)> {
         let found = revision::changes_after(tx, after, READ_AT_ONCE)?;
-        let told = changes::of(tx, &found)?;
+        let mut seen = Vec::new();
+        for change in &found {
+            let is_seen = match (&viewer, &change.project_id) {
+                (Some(viewer), Some(project_id)) => member::role(tx, viewer, project_id)?.is_some(),
+                _ => true,
+            };
+            if is_seen {
+                seen.push(change.clone());
+            }
+        }
+        let told = changes::of(tx, &seen)?;
         Ok((found, told))
     };
     match store.wait(Mode::Snapshot, read) {

@@ -66,6 +66,14 @@ impl Requirements {
         self
     }
 
+    /// Who is asking, where that can be found out now.
+    pub fn caller(&self) -> Option<ops::Caller> {
+        match &self.credentials {
+            Credentials::Known(caller) => Some((**caller).clone()),
+            credentials => self.engine.who(credentials.clone(), now()).ok().flatten(),
+        }
+    }
+
     /// Runs what is behind a tool, from a place of its list on. The answer is not cut.
     pub fn run(
         &self,
@@ -181,8 +189,11 @@ impl Server for Requirements {
         Some(prompt.map(|prompt| self.tools.instructions(&prompt)).unwrap_or_default())
     }
 
+    /// Only what the caller may use, in any project. A tool that is not listed is still refused by its name when called.
     fn tools(&self, _: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        whole(self.tools.list().to_vec(), cursor)
+        let caller = self.caller();
+        let is_usable = |effect| caller.as_ref().is_none_or(|caller| caller.may(effect).is_ok());
+        whole(self.tools.usable(is_usable), cursor)
     }
 
     fn tool(&self, _: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {

@@ -162,6 +162,12 @@ impl Tools {
         &self.list
     }
 
+    /// The tools whose effect somebody may have.
+    pub fn usable(&self, is_usable: impl Fn(Effect) -> bool) -> Vec<Arc<Tool>> {
+        let offers = self.list.iter().zip(&self.offers);
+        offers.filter(|(_, offer)| is_usable(offer.entry.effect)).map(|(tool, _)| tool.clone()).collect()
+    }
+
     /// What is behind a tool.
     pub fn offer(&self, name: &str) -> Option<&Offer> {
         self.offers.iter().find(|offer| offer.name == name)
