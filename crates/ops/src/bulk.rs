@@ -129,7 +129,9 @@ impl Bulk {
                 let outcome =
                     tx.savepoint(|tx| step.run(&mut Cx::new(tx, request, operation, Some(caller)), &answers));
                 match &outcome {
-                    Err(error) if !error.kind.is_callers() => return Err(Stop::Failed(error.clone())),
+                    Err(error) if error.lost_race || !error.kind.is_callers() => {
+                        return Err(Stop::Failed(error.clone()));
+                    }
                     outcome => answers.push(outcome.as_ref().ok().cloned()),
                 }
                 outcomes.push(outcome.map_err(|error| error.within(&place(index))));

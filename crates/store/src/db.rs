@@ -323,6 +323,14 @@ impl Tx<'_> {
         }
     }
 
+    /// Says that another transaction was faster than what this one has read: PostgreSQL undoes this one and runs it again.
+    /// SQLite has one writer, so nothing can be different the next time.
+    pub fn lose_race(&mut self) {
+        if self.is_postgres() {
+            self.failure = self.failure.or(Some(Failure::LostRace));
+        }
+    }
+
     /// Says that others will want to know of this transaction once it is committed.
     pub(crate) fn note_change(&mut self) {
         self.has_changed = true;
