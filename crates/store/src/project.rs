@@ -79,11 +79,11 @@ pub fn is_empty(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.row("select 1 from entity where project_id = ?1 limit 1", values![id], |_| Ok(()))?.is_none())
 }
 
-/// Removes an empty project.
-pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
-    tx.execute("delete from counter where project_id = ?1", values![id])?;
-    tx.execute("delete from project where id = ?1", values![id])?;
-    Ok(())
+/// Removes an empty project; false when another change was faster.
+pub fn delete(tx: &mut Tx<'_>, gone: &Project) -> Result<bool> {
+    tx.execute("delete from counter where project_id = ?1", values![&gone.id])?;
+    let sql = "delete from project where id = ?1 and version = ?2";
+    Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
 }
 
 fn read(row: &Row<'_>) -> Result<Project> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::people::{outcome, token, user};
 use crate::stores::{World, on_every_store, on_two_servers};
 
-const THREADS: usize = 8;
+pub const THREADS: usize = 8;
 
 #[test]
 fn no_update_is_lost() {
@@ -281,26 +281,26 @@ fn one_name_is_given_once_and_one_prompt_is_active() {
     });
 }
 
-fn story(world: &World) {
+pub fn story(world: &World) {
     world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
     world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Story", "priority": 1 }));
 }
 
 /// Makes a requirement and returns its id.
-fn requirement(world: &World) -> Value {
+pub fn requirement(world: &World) -> Value {
     let arguments =
         json!({ "user_story_id": "US-001", "title": "Requirement", "type_id": "Data", "priority": 1 });
     world.ok("create_requirement", arguments)["id"].clone()
 }
 
-fn relate(world: &World, source: &Value, kind: &str, target: &Value) -> Result<Value, ops::Error> {
+pub fn relate(world: &World, source: &Value, kind: &str, target: &Value) -> Result<Value, ops::Error> {
     world.call(
         "create_relationship",
         json!({ "source_requirement_id": source, "relationship_type_id": kind, "target_requirement_id": target }),
     )
 }
 
-fn count(outcomes: &[&str], wanted: &str) -> usize {
+pub fn count(outcomes: &[&str], wanted: &str) -> usize {
     outcomes.iter().filter(|outcome| **outcome == wanted).count()
 }
 
