@@ -135,7 +135,9 @@ impl Bulk {
                     outcome
                 });
                 match &outcome {
-                    Err(error) if !error.kind.is_callers() => return Err(Stop::Failed(error.clone())),
+                    Err(error) if error.lost_race || !error.kind.is_callers() => {
+                        return Err(Stop::Failed(error.clone()));
+                    }
                     outcome => answers.push(outcome.as_ref().ok().cloned()),
                 }
                 outcomes.push(outcome.map_err(|error| error.within(&place(index))));

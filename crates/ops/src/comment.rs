@@ -71,6 +71,9 @@ impl Operation for AddComment {
         if entity.kind == Kind::SteeringDocument {
             return Err(Error::field("reference", "steering documents take no comments"));
         }
+        if self.parent.is_some() {
+            comment::lock_threads(cx.tx, &entity.id)?;
+        }
         let parent_id = self.parent.as_ref().map(|parent| find_live(cx, "parent", parent)).transpose()?;
         let parent_id = match parent_id {
             Some(parent) if parent.entity_id != entity.id => {
@@ -323,7 +326,11 @@ impl Operation for DeleteComment {
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedComment> {
-        let gone = find_live(cx, "comment_id", &self.comment_id)?;
+        let mut gone = find_live(cx, "comment_id", &self.comment_id)?;
+        if !self.dry_run {
+            comment::lock_threads(cx.tx, &gone.entity_id)?;
+            gone = find_live(cx, "comment_id", &self.comment_id)?;
+        }
         check_version(self.expected_version, "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "delete")?;
         let answers = comment::count_answers(cx.tx, &gone.id)?;
@@ -332,7 +339,9 @@ impl Operation for DeleteComment {
         }
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
-        comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
+        if !comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())? {
+            return Err(overtaken("the comment"));
+        }
         note_deletion(cx, &deletion_id)?;
         let comment = find(cx, "comment_id", &self.comment_id)?;
         Ok(DeletedComment { comment, deleted: true, answers })
@@ -358,7 +367,7 @@ impl Operation for RestoreComment {
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
-        let gone = find(cx, "comment_id", &self.comment_id)?;
+        let gone = locked(cx, &self.comment_id)?;
         check_version(self.expected_version, "the comment", gone.version, &gone)?;
         check_author(cx, &gone, "restore")?;
         let Some(deletion_id) = &gone.deletion_id else {
@@ -402,7 +411,7 @@ impl Operation for PurgeComment {
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
-        let gone = find(cx, "comment_id", &self.comment_id)?;
+        let gone = locked(cx, &self.comment_id)?;
         check_version(self.expected_version, "the comment", gone.version, &gone)?;
         if gone.purged_at.is_some() {
             return Ok(gone);
@@ -469,6 +478,19 @@ fn find(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
     match find_visible(cx, uuid)? {
         Some(found) => Ok(found),
         None => Err(Error::not_found("comment", uuid).about(field)),
+    }
+}
+
+/// The comment that a restore or purge names. If it is deleted, nobody else restores or purges it until the commit.
+fn locked(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Comment> {
+    let found = find(cx, "comment_id", id)?;
+    match &found.deletion_id {
+        Some(deletion_id) => {
+            entity::lock_deletion(cx.tx, deletion_id)?;
+            comment::lock_threads(cx.tx, &found.entity_id)?;
+            find(cx, "comment_id", id)
+        }
+        None => Ok(found),
     }
 }
 

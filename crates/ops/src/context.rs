@@ -351,12 +351,11 @@ pub fn check_version_of(
     }
 }
 
-/// The error for a change that another one has overtaken between reading and writing.
+/// The error for a change that another one has overtaken between reading and writing. The operation is run again, and then
+/// sees the other's version.
 pub fn overtaken(name: &str) -> Error {
-    Error::new(
-        ErrorKind::StaleVersion,
-        format!("{name} was changed by somebody else at the same moment; try again"),
-    )
+    let message = format!("{name} was changed by somebody else at the same moment; try again");
+    Error { retry_after_s: Some(1), lost_race: true, ..Error::new(ErrorKind::Unavailable, message) }
 }
 
 /// A value as JSON.

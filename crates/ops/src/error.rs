@@ -22,6 +22,8 @@ pub struct Error {
     pub more: Option<Box<serde_json::Value>>,
     /// After how many seconds the same may succeed.
     pub retry_after_s: Option<u64>,
+    /// Whether another transaction was faster, so that the same operation, run again, may come to another result.
+    pub lost_race: bool,
 }
 
 /// What is wrong with a field.
@@ -122,7 +124,14 @@ impl Kind {
 impl Error {
     /// An error of a kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), fields: Vec::new(), more: None, retry_after_s: None }
+        Error {
+            kind,
+            message: message.into(),
+            fields: Vec::new(),
+            more: None,
+            retry_after_s: None,
+            lost_race: false,
+        }
     }
 
     /// The same error with more about it.
@@ -213,10 +222,12 @@ impl std::error::Error for Error {}
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let kind = match error.kind {
-            StoreKind::Unavailable | StoreKind::Full | StoreKind::ReadOnly | StoreKind::Unknown => {
-                Kind::Unavailable
-            }
-            StoreKind::Contention | StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
+            StoreKind::Unavailable
+            | StoreKind::Full
+            | StoreKind::ReadOnly
+            | StoreKind::Unknown
+            | StoreKind::Contention => Kind::Unavailable,
+            StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
             StoreKind::Timeout => Kind::Timeout,
             StoreKind::Refused | StoreKind::Schema | StoreKind::Internal => Kind::InternalError,
         };
@@ -229,6 +240,8 @@ impl From<store::Error> for Error {
             _ => error.message,
         };
         let retry_after_s = matches!(kind, Kind::Unavailable).then_some(2);
-        Error { retry_after_s, ..Error::new(kind, message) }
+        // Operations check names and references before they write, so a constraint that refuses them was broken meanwhile.
+        let lost_race = matches!(error.kind, StoreKind::Taken | StoreKind::Referenced);
+        Error { retry_after_s, lost_race, ..Error::new(kind, message) }
     }
 }

@@ -280,7 +280,6 @@ pub const fn entry<T: Operation>() -> Entry {
     let mode = match (T::MODE, T::EFFECT) {
         (Some(mode), _) => mode,
         (None, Effect::Reads) => Mode::Snapshot,
-        (None, Effect::Destroys) => Mode::Serializable,
         (None, _) => Mode::Write,
     };
     Entry {
@@ -343,7 +342,7 @@ impl Entry {
 
     /// Whether it changes the store.
     pub const fn writes(&self) -> bool {
-        matches!(self.mode, Mode::Write | Mode::Serializable | Mode::Long)
+        matches!(self.mode, Mode::Write | Mode::Long)
     }
 
     /// Whether an `Idempotency-Key` makes the same call twice happen once.

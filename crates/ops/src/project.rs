@@ -194,7 +194,6 @@ impl Operation for DeleteProject {
     const COMMANDS: &'static [Command] = &[command("project delete")];
     const ROUTES: &'static [Route] = &[delete("/projects/{project}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["project"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
@@ -210,7 +209,9 @@ impl Operation for DeleteProject {
             );
             return Err(Error::conflict(message));
         }
-        project::delete(cx.tx, &gone.id)?;
+        if !project::delete(cx.tx, &gone)? {
+            return Err(overtaken(&gone.key));
+        }
         record(cx, Some(&gone), &gone, gone.version + 1)?;
         Ok(gone)
     }

@@ -265,10 +265,10 @@ impl Operation for ActivatePrompt {
     const ROUTES: &'static [Route] = &[put("/prompts/{prompt_id}/activate")];
     const TOOLSET: Option<&'static str> = Some("prompts");
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+        prompt::lock_active(cx.tx)?;
         let wanted = find_live(cx, &self.prompt_id)?;
         check_version(self.expected_version, &wanted.reference_id, wanted.version, &wanted)?;
         if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
@@ -399,7 +399,9 @@ impl Operation for PurgePrompt {
         if gone.deleted_at.is_none() {
             return Err(Error::conflict(format!("{} is not deleted; delete it first", gone.reference_id)));
         }
-        prompt::purge(cx.tx, &gone.id, cx.now())?;
+        if !prompt::purge(cx.tx, &gone, cx.now())? {
+            return Err(overtaken(&gone.reference_id));
+        }
         cx.erase(&gone.id)?;
         let purged = find(cx, &self.prompt_id)?;
         // What it was must not be told once more.

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, json};
+use store::entity;
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::RelationshipType;
-use store::{Mode, entity};
 
 use crate::config::types::named;
 use crate::context::{Cx, check_version, check_version_of, deleted, difference, overtaken, to_value};
@@ -48,13 +48,13 @@ impl Operation for CreateRelationship {
     const ROUTES: &'static [Route] = &[create("/relationships")];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Writes;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] =
         &["source_requirement_id", "relationship_type_id", "target_requirement_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let source = cx.entity("source_requirement_id", &self.source_requirement_id, Kind::Requirement)?;
         let target = cx.entity("target_requirement_id", &self.target_requirement_id, Kind::Requirement)?;
+        relationship::lock_circles(cx.tx, &source.project_id)?;
         let kind: RelationshipType = named(cx, "relationship_type_id", self.relationship_type_id.as_str())?;
         if source.id == target.id {
             return Err(Error::field("target_requirement_id", "a requirement cannot be related to itself"));
@@ -161,7 +161,6 @@ impl Operation for DeleteRelationship {
     const ROUTES: &'static [Route] = &[delete("/relationships/{id}")];
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Destroys;
-    const MODE: Option<Mode> = Some(Mode::Write);
     const POSITIONAL: &'static [&'static str] = &["id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
@@ -169,7 +168,9 @@ impl Operation for DeleteRelationship {
         check_version(self.expected_version, "the relationship", gone.version, &gone)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
-        relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())?;
+        if !relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())? {
+            return Err(overtaken("the relationship"));
+        }
         let gone = relationship::find(cx.tx, &gone.id)?.unwrap_or(gone);
         note_relationship(
             cx,

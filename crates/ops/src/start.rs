@@ -38,7 +38,8 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
     let token = secret::generate(secret::TOKEN_PREFIX)?;
     let first = First { username: NAME.to_owned(), password, token: token.clone() };
     let request = request.clone();
-    let made = store.wait(Mode::Serializable, move |tx| -> Result<bool> {
+    let made = store.wait(Mode::Write, move |tx| -> Result<bool> {
+        user::lock_administrators(tx)?;
         if user::count(tx)? > 0 {
             return Ok(false);
         }

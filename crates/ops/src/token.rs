@@ -313,7 +313,9 @@ impl Operation for RevokeToken {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Token> {
         let gone = find(cx, &self.token_id, self.user.as_ref())?;
         check_version(self.expected_version, &gone.name, gone.version, &gone)?;
-        token::delete(cx.tx, &gone.id)?;
+        if !token::delete(cx.tx, &gone)? {
+            return Err(overtaken(&gone.name));
+        }
         record(cx, Some(&gone), None, gone.version + 1)?;
         Ok(gone)
     }

@@ -216,7 +216,6 @@ impl Operation for UpdateUser {
     ];
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["user"];
     const PREPARES: bool = true;
 
@@ -227,6 +226,7 @@ impl Operation for UpdateUser {
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        user::lock_administrators(cx.tx)?;
         let before = find(cx, &self.user)?;
         check_version(self.expected_version, &before.username, before.version, &before)?;
         let username = self.username.0.as_ref().map(Text::as_str);
@@ -289,10 +289,10 @@ impl Operation for DeleteUser {
     const COMMANDS: &'static [Command] = &[command("user delete")];
     const ROUTES: &'static [Route] = &[delete("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["user"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        user::lock_administrators(cx.tx)?;
         let gone = find(cx, &self.user)?;
         check_version(self.expected_version, &gone.username, gone.version, &gone)?;
         keep_an_administrator(cx, &gone, &User { disabled: true, ..gone.clone() })?;
@@ -303,7 +303,9 @@ impl Operation for DeleteUser {
             );
             return Err(Error::conflict(message));
         }
-        user::delete(cx.tx, &gone.id)?;
+        if !user::delete(cx.tx, &gone)? {
+            return Err(overtaken(&gone.username));
+        }
         record(cx, Some(&gone), None, gone.version + 1)?;
         Ok(gone)
     }

@@ -3,11 +3,14 @@
 //!
 //! A file appears under its name only when it is whole and has been checked; until then it is called `….partial`.
 
+mod access;
 mod file;
 mod table;
 
 use std::path::Path;
 
+use self::access::Revoked;
+pub use self::access::Tokens;
 use self::file::{Partial, SqliteFile};
 use self::table::TABLES;
 use crate::db::{Location, Mode, Options, Store, Tx};
@@ -24,7 +27,16 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Writes everything that was committed when this began to a new file. Others go on reading and writing meanwhile.
+/// How to restore.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choices {
+    /// Whether everything in the store may go. What was revoked in it stays revoked.
+    pub replace: bool,
+    /// Whether no token of the backup works any more.
+    pub revoke_tokens: bool,
+}
+
+/// Writes everything that was committed when this began, but for sessions, to a new file. Others go on reading and writing meanwhile.
 pub fn backup(
     store: &Store,
     path: &Path,
@@ -34,7 +46,10 @@ pub fn backup(
     refuse_existing(path)?;
     let partial = Partial::beside(path)?;
     match store.sqlite_path() {
-        Some(from) => file::copy(from, partial.path(), progress)?,
+        Some(from) => {
+            file::copy(from, partial.path(), progress)?;
+            access::end_sessions_in(&SqliteFile::open_to_write(partial.path())?)?;
+        }
         None => from_postgres(store, partial.path(), now, progress)?,
     }
     file::check(partial.path())?;
@@ -44,29 +59,29 @@ pub fn backup(
 
 /// Fills a store from a backup.
 ///
-/// The store must be empty or not be there yet, unless `replace` says that everything in it may go. A backup of an older
-/// version is brought up to date, without being changed itself; one of a newer version is refused.
+/// The store must be empty or not be there yet, unless everything in it may go. A backup of an older version is brought up
+/// to date, without being changed itself; one of a newer version is refused.
 pub fn restore(
     location: &Location,
     path: &Path,
-    replace: bool,
+    choices: Choices,
     options: Options,
     now: Time,
     progress: impl FnMut(Progress) + Send + 'static,
-) -> Result<()> {
+) -> Result<Tokens> {
     if file::is_partial(path) {
         let message = format!("{} is a backup that was not finished", path.display());
         return Err(Error::new(ErrorKind::Schema, message));
     }
     let is_current = file::check(path)?;
     match location {
-        Location::Sqlite(target) => to_sqlite(target, path, replace, options, now, progress),
-        Location::Postgres(_) if is_current => to_postgres(location, path, replace, options, now, progress),
+        Location::Sqlite(target) => to_sqlite(target, path, choices, options, now, progress),
+        Location::Postgres(_) if is_current => to_postgres(location, path, choices, options, now, progress),
         Location::Postgres(_) => {
             let partial = Partial::beside(path)?;
             file::copy(path, partial.path(), |_| {})?;
             migrate(partial.path(), now)?;
-            to_postgres(location, partial.path(), replace, options, now, progress)
+            to_postgres(location, partial.path(), choices, options, now, progress)
         }
     }
 }
@@ -111,12 +126,12 @@ fn from_postgres(
 fn to_sqlite(
     target: &Path,
     path: &Path,
-    replace: bool,
+    choices: Choices,
     options: Options,
     now: Time,
     progress: impl FnMut(Progress),
-) -> Result<()> {
-    if target.exists() && !replace && !file::is_empty(target)? {
+) -> Result<Tokens> {
+    if target.exists() && !choices.replace && !file::is_empty(target)? {
         return Err(not_empty(&Location::Sqlite(target.to_owned())));
     }
     if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -125,37 +140,52 @@ fn to_sqlite(
     let partial = Partial::beside(target)?;
     file::copy(path, partial.path(), progress)?;
     // A store is often replaced because it cannot be read any more.
-    let reached = SqliteFile::open_to_read(target).and_then(|old| table::last_change_in_sqlite(&old));
-    let reached = reached.unwrap_or_default();
-    open_file(partial.path(), now)?.wait(Mode::Long, move |tx| announce(tx, reached, now))?;
+    let has_store = target.exists() && !file::is_empty(target).unwrap_or_default();
+    let old = SqliteFile::open_to_read(target);
+    let reached =
+        old.as_ref().ok().and_then(|old| table::last_change_in_sqlite(old).ok()).unwrap_or_default();
+    let revoked = match &old {
+        Ok(old) if has_store => Revoked::in_sqlite(old).ok(),
+        _ if has_store => None,
+        _ => Some(Revoked::default()),
+    };
+    drop(old);
+    let revocations_lost = revoked.is_none();
+    let revoked = revoked.unwrap_or_default();
+    let tokens = open_file(partial.path(), now)?.wait(Mode::Long, move |tx| {
+        let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
+        announce(tx, reached, now).map(|()| tokens)
+    })?;
     file::check(partial.path())?;
     if target.exists() {
         file::copy_into(partial.path(), target, options.wait_max)?;
         file::check(target)?;
-        return Ok(());
+    } else {
+        partial.keep_as(target)?;
     }
-    partial.keep_as(target)
+    Ok(Tokens { revocations_lost, ..tokens })
 }
 
 /// Replaces everything in one transaction.
 fn to_postgres(
     location: &Location,
     path: &Path,
-    replace: bool,
+    choices: Choices,
     options: Options,
     now: Time,
     mut progress: impl FnMut(Progress) + Send + 'static,
-) -> Result<()> {
+) -> Result<Tokens> {
     let store = Store::open(location, options.clone(), now)?;
     let path = path.to_owned();
     let refusal = not_empty(location);
-    store.wait(Mode::Write, move |tx| {
+    let tokens = store.wait(Mode::Write, move |tx| {
         let sqlite = SqliteFile::open_to_read(&path)?;
         tx.script("set local statement_timeout = 0; set local lock_timeout = 0")?;
-        if !replace && !is_empty(tx)? {
+        if !choices.replace && !is_empty(tx)? {
             return Err(refusal.clone());
         }
         let reached = table::last_change_in_postgres(tx)?;
+        let revoked = Revoked::in_postgres(tx)?;
         table::clear_postgres(tx)?;
         let mut total = 0;
         for table in TABLES {
@@ -176,10 +206,13 @@ fn to_postgres(
         table::sequence_to_postgres(&sqlite, tx)?;
         // Who plans without knowing how full the tables are reads all of them for one row.
         tx.script("analyze")?;
+        let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
         announce(tx, reached, now)?;
-        outdate_derived(tx)
+        outdate_derived(tx)?;
+        Ok(tokens)
     })?;
-    rebuild_derived(location, options, now)
+    rebuild_derived(location, options, now)?;
+    Ok(tokens)
 }
 
 /// Tells those who follow the store, and the audit trail, that everything was replaced. Changes are numbered on from far
@@ -254,6 +287,7 @@ fn refuse_existing(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::TABLES;
+    use super::access::SESSION_TABLES;
     use crate::db::{Location, Mode, Options, Store};
     use crate::model::Time;
 
@@ -271,7 +305,8 @@ mod tests {
             store.wait(Mode::Snapshot, move |tx| tx.rows(sql, &[], |row| row.get(0))).expect("tables");
         for name in &found {
             let is_derived = DERIVED.iter().any(|prefix| name.starts_with(prefix));
-            assert!(is_derived || name == "migration" || TABLES.contains(&name.as_str()), "{name}");
+            let is_known = TABLES.contains(&name.as_str()) || SESSION_TABLES.contains(&name.as_str());
+            assert!(is_derived || name == "migration" || is_known, "{name}");
         }
         assert_eq!(found.iter().filter(|name| TABLES.contains(&name.as_str())).count(), TABLES.len());
     }

@@ -208,8 +208,13 @@ pub fn move_anchor(tx: &mut Tx<'_>, id: &str, anchor: Option<(i64, i64)>) -> Res
     Ok(())
 }
 
-/// Marks a comment and the answers to it as deleted.
-pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
+/// Keeps others from answering or deleting comments on an entity until the commit.
+pub fn lock_threads(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
+    tx.lock(&format!("comments on {entity_id}"))
+}
+
+/// Marks a comment and the answers to it as deleted; false when another change was faster.
+pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str, now: Time) -> Result<bool> {
     let sql =
         "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
@@ -219,9 +224,10 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str
                    select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
                )
                update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-               where id in (select id from thread)";
+               where deleted_at is null and id in (select id from thread)";
     tx.execute(sql, values![&gone.id, now, deletion_id])?;
-    search::mark_deleted(tx, deletion_id)
+    search::mark_deleted(tx, deletion_id)?;
+    Ok(find(tx, &gone.id)?.is_some_and(|found| found.deletion_id.as_deref() == Some(deletion_id)))
 }
 
 /// How many live answers a comment has, with the answers to those.

@@ -39,11 +39,9 @@ pub enum Mode {
     Snapshot,
     /// Writes beside what is kept: when a token was used, which sessions there are. What was read stays true.
     Aside,
-    /// Writes that are guarded by versions and keys.
+    /// Writes, guarded by versions and constraints, and by [`Tx::lock`] where an invariant spans rows.
     Write,
-    /// Writes that keep an invariant which spans rows.
-    Serializable,
-    /// Like `Serializable`, but long: nobody else's write waits for the same commit.
+    /// Like `Write`, but long: nobody else's write waits for the same commit.
     Long,
 }
 
@@ -320,6 +318,33 @@ impl Tx<'_> {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Waits until no other transaction holds the lock of this name, and holds it until the commit: what is read from now on
+    /// stays true until then, as long as everybody who changes it takes the same lock. SQLite has one writer, and needs no
+    /// locks.
+    pub fn lock(&mut self, name: &str) -> Result<()> {
+        self.advisory_lock("select pg_advisory_xact_lock(hashtextextended(?1, 0))", name)
+    }
+
+    /// Like [`Tx::lock`], beside others who share it.
+    pub fn lock_shared(&mut self, name: &str) -> Result<()> {
+        self.advisory_lock("select pg_advisory_xact_lock_shared(hashtextextended(?1, 0))", name)
+    }
+
+    fn advisory_lock(&mut self, sql: &'static str, name: &str) -> Result<()> {
+        if self.is_postgres() {
+            self.each(sql, &[Value::Text(name)], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Says that another transaction was faster than what this one has read: PostgreSQL undoes this one and runs it again.
+    /// SQLite has one writer, so nothing can be different the next time.
+    pub fn lose_race(&mut self) {
+        if self.is_postgres() {
+            self.failure = self.failure.or(Some(Failure::LostRace));
         }
     }
 

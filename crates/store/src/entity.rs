@@ -17,7 +17,8 @@ use crate::values;
 pub use self::list::{Filter, Sort, VALUES_MAX, count, list};
 pub use self::names::{Named, names};
 pub use self::tree::{
-    Ancestor, Below, ancestors, below, delete, deletion, deletion_members, purge, released_at, restore,
+    Ancestor, Below, ancestors, below, delete, deletion, deletion_members, lock_below, lock_deletion, purge,
+    released_at, restore,
 };
 
 /// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or

@@ -176,17 +176,18 @@ pub fn is_empty(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.row("select 1 from entity where project_id = ?1 limit 1", values![id], |_| Ok(()))?.is_none())
 }
 
-/// Removes an empty project, with who was a member of it. A token that was narrowed to it alone reaches nothing then.
-pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
+/// Removes an empty project, with who was a member of it; false when another change was faster. A token that was narrowed to
+/// it alone reaches nothing then.
+pub fn delete(tx: &mut Tx<'_>, gone: &Project) -> Result<bool> {
     for sql in [
         "delete from counter where project_id = ?1",
         "delete from project_member where project_id = ?1",
         "delete from token_project where project_id = ?1",
-        "delete from project where id = ?1",
     ] {
-        tx.execute(sql, values![id])?;
+        tx.execute(sql, values![&gone.id])?;
     }
-    Ok(())
+    let sql = "delete from project where id = ?1 and version = ?2";
+    Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
 }
 
 fn read(row: &Row<'_>) -> Result<Project> {

@@ -151,13 +151,17 @@ pub fn update(tx: &mut Tx<'_>, changed: &Prompt) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Erases the text of a deleted prompt.
-pub fn purge(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
+/// Keeps others from choosing the active prompt until the commit.
+pub fn lock_active(tx: &mut Tx<'_>) -> Result<()> {
+    tx.lock("active prompt")
+}
+
+/// Erases the text of a deleted prompt; false when another change was faster.
+pub fn purge(tx: &mut Tx<'_>, gone: &Prompt, now: Time) -> Result<bool> {
     let sql = "update prompt set name = '(purged)', name_folded = '(purged)', title = '(purged)', description = null,
                    content = '(purged)', purged_at = ?2, version = version + 1, updated_at = ?2
-               where id = ?1";
-    tx.execute(sql, values![id, now])?;
-    Ok(())
+               where id = ?1 and version = ?3";
+    Ok(tx.execute(sql, values![&gone.id, now, gone.version])? == 1)
 }
 
 /// Takes the next number.

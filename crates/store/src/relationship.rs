@@ -211,22 +211,35 @@ pub fn confirm(tx: &mut Tx<'_>, changed: &Relationship) -> Result<bool> {
     Ok(tx.execute(sql, values)? == 1)
 }
 
-/// Marks one relationship as deleted.
+/// Keeps others from adding relationships that could close a circle in a project until the commit, and from changing which
+/// types must not form one.
+pub fn lock_circles(tx: &mut Tx<'_>, project_id: &str) -> Result<()> {
+    tx.lock_shared(TYPES_LOCK)?;
+    tx.lock(&format!("circles in {project_id}"))
+}
+
+/// Keeps others from adding relationships until the commit, so that what types demand of them can change.
+pub fn lock_types(tx: &mut Tx<'_>) -> Result<()> {
+    tx.lock(TYPES_LOCK)
+}
+
+const TYPES_LOCK: &str = "relationship types";
+
+/// Marks one relationship as deleted; false when another change was faster.
 pub fn delete(
     tx: &mut Tx<'_>,
     gone: &Relationship,
     deletion_id: &str,
     actor_id: &str,
     now: Time,
-) -> Result<()> {
+) -> Result<bool> {
     let sql =
         "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
     tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
     let sql =
         "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-               where id = ?1 and deleted_at is null";
-    tx.execute(sql, values![&gone.id, now, deletion_id])?;
-    Ok(())
+               where id = ?1 and version = ?4 and deleted_at is null";
+    Ok(tx.execute(sql, values![&gone.id, now, deletion_id, gone.version])? == 1)
 }
 
 /// Those that went with a deletion.

@@ -222,10 +222,10 @@ pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// Revokes a token.
-pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
-    tx.execute("delete from token where id = ?1", values![id])?;
-    Ok(())
+/// Revokes a token; false when another change was faster.
+pub fn delete(tx: &mut Tx<'_>, gone: &Token) -> Result<bool> {
+    let sql = "delete from token where id = ?1 and version = ?2";
+    Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
 }
 
 /// Begins a session, perhaps with a token, and forgets those that are over.

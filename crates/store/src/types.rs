@@ -59,8 +59,8 @@ pub trait Type: Clone + PartialEq + Serialize {
     fn insert(&self, tx: &mut Tx<'_>) -> Result<()>;
     /// Writes one that was changed; false when another change was faster.
     fn update(&self, tx: &mut Tx<'_>) -> Result<bool>;
-    /// Removes one that nothing has.
-    fn delete(&self, tx: &mut Tx<'_>) -> Result<()>;
+    /// Removes one that nothing has; false when another change was faster.
+    fn delete(&self, tx: &mut Tx<'_>) -> Result<bool>;
     /// How many have this type, deleted ones included.
     fn n_uses(&self, tx: &mut Tx<'_>) -> Result<i64>;
 
@@ -151,9 +151,9 @@ impl Type for RequirementType {
         Ok(tx.execute(sql, values![id, name, &fold(name), description, *version, *updated_at])? == 1)
     }
 
-    fn delete(&self, tx: &mut Tx<'_>) -> Result<()> {
-        tx.execute("delete from requirement_type where id = ?1", values![&self.id])?;
-        Ok(())
+    fn delete(&self, tx: &mut Tx<'_>) -> Result<bool> {
+        let sql = "delete from requirement_type where id = ?1 and version = ?2";
+        Ok(tx.execute(sql, values![&self.id, self.version])? == 1)
     }
 
     fn n_uses(&self, tx: &mut Tx<'_>) -> Result<i64> {
@@ -224,9 +224,9 @@ impl Type for RelationshipType {
         Ok(tx.execute(sql, values)? == 1)
     }
 
-    fn delete(&self, tx: &mut Tx<'_>) -> Result<()> {
-        tx.execute("delete from relationship_type where id = ?1", values![&self.id])?;
-        Ok(())
+    fn delete(&self, tx: &mut Tx<'_>) -> Result<bool> {
+        let sql = "delete from relationship_type where id = ?1 and version = ?2";
+        Ok(tx.execute(sql, values![&self.id, self.version])? == 1)
     }
 
     fn n_uses(&self, tx: &mut Tx<'_>) -> Result<i64> {

@@ -157,13 +157,18 @@ pub fn set_password(tx: &mut Tx<'_>, id: &str, password_hash: &str) -> Result<()
     Ok(())
 }
 
-/// Removes a user whom nothing refers to, with tokens and sessions.
-pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
-    tx.execute("delete from token where user_id = ?1", values![id])?;
-    tx.execute("delete from session where user_id = ?1", values![id])?;
-    tx.execute("delete from project_member where user_id = ?1", values![id])?;
-    tx.execute("delete from user_account where id = ?1", values![id])?;
-    Ok(())
+/// Removes a user whom nothing refers to, with tokens and sessions; false when another change was faster.
+pub fn delete(tx: &mut Tx<'_>, gone: &User) -> Result<bool> {
+    tx.execute("delete from token where user_id = ?1", values![&gone.id])?;
+    tx.execute("delete from session where user_id = ?1", values![&gone.id])?;
+    tx.execute("delete from project_member where user_id = ?1", values![&gone.id])?;
+    let sql = "delete from user_account where id = ?1 and version = ?2";
+    Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
+}
+
+/// Keeps others from changing who is an administrator until the commit.
+pub fn lock_administrators(tx: &mut Tx<'_>) -> Result<()> {
+    tx.lock("administrators")
 }
 
 fn read(row: &Row<'_>) -> Result<User> {

@@ -94,7 +94,8 @@ pub fn command() -> Command {
             Command::new("restore")
                 .about("Fill an empty store from a backup, on either engine")
                 .arg(file_argument("The backup"))
-                .arg(flag("replace").help("Replace everything that is in the store")),
+                .arg(flag("replace").help("Replace everything in the store; what was revoked in it stays revoked"))
+                .arg(flag("revoke-tokens").help("Revoke all tokens that the backup brings along")),
         )
         .subcommand(
             Command::new("completions")

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde_json::json;
-use store::backup::{self, Progress};
+use store::backup::{self, Choices, Progress, Tokens};
 use store::model::Reference;
 use store::{ErrorKind, Store};
 use tracing::level_filters::LevelFilter;
@@ -53,7 +53,8 @@ pub fn restore(matches: &ArgMatches) -> Exit {
         return Exit::Usage;
     }
     let replace = matches.get_flag("replace");
-    let done = backup::restore(&config.location, &path, replace, config.options, now(), bar("restore"));
+    let choices = Choices { replace, revoke_tokens: matches.get_flag("revoke-tokens") };
+    let done = backup::restore(&config.location, &path, choices, config.options, now(), bar("restore"));
     // The store does not know what the flag is called.
     let done = done.map_err(|error| match error.kind {
         ErrorKind::Taken if !replace => {
@@ -65,7 +66,38 @@ pub fn restore(matches: &ArgMatches) -> Exit {
         }
         _ => error,
     });
-    finish(done, matches, &format!("{} is restored from {}", config.location, path.display()), &path)
+    match done {
+        Ok(tokens) => {
+            let said = format!("{} is restored from {}\n{}", config.location, path.display(), told(tokens));
+            let json = json!({
+                "file": path.display().to_string(),
+                "tokens_restored": tokens.restored,
+                "tokens_revoked": tokens.revoked,
+            });
+            if tokens.revocations_lost {
+                print::tell(LOST);
+            }
+            if matches.get_flag("json") { print::json(&json) } else { print::raw(&format!("{said}\n")) }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+const LOST: &str = "the store that was replaced could not be read: tokens that were revoked in it may work again; \
+                    to be safe, restore with --revoke-tokens";
+
+/// What became of the tokens of the backup.
+fn told(tokens: Tokens) -> String {
+    let restored = match tokens.restored {
+        0 => "no token of the backup works".to_owned(),
+        1 => "1 token of the backup works again".to_owned(),
+        n => format!("{n} tokens of the backup work again"),
+    };
+    match tokens.revoked {
+        0 => restored,
+        1 => format!("{restored}, 1 is revoked"),
+        n => format!("{restored}, {n} are revoked"),
+    }
 }
 
 /// Who names something that was deleted wants another command.
@@ -100,13 +132,15 @@ fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &Path
     match done {
         Ok(()) if matches.get_flag("json") => print::json(&json!({ "file": path.display().to_string() })),
         Ok(()) => print::raw(&format!("{said}\n")),
-        Err(error) => {
-            print::tell(&error.to_string());
-            // A file that is no backup, or a store that cannot be reached, is what was wrongly named.
-            let is_usage = matches!(error.kind, ErrorKind::Schema | ErrorKind::Unavailable);
-            if is_usage { Exit::Usage } else { Exit::Refused }
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &store::Error) -> Exit {
+    print::tell(&error.to_string());
+    // A file that is no backup, or a store that cannot be reached, is what was wrongly named.
+    let is_usage = matches!(error.kind, ErrorKind::Schema | ErrorKind::Unavailable);
+    if is_usage { Exit::Usage } else { Exit::Refused }
 }
 
 fn bar(what: &'static str) -> impl FnMut(Progress) + Send + 'static {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::Mode;
+use store::relationship;
 use store::types::{RelationshipType, Type};
 
 use super::types;
@@ -133,10 +133,10 @@ impl Operation for UpdateRelationshipType {
     const COMMANDS: &'static [Command] = &[command("relationship-type update")];
     const ROUTES: &'static [Route] = &[patch("/config/relationship-types/{relationship_type}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["relationship_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
+        relationship::lock_types(cx.tx)?;
         let before: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
         check_version(self.expected_version, &before.name, before.version, &before)?;
         let mut after = before.clone();
@@ -179,7 +179,6 @@ impl Operation for DeleteRelationshipType {
     const COMMANDS: &'static [Command] = &[command("relationship-type delete")];
     const ROUTES: &'static [Route] = &[delete("/config/relationship-types/{relationship_type}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["relationship_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {

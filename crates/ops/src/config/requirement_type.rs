@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::Mode;
 use store::types::{RequirementType, Type};
 
 use super::types;
@@ -149,7 +148,6 @@ impl Operation for DeleteRequirementType {
     const COMMANDS: &'static [Command] = &[command("requirement-type delete")];
     const ROUTES: &'static [Route] = &[delete("/config/requirement-types/{requirement_type}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["requirement_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {

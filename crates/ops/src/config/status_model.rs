@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::Mode;
 use store::model::Kind;
 use store::status::{self, Status, StatusModel, Transition};
 use store::types::same_name;
@@ -107,7 +106,6 @@ impl Operation for UpdateStatusModel {
     const COMMANDS: &'static [Command] = &[command("status-model update")];
     const ROUTES: &'static [Route] = &[put("/config/status-models/{kind}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["kind"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusModel> {

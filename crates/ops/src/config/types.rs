@@ -73,7 +73,9 @@ pub(crate) fn put<T: Type>(cx: &mut Cx<'_, '_>, before: Option<T>, after: T) -> 
 
 /// Deletes one that nothing has.
 pub(crate) fn remove<T: Type>(cx: &mut Cx<'_, '_>, gone: T) -> Result<T> {
-    gone.delete(cx.tx)?;
+    if !gone.delete(cx.tx)? {
+        return Err(overtaken(gone.name()));
+    }
     record(cx, T::KIND, gone.id(), gone.version() + 1, Some(&gone), None)?;
     Ok(gone)
 }

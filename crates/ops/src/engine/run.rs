@@ -13,6 +13,9 @@ use crate::memory::{Question, TOUCH_EVERY_S};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 
+/// How often an operation that a constraint has refused is run again.
+const REFUSALS_MAX: u32 = 4;
+
 /// One call on its way.
 pub struct Run {
     engine: Engine,
@@ -31,6 +34,8 @@ pub struct Run {
     replayed: bool,
     /// The key in the set of running calls, while this one holds it.
     claimed: Option<String>,
+    /// How often a constraint has refused what the operation had found to be free.
+    n_refusals: u32,
 }
 
 impl Run {
@@ -52,6 +57,7 @@ impl Run {
             admitted: false,
             replayed: false,
             claimed: None,
+            n_refusals: 0,
         };
         (run, call.arguments)
     }
@@ -200,11 +206,14 @@ impl Run {
 
     /// An outer error undoes everything; an inner one is an answer that is kept for the key.
     fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
+        self.replayed = false;
         self.admit(tx)?;
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
             let mut cx = Cx::new(tx, &self.request, self.entry.doing(), self.caller.as_ref())
                 .telling(self.progress.as_ref());
-            return operation.run(&mut cx).map(Ok);
+            let result = operation.run(&mut cx);
+            note_race(tx, &result, &mut self.n_refusals);
+            return result.map(Ok);
         };
         let name = self.entry.name;
         if !idempotency::claim(tx, &caller.user_id, name, key, hash, self.request.now)? {
@@ -220,8 +229,21 @@ impl Run {
             projects = cx.projects_met();
             result
         });
+        note_race(tx, &result, &mut self.n_refusals);
         again::keep(tx, &caller.user_id, name, key, &result, &projects)?;
         Ok(result)
+    }
+}
+
+/// Lets the store run the operation again if another transaction was faster. What is kept for a key is undone with it.
+fn note_race(tx: &mut Tx<'_>, result: &Result<Answer>, n_refusals: &mut u32) {
+    let Some(error) = result.as_ref().err().filter(|error| error.lost_race) else { return };
+    // A constraint that refuses the same again and again is an answer.
+    if error.kind.is_callers() {
+        *n_refusals += 1;
+    }
+    if *n_refusals <= REFUSALS_MAX {
+        tx.lose_race();
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use store::entity::{self, Below, Entity};
 use store::model::{Kind, Reference, Time};
 use store::relationship::{self, Relationship};
-use store::{Mode, comment, types};
+use store::{comment, types};
 
 use super::change;
 use super::read::check_kind;
@@ -86,8 +86,13 @@ impl Operation for DeleteEntity {
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {
-        let root = cx.live_entity("reference", &self.reference)?;
+        let mut root = cx.live_entity("reference", &self.reference)?;
         check_kind(&root, self.kind)?;
+        if !self.dry_run {
+            // What is found to depend on it, and that nothing does, must stay true until it is deleted.
+            entity::lock_below(cx.tx, &root.id)?;
+            root = cx.live_entity("reference", &Id(Reference::Id(root.id)))?;
+        }
         check_version(self.expected_version, &root.reference_id, root.version, &root)?;
         let members = entity::below(cx.tx, &root.id, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
@@ -273,11 +278,10 @@ impl Operation for RestoreEntity {
         post("/steering-documents/{reference}/restore").with(&[("kind", "steering_document")]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let found = cx.any_entity("reference", &self.reference)?;
+        let found = locked(cx, &self.reference)?;
         check_kind(&found, self.kind)?;
         check_version(self.expected_version, &found.reference_id, found.version, &found)?;
         if let Some(version) = self.version {
@@ -290,6 +294,9 @@ impl Operation for RestoreEntity {
         let mut members = entity::deletion_members(cx.tx, &deletion_id)?;
         let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
         let comments = comment::of_deletion(cx.tx, &deletion_id)?;
+        if !relations.is_empty() {
+            relationship::lock_circles(cx.tx, &found.project_id)?;
+        }
         check_restorable(cx, &found, &deletion_id, &members, &relations)?;
         entity::restore(cx.tx, &deletion_id, cx.now())?;
         members.retain(|member| member.purged_at.is_none());
@@ -317,6 +324,18 @@ impl Operation for RestoreEntity {
         let back = cx.live_entity("reference", &Id(Reference::Id(found.id)))?;
         hold(cx, released, Some(&back))?;
         Ok(back)
+    }
+}
+
+/// The entity that a restore or purge names. If it is deleted, nobody else restores or purges it until the commit.
+fn locked(cx: &mut Cx<'_, '_>, reference: &Id) -> Result<Entity> {
+    let found = cx.any_entity("reference", reference)?;
+    match &found.deletion_id {
+        Some(deletion_id) => {
+            entity::lock_deletion(cx.tx, deletion_id)?;
+            cx.any_entity("reference", reference)
+        }
+        None => Ok(found),
     }
 }
 
@@ -424,11 +443,10 @@ impl Operation for PurgeEntity {
     const COMMANDS: &'static [Command] = &[command("purge")];
     const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
     const EFFECT: Effect = Effect::Administers;
-    const MODE: Option<Mode> = Some(Mode::Serializable);
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let found = cx.any_entity("reference", &self.reference)?;
+        let found = locked(cx, &self.reference)?;
         check_version(self.expected_version, &found.reference_id, found.version, &found)?;
         if found.deleted_at.is_none() {
             return Err(Error::conflict(format!("{} is not deleted; delete it first", found.reference_id)));

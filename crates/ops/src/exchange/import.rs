@@ -1,10 +1,11 @@
 //! A file becomes part of the store: read, compared with what is there, and written only if nothing is wrong with it.
 
-use ::exchange::{PROBLEMS_MAX, Problem as FileProblem, Reading};
+use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::Mode;
+use store::project::Project;
+use store::{Mode, prompt, relationship};
 
 use super::plan::{Outcome, Plan};
 use super::{FormatName, RECORDS_MAX, entities, links, prompts, remarks, setup};
@@ -132,6 +133,9 @@ impl Operation for Import {
             return Err(Error::new(ErrorKind::InternalError, "the file was not read"));
         };
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
+        if !self.dry_run {
+            lock(cx, reading, &project)?;
+        }
         let mut plan = Plan::new(cx, reading, self.n_sound, project)?;
         // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
         // others are done with their neighbours.
@@ -157,6 +161,23 @@ impl Operation for Import {
         let report = self.report(reading, plan);
         if sound || self.dry_run { Ok(report) } else { Err(report.refusal()?) }
     }
+}
+
+/// Imports into one project wait for each other: each would find that what it has read was changed by the other. Types of
+/// relationships stay as they are while rows rely on them.
+fn lock(cx: &mut Cx<'_, '_>, reading: &Reading, project: &Project) -> Result<()> {
+    cx.tx.lock(&format!("import into {}", project.id))?;
+    let has = |kind| reading.records.iter().any(|record| record.kind == kind);
+    if has(RecordKind::RelationshipType) {
+        relationship::lock_types(cx.tx)?;
+    }
+    if has(RecordKind::Relationship) {
+        relationship::lock_circles(cx.tx, &project.id)?;
+    }
+    if has(RecordKind::Prompt) {
+        prompt::lock_active(cx.tx)?;
+    }
+    Ok(())
 }
 
 impl Import {

@@ -1,6 +1,6 @@
 //! Imports relationships between requirements, and links of steering documents with epics.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ::exchange::Kind as RecordKind;
 use store::entity;
@@ -252,9 +252,11 @@ struct Directed {
 
 /// Notes the rows that would close a circle, together with each other or with what is stored.
 fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Directed>) -> Result<()> {
-    let projects: HashSet<&String> = directed.iter().map(|new| &new.project_id).collect();
+    // In order, so that two imports do not wait for each other.
+    let projects: BTreeSet<&String> = directed.iter().map(|new| &new.project_id).collect();
     let mut targets: HashMap<String, Vec<String>> = HashMap::new();
     for project in projects {
+        relationship::lock_circles(cx.tx, project)?;
         for (source, target) in relationship::acyclic_of_project(cx.tx, project)? {
             targets.entry(source).or_default().push(target);
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::people::{outcome, token, user};
 use crate::stores::{World, on_every_store, on_two_servers};
 
-const THREADS: usize = 8;
+pub const THREADS: usize = 8;
 
 #[test]
 fn no_update_is_lost() {
@@ -47,18 +47,43 @@ fn add_one(world: &World) -> bool {
 }
 
 #[test]
-fn of_changes_at_the_same_moment_each_is_made_or_refused() {
+fn changes_without_an_expected_version_are_all_made() {
     on_two_servers(|one, other| {
+        const CLIENTS: usize = 12;
+        const EACH: usize = 10;
         one.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
-        let outcomes = at_once(THREADS, |number| {
+        at_once(CLIENTS, |number| {
             let world = if number % 2 == 0 { one } else { other };
-            outcome(
-                world.call("update_epic", json!({ "epic_id": "EP-001", "title": format!("by {number}") })),
-            )
+            for round in 0..EACH {
+                let title = format!("{round} by {number}");
+                world.ok("update_epic", json!({ "epic_id": "EP-001", "title": title }));
+            }
         });
-        let n_made = outcomes.iter().filter(|outcome| **outcome == "ok").count();
-        assert!(n_made >= 1 && outcomes.iter().all(|outcome| ["ok", "STALE_VERSION"].contains(outcome)));
-        assert_eq!(one.ok("get_entity", json!({ "reference": "EP-001" }))["version"], n_made + 1);
+        let epic = one.ok("get_entity", json!({ "reference": "EP-001" }));
+        assert_eq!(epic["version"], CLIENTS * EACH + 1);
+    });
+}
+
+#[test]
+fn a_stale_version_is_told_with_the_current_state() {
+    on_two_servers(|one, other| {
+        const ROUNDS: usize = 20;
+        one.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
+        for round in 1..=ROUNDS {
+            let results = at_once(THREADS, |number| {
+                let world = if number % 2 == 0 { one } else { other };
+                let title = format!("{round} by {number}");
+                let arguments = json!({ "epic_id": "EP-001", "title": title, "expected_version": round });
+                world.call("update_epic", arguments)
+            });
+            let refused: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+            assert_eq!(refused.len(), THREADS - 1);
+            for error in refused {
+                assert_eq!(error.kind, ops::Kind::StaleVersion, "{error}");
+                let current = error.more.as_ref().map(|more| &more["current"]["version"]);
+                assert_eq!(current, Some(&json!(round + 1)), "{error}");
+            }
+        }
     });
 }
 
@@ -248,10 +273,7 @@ fn one_name_is_given_once_and_one_prompt_is_active() {
             let world = if number % 2 == 0 { one } else { other };
             outcome(world.call("activate_prompt", json!({ "prompt_id": prompts[number]["id"] })))
         });
-        assert!(
-            outcomes.iter().all(|outcome| ["ok", "CONFLICT", "STALE_VERSION"].contains(outcome)),
-            "{outcomes:?}"
-        );
+        assert_eq!(count(&outcomes, "ok"), THREADS, "{outcomes:?}");
         let list = one.ok("list_prompts", json!({}));
         let n_active =
             list["data"].as_array().expect("a list").iter().filter(|prompt| prompt["active"] == true).count();
@@ -259,26 +281,26 @@ fn one_name_is_given_once_and_one_prompt_is_active() {
     });
 }
 
-fn story(world: &World) {
+pub fn story(world: &World) {
     world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
     world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Story", "priority": 1 }));
 }
 
 /// Makes a requirement and returns its id.
-fn requirement(world: &World) -> Value {
+pub fn requirement(world: &World) -> Value {
     let arguments =
         json!({ "user_story_id": "US-001", "title": "Requirement", "type_id": "Data", "priority": 1 });
     world.ok("create_requirement", arguments)["id"].clone()
 }
 
-fn relate(world: &World, source: &Value, kind: &str, target: &Value) -> Result<Value, ops::Error> {
+pub fn relate(world: &World, source: &Value, kind: &str, target: &Value) -> Result<Value, ops::Error> {
     world.call(
         "create_relationship",
         json!({ "source_requirement_id": source, "relationship_type_id": kind, "target_requirement_id": target }),
     )
 }
 
-fn count(outcomes: &[&str], wanted: &str) -> usize {
+pub fn count(outcomes: &[&str], wanted: &str) -> usize {
     outcomes.iter().filter(|outcome| **outcome == wanted).count()
 }
 

@@ -153,6 +153,31 @@ fn sent_many_times_at_once_it_happens_once() {
 }
 
 #[test]
+fn a_lost_race_is_not_kept() {
+    on_two_servers(|one, other| {
+        const CLIENTS: usize = 12;
+        const EACH: usize = 5;
+        one.ok("create_epic", epic("Checkout"));
+        crate::contention::at_once(CLIENTS, |number| {
+            let world = if number % 2 == 0 { one } else { other };
+            for round in 0..EACH {
+                let title = format!("{round} by {number}");
+                let update = || {
+                    let arguments = json!({ "epic_id": "EP-001", "title": title });
+                    world.reply(admin(world), "update_epic", arguments, Some(&title.replace(' ', "-")))
+                };
+                let (first, again) = (update(), update());
+                assert_eq!(kind(&first), None, "{:?}", first.result);
+                assert!(again.replayed && !first.replayed);
+                assert_eq!(again.result, first.result);
+            }
+        });
+        let epic = one.ok("get_entity", json!({ "reference": "EP-001" }));
+        assert_eq!(epic["version"], CLIENTS * EACH + 1);
+    });
+}
+
+#[test]
 fn secrets_are_not_kept() {
     on_every_store(|world| {
         let create = || world.reply(admin(world), "create_token", json!({ "name": "ci" }), Some("key"));

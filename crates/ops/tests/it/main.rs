@@ -19,6 +19,7 @@ mod people;
 mod permissions;
 mod progress;
 mod projects;
+mod races;
 mod reports;
 mod rights;
 mod rights_unseen;

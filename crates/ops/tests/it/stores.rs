@@ -97,6 +97,11 @@ impl World {
         World { engine: Engine::new(store), first, clock, location: location.clone() }
     }
 
+    /// Where the store is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
     /// The time of the next call.
     pub fn now(&self) -> Time {
         Time::from_microseconds(self.clock.load(Ordering::Relaxed))

@@ -4,20 +4,18 @@ use std::fmt::Write as _;
 
 use rusqlite::types::{Value, ValueRef};
 
+use super::access::SESSION_TABLES;
 use super::file::SqliteFile;
 use crate::db::Tx;
 use crate::error::{Error, Result};
 
-/// Everything that is kept, parents before children.
+/// Everything that a backup has, parents before children.
 pub(super) const TABLES: &[&str] = &[
     "project",
     "user_account",
     "project_member",
     "token",
     "token_project",
-    "session",
-    "mcp_session",
-    "mcp_subscription",
     "requirement_type",
     "relationship_type",
     "status_model",
@@ -144,7 +142,8 @@ pub(super) fn clear_sqlite(sqlite: &SqliteFile) -> Result<()> {
 }
 
 pub(super) fn clear_postgres(tx: &mut Tx<'_>) -> Result<()> {
-    tx.script(&format!("truncate {} restart identity", TABLES.join(", ")))
+    let tables = [TABLES, SESSION_TABLES].concat().join(", ");
+    tx.script(&format!("truncate {tables} restart identity"))
 }
 
 /// The engine goes on counting changes where the other one stood, for readers ask for what comes after a number.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::error::Error as _;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -29,11 +30,17 @@ mod notify;
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
-/// How often a transaction that lost a race is run before its caller is told.
-const ATTEMPTS_MAX: u32 = 12;
-/// The pause before the second attempt; it doubles up to the longest.
+/// A transaction that lost a race is run again until its deadline, and at least so many times: it may have waited for
+/// most of its time before it ran at all.
+const RACES_MIN: u32 = 12;
+/// The pause before the second attempt; it doubles up to the longest. Who lost a race pauses for a shorter time, because
+/// the winner has usually committed by then.
 const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_LONGEST: Duration = Duration::from_millis(250);
+const RACE_PAUSE_LONGEST: Duration = Duration::from_millis(32);
+
+/// What the caller is told in the end.
+const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
 
 pub(super) struct Engine {
     queue: Arc<Queue>,
@@ -61,14 +68,13 @@ impl Engine {
             signal,
             listening: Once::new(),
         };
-        for number in 0..options.connections.max(1) {
+        for _ in 0..options.connections.max(1) {
             let queue = engine.queue.clone();
             let mut worker = Worker {
                 connector: connector.clone(),
                 leases: leases.clone(),
                 connection: first.take(),
                 notifier: notifier.clone(),
-                number,
             };
             let thread = std::thread::Builder::new()
                 .name("store worker".to_owned())
@@ -120,31 +126,38 @@ struct Worker {
     leases: Arc<Leases>,
     connection: Option<Connection>,
     notifier: Arc<Notifier>,
-    /// Spreads the pauses of workers that lost the same race.
-    number: usize,
 }
 
 impl Worker {
     fn run(&mut self, mut job: Box<dyn Job>) {
-        let mut attempts = 0;
-        let mut pause = PAUSE_FIRST;
+        let mut n_races = 0;
+        let mut outage_pause = PAUSE_FIRST;
+        let mut race_pause = PAUSE_FIRST;
         loop {
             let error = match self.attempt(&mut *job) {
                 Ok(()) => return job.finish(),
                 Err(error) => error,
             };
-            attempts += 1;
-            let patient = match error.kind {
-                ErrorKind::Unavailable => Instant::now() + pause < job.deadline(),
-                ErrorKind::Contention => attempts < ATTEMPTS_MAX,
-                _ => false,
+            let has_time = |pause| Instant::now() + pause < job.deadline();
+            // Attempts during an outage are not lost races, and do not use them up.
+            let pause = match error.kind {
+                ErrorKind::Unavailable if has_time(outage_pause) => {
+                    let pause = outage_pause;
+                    outage_pause = (pause * 2).min(PAUSE_LONGEST);
+                    pause
+                }
+                ErrorKind::Contention if n_races + 1 < RACES_MIN || has_time(race_pause) => {
+                    n_races += 1;
+                    let pause = race_pause;
+                    race_pause = (pause * 2).min(RACE_PAUSE_LONGEST);
+                    pause
+                }
+                _ => {
+                    job.fail(error);
+                    return job.finish();
+                }
             };
-            if !patient {
-                job.fail(error);
-                return job.finish();
-            }
-            std::thread::sleep(pause + pause.mul_f64(self.number as f64 % 7.0 / 7.0));
-            pause = (pause * 2).min(PAUSE_LONGEST);
+            std::thread::sleep(jittered(pause));
         }
     }
 
@@ -157,8 +170,8 @@ impl Worker {
         let begin = match job.mode() {
             Mode::Point => None,
             Mode::Snapshot => Some("begin isolation level repeatable read read only"),
-            Mode::Aside | Mode::Write => Some("begin"),
-            Mode::Serializable | Mode::Long => Some("begin isolation level serializable"),
+            // Read committed: serializable transactions fail each other for pages that they share.
+            Mode::Aside | Mode::Write | Mode::Long => Some("begin isolation level read committed"),
         };
         if let Some(begin) = begin
             && let Err((error, _)) = connection.script(begin)
@@ -204,7 +217,7 @@ impl Worker {
                 if connection.script("rollback").is_err() {
                     self.connection = None;
                 }
-                Err(Error::new(ErrorKind::Contention, "others changed the same at the same time; try again"))
+                Err(Error::new(ErrorKind::Contention, LOST_RACE))
             }
             Attempt::Again(Failure::Disconnected) => {
                 self.connection = None;
@@ -229,6 +242,12 @@ impl Worker {
             }
         })
     }
+}
+
+/// A random part of a pause, at least half of it, so that those who lost the same race do not meet again.
+fn jittered(pause: Duration) -> Duration {
+    let random = RandomState::new().build_hasher().finish() as u32;
+    pause.mul_f64(0.5 + 0.5 * f64::from(random) / f64::from(u32::MAX))
 }
 
 /// A connection with its prepared statements.
@@ -326,7 +345,9 @@ fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
         code if code.starts_with("23") => (ErrorKind::Refused, None),
         "40001" | "40P01" | "55P03" => (ErrorKind::Contention, Some(Failure::LostRace)),
         "57014" => (ErrorKind::Timeout, None),
-        "57P01" | "57P02" | "57P03" => (ErrorKind::Unavailable, Some(Failure::Disconnected)),
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" => {
+            (ErrorKind::Unavailable, Some(Failure::Disconnected))
+        }
         code if code.starts_with("08") => (ErrorKind::Unavailable, Some(Failure::Disconnected)),
         "53100" => (ErrorKind::Full, None),
         "53300" | "53200" => (ErrorKind::Unavailable, None),

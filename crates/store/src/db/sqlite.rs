@@ -99,7 +99,7 @@ impl Engine {
         match job.mode() {
             Mode::Point => self.read_here(job),
             Mode::Snapshot => self.reads.push(job),
-            Mode::Aside | Mode::Write | Mode::Serializable | Mode::Long => self.writes.push(job),
+            Mode::Aside | Mode::Write | Mode::Long => self.writes.push(job),
         }
     }
 

@@ -90,6 +90,22 @@ macro_rules! with_down {
     };
 }
 
+/// Keeps others from changing an entity and everything live below it, and from hanging something on them, until the commit.
+pub fn lock_below(tx: &mut Tx<'_>, id: &str) -> Result<()> {
+    if tx.is_postgres() {
+        let sql = with_down!(
+            "select e.id from entity e where e.id in (select id from down) order by e.id for update of e"
+        );
+        tx.each(sql, values![id], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Keeps others from restoring or purging what went with a deletion until the commit.
+pub fn lock_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
+    tx.lock(&format!("deletion {deletion_id}"))
+}
+
 /// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. All of them get
 /// a new version.
 pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
@@ -111,7 +127,7 @@ pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &st
     tx.execute(sql, values)?;
     let sql = with_down!(
         "update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-         where id in (select id from down)"
+         where deleted_at is null and id in (select id from down)"
     );
     tx.execute(sql, values)?;
     search::mark_deleted(tx, deletion_id)

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex};
 use private_postgres::Server;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use store::backup::{Progress, backup, restore};
+use store::backup::{Choices, Progress, backup, restore};
 use store::model::{DEFAULT_PROJECT_ID, Time};
 use store::{ErrorKind, Location, Mode, Options, Store, Tx, values};
+
+const REPLACE: Choices = Choices { replace: true, revoke_tokens: false };
 
 #[test]
 fn every_table_is_the_same_after_a_journey_through_both_engines() {
@@ -29,14 +31,14 @@ fn every_table_is_the_same_after_a_journey_through_both_engines() {
         panic!("no progress")
     };
     assert_eq!(done, total);
-    restore(&postgres, &file("one.backup"), false, Options::default(), now(), |_| {})
+    restore(&postgres, &file("one.backup"), Choices::default(), Options::default(), now(), |_| {})
         .expect("a restored store");
     let store = open(&postgres);
     backup(&store, &file("two.backup"), now(), |_| {}).expect("a backup");
     restore(
         &Location::Sqlite(file("three.db")),
         &file("two.backup"),
-        false,
+        Choices::default(),
         Options::default(),
         now(),
         |_| {},
@@ -100,12 +102,12 @@ fn a_store_with_something_in_it_is_replaced_only_when_told() {
         backup(&source, &file, now(), |_| {}).expect("a backup");
         let store = open(location);
         store.wait(Mode::Write, |tx| user(tx, "u9", "other")).expect("a user");
-        let restore = |replace| restore(location, &file, replace, Options::default(), now(), |_| {});
-        let error = restore(false).expect_err("a store in use");
+        let restore = |choices| restore(location, &file, choices, Options::default(), now(), |_| {});
+        let error = restore(Choices::default()).expect_err("a store in use");
         assert_eq!(error.kind, ErrorKind::Taken);
         assert!(error.message.contains("is not empty"), "{error}");
         assert_eq!(usernames(&store), ["other"]);
-        restore(true).expect("a restored store");
+        restore(REPLACE).expect("a restored store");
         // Whoever has it open sees what is in it now.
         assert_eq!(usernames(&store), ["ann", "bob"]);
     });
@@ -130,7 +132,7 @@ fn a_damaged_store_is_replaced() {
     let mut bytes = std::fs::read(&path).expect("a file");
     bytes[((page - 1) * size) as usize..(page * size) as usize].fill(0xff);
     std::fs::write(&path, bytes).expect("a file");
-    restore(&location, &file, true, Options::default(), now(), |_| {}).expect("a restored store");
+    restore(&location, &file, REPLACE, Options::default(), now(), |_| {}).expect("a restored store");
     assert_eq!(usernames(&open(&location)), ["ann", "bob"]);
 }
 
@@ -143,7 +145,8 @@ fn a_store_without_users_counts_as_empty() {
         fill(&source);
         backup(&source, &file, now(), |_| {}).expect("a backup");
         drop(open(location));
-        restore(location, &file, false, Options::default(), now(), |_| {}).expect("a restored store");
+        restore(location, &file, Choices::default(), Options::default(), now(), |_| {})
+            .expect("a restored store");
         assert_eq!(usernames(&open(location)), ["ann", "bob"]);
     });
 }
@@ -197,7 +200,7 @@ fn files_that_are_no_sound_backups_are_refused_with_a_reason() {
     ] {
         let target = folder.path().join("restored.db");
         let location = Location::Sqlite(target.clone());
-        let error = restore(&location, &path, false, Options::default(), now(), |_| {});
+        let error = restore(&location, &path, Choices::default(), Options::default(), now(), |_| {});
         let error = error.expect_err("a file that is no backup");
         assert!(error.message.contains(expected), "{}: {error}", path.display());
         assert!(error.message.contains(path.to_str().expect("a name")), "{error}");
@@ -237,7 +240,8 @@ fn a_backup_that_is_killed_leaves_nothing_that_looks_like_one() {
         for name in left {
             assert!(name.contains(".partial"), "{name}");
             let target = Location::Sqlite(folder.path().join("restored.db"));
-            let restored = restore(&target, &backups.join(&name), false, Options::default(), now(), |_| {});
+            let restored =
+                restore(&target, &backups.join(&name), Choices::default(), Options::default(), now(), |_| {});
             assert!(restored.is_err(), "{name} was taken for a backup");
         }
         // The store is none the worse for it.
@@ -275,7 +279,7 @@ fn a_restore_that_fails_changes_nothing() {
     // SQLite keeps what PostgreSQL has no place for.
     let spoil = "update entity set title = cast(x'610062' as text) where id = 'e1'";
     Connection::open(&file).and_then(|connection| connection.execute_batch(spoil)).expect("a change");
-    assert!(restore(&location, &file, true, Options::default(), now(), |_| {}).is_err());
+    assert!(restore(&location, &file, REPLACE, Options::default(), now(), |_| {}).is_err());
     assert_eq!(usernames(&store), ["other"]);
 }
 
