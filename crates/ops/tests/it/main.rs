@@ -12,6 +12,7 @@ mod exchange;
 mod history;
 mod idempotency;
 mod import;
+mod import_made;
 mod limits;
 mod memory;
 mod models;
