@@ -35,9 +35,9 @@ pub struct Caller {
     pub token_id: Option<String>,
     /// The token's scopes; none for a session with a password or a local user, who may all that the role allows.
     pub scopes: Option<Vec<Scope>>,
-    /// The hash of the session, where it is one.
-    pub session: Option<String>,
-    /// When the token was last used.
+    /// The id of the session, where it is one.
+    pub session_id: Option<String>,
+    /// When the token or the session was last used.
     pub last_used_at: Option<Time>,
     /// When the token or the session ends.
     pub expires_at: Option<Time>,
@@ -90,6 +90,8 @@ pub struct Request {
     pub request_id: Option<String>,
     /// The network address that it came from.
     pub address: Option<String>,
+    /// The program that it came from, as it introduced itself.
+    pub user_agent: Option<String>,
 }
 
 /// Finds out who is asking. None when nothing was shown.
@@ -102,10 +104,9 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     };
     let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
     let hash = secret::hash(secret);
-    let is_session = secret.starts_with(secret::SESSION_PREFIX);
     let owner = if secret.starts_with(secret::TOKEN_PREFIX) {
         token::owner(tx, &hash)?
-    } else if is_session {
+    } else if secret.starts_with(secret::SESSION_PREFIX) {
         token::session_owner(tx, &hash)?
     } else {
         return Err(refused("the token is malformed: expected mcp_pat_ and 43 characters"));
@@ -117,7 +118,6 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     if owner.disabled {
         return Err(refused("the user is disabled"));
     }
-    let session = is_session.then_some(hash);
     let scopes = owner
         .token_id
         .is_some()
@@ -128,7 +128,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         role: owner.role,
         token_id: owner.token_id,
         scopes,
-        session,
+        session_id: owner.session_id,
         last_used_at: owner.last_used_at,
         expires_at: owner.expires_at,
     };
@@ -157,7 +157,7 @@ impl Caller {
             role: user.role,
             token_id: None,
             scopes: None,
-            session: None,
+            session_id: None,
             last_used_at: None,
             expires_at: None,
         }

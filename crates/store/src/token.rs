@@ -1,4 +1,4 @@
-//! What proves who someone is: personal access tokens and the sessions of browsers. Only hashes of the secrets are kept.
+//! What proves who someone is: personal access tokens, and the owners of these and of sessions. Only hashes of secrets are stored.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,14 +58,17 @@ pub struct Owner {
     pub token_id: Option<String>,
     /// The token's scopes.
     pub scopes: Vec<String>,
-    /// When the token was last used.
+    /// When the token or the session was last used.
     pub last_used_at: Option<Time>,
+    /// The session's id.
+    pub session_id: Option<String>,
 }
 
 /// Who holds the token with this hash.
 pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql =
-        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at
+        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at,
+                cast(null as text)
                from token t join user_account u on u.id = t.user_id where t.hash = ?1";
     tx.row(sql, values![hash], read_owner)
 }
@@ -74,7 +77,7 @@ pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
 pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql = "select u.id, u.username, u.role, u.disabled, s.hash,
                       case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end,
-                      t.id, t.scopes, t.last_used_at
+                      t.id, t.scopes, s.last_used_at, s.id
                from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id
                where s.hash = ?1";
     tx.row(sql, values![hash], read_owner)
@@ -168,35 +171,6 @@ pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Begins a session, perhaps with a token, and forgets those that are over.
-pub fn begin_session(
-    tx: &mut Tx<'_>,
-    hash: &str,
-    user_id: &str,
-    token_id: Option<&str>,
-    now: Time,
-    expires_at: Time,
-) -> Result<()> {
-    tx.execute("delete from session where expires_at <= ?1", values![now])?;
-    let sql =
-        "insert into session (hash, user_id, token_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![hash, user_id, token_id, now, expires_at])?;
-    Ok(())
-}
-
-/// Ends a session.
-pub fn end_session(tx: &mut Tx<'_>, hash: &str) -> Result<()> {
-    tx.execute("delete from session where hash = ?1", values![hash])?;
-    Ok(())
-}
-
-/// Ends all sessions of a user but the given one.
-pub fn end_other_sessions(tx: &mut Tx<'_>, user_id: &str, hash: Option<&str>) -> Result<()> {
-    let sql = "delete from session where user_id = ?1 and hash <> ?2";
-    tx.execute(sql, values![user_id, hash.unwrap_or_default()])?;
-    Ok(())
-}
-
 fn read(row: &Row<'_>) -> Result<Token> {
     Ok(Token {
         id: row.get(0)?,
@@ -224,6 +198,7 @@ fn read_owner(row: &Row<'_>) -> Result<Owner> {
         token_id: row.get(6)?,
         scopes: split(&row.get::<Option<String>>(7)?.unwrap_or_default()),
         last_used_at: row.get(8)?,
+        session_id: row.get(9)?,
     })
 }
 
