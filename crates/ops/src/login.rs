@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::Mode;
 use store::model::Time;
 use store::revision::{self, NewEvent};
 use store::session::{self, BeginSession};
+use store::token::{self, Token};
 use store::user::{self, User};
-use store::{Mode, token};
 
 use crate::caller::{Credentials, authenticate};
 use crate::context::Cx;
@@ -117,19 +118,22 @@ impl Operation for Login {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSession> {
         let (user, token) = match (&self.verified, &self.token) {
             (Some(verified), _) => (verified.hold(cx)?, None),
-            (None, Some(token)) => hold_owner(cx, token.as_str())?,
+            (None, Some(token)) => {
+                let (user, token) = hold_owner(cx, token.as_str())?;
+                (user, Some(token))
+            }
             (None, None) => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
         };
         let longest = cx.now().plus_seconds(SESSION_S);
-        let (token_id, token_end) = token.unzip();
-        let expires_at = token_end.flatten().map_or(longest, |end: Time| end.min(longest));
+        let token_end = token.as_ref().and_then(|token| token.expires_at);
+        let expires_at = token_end.map_or(longest, |end| end.min(longest));
         let (id, secret) = (cx.new_id(), secret::generate(secret::SESSION_PREFIX)?);
         let user_agent = cx.request.user_agent.as_deref();
         let new = BeginSession {
             id: &id,
             hash: &secret::hash(&secret),
             user_id: &user.id,
-            token_id: token_id.as_deref(),
+            token_id: token.as_ref().map(|token| token.id.as_str()),
             address: cx.request.address.as_deref(),
             user_agent: user_agent.map(|agent| words::cut(agent, USER_AGENT_MAX_CHARS)),
             expires_at,
@@ -160,21 +164,20 @@ impl Verified {
     }
 }
 
-/// The owner of a token, who is kept from being disabled until the session has begun, and the token's id and end.
-fn hold_owner(cx: &mut Cx<'_, '_>, token: &str) -> Result<(User, Option<(String, Option<Time>)>)> {
-    let credentials = Credentials::Bearer(token.to_owned());
+/// A token and its owner, who is kept from being disabled until the session has begun.
+fn hold_owner(cx: &mut Cx<'_, '_>, secret: &str) -> Result<(User, Token)> {
+    let credentials = Credentials::Bearer(secret.to_owned());
     let caller = authenticate(cx.tx, &credentials, cx.now())?.ok_or_else(refused)?;
     if !user::hold(cx.tx, &caller.user_id)? {
         return Err(refused());
     }
-    // The token may have been revoked while another change of its owner was waited for.
+    // Read again, since the token may have been revoked while this waited for another change of its owner.
     let token = match &caller.token_id {
         Some(id) => token::find(cx.tx, id)?,
         None => None,
     };
-    let token = token.ok_or_else(refused)?;
-    let user = user::find(cx.tx, &caller.user_id)?.ok_or_else(refused)?;
-    Ok((user, Some((token.id, token.expires_at))))
+    let user = user::find(cx.tx, &caller.user_id)?;
+    user.zip(token).ok_or_else(refused)
 }
 
 fn refused() -> Error {

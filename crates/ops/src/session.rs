@@ -41,11 +41,11 @@ impl Operation for ListSessions {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<UserSession>> {
         let sessions = of_user(cx, self.user.as_ref())?;
-        let window = window(self.limit, self.offset);
         let total = i64::try_from(sessions.len()).unwrap_or(i64::MAX);
-        let (limit, offset) =
-            [window.0, window.1].map(|number| usize::try_from(number).unwrap_or(usize::MAX)).into();
-        Ok(page(sessions.into_iter().skip(offset).take(limit).collect(), total, window))
+        let (limit, offset) = window(self.limit, self.offset);
+        let [n_shown, n_before] = [limit, offset].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let shown = sessions.into_iter().skip(n_before).take(n_shown).collect();
+        Ok(page(shown, total, (limit, offset)))
     }
 }
 
