@@ -207,6 +207,44 @@ fn no_session_outlives_what_ended_it_while_it_began() {
     });
 }
 
+/// The other order: the session is not committed yet when what ends it begins.
+#[test]
+fn a_session_that_has_just_begun_ends_with_the_others() {
+    on_every_store(|world| {
+        let id = user(world, "ann", "User")["id"].as_str().expect("an id").to_owned();
+        let disable = json!({ "user": "ann", "disabled": true });
+        let set_password = json!({ "user": "ann", "password": "another password" });
+        for (number, change) in [disable, set_password].into_iter().enumerate() {
+            let (begun, has_begun) = mpsc::channel();
+            let (user_id, now) = (id.clone(), world.now());
+            let begin = move |tx: &mut Tx<'_>| -> store::Result<()> {
+                assert!(user::hold(tx, &user_id)?);
+                let (session_id, hash) = (format!("session {number}"), format!("hash {number}"));
+                let new = store::session::BeginSession {
+                    id: &session_id,
+                    hash: &hash,
+                    user_id: &user_id,
+                    token_id: None,
+                    address: None,
+                    user_agent: None,
+                    expires_at: now.plus_seconds(3_600),
+                };
+                store::session::begin(tx, &new, now)?;
+                let _ = begun.send(());
+                thread::sleep(Duration::from_millis(200));
+                Ok(())
+            };
+            let store = world.engine.store().clone();
+            let writer = thread::spawn(move || store.wait(Mode::Write, begin));
+            has_begun.recv().expect("a session");
+            world.ok("update_user", change);
+            writer.join().expect("no panic").expect("a session");
+            assert_eq!(world.ok("list_sessions", json!({ "user": "ann" }))["total_count"], 0, "{number}");
+            world.ok("update_user", json!({ "user": "ann", "disabled": false }));
+        }
+    });
+}
+
 #[test]
 fn of_two_changes_of_a_password_at_once_one_wins() {
     on_every_store(|world| {
