@@ -36,9 +36,9 @@ pub struct Caller {
     pub token_id: Option<String>,
     /// The token's scopes; none for a session with a password or a local user, who may all that the role allows.
     pub scopes: Option<Vec<Scope>>,
-    /// The hash of the session, where it is one.
-    pub session: Option<String>,
-    /// When the token was last used.
+    /// The id of the session, where it is one.
+    pub session_id: Option<String>,
+    /// When the token or the session was last used.
     pub last_used_at: Option<Time>,
     /// When the token or the session ends.
     pub expires_at: Option<Time>,
@@ -52,7 +52,7 @@ pub enum Reach {
     /// All of them, each with the user's own role.
     Everywhere,
     /// Some of them: others have members of their own, or the token is narrowed.
-    Some {
+    Limited {
         /// Who the store is asked for.
         viewer: Viewer,
         /// The most that they are in any project that they see.
@@ -67,7 +67,7 @@ impl Reach {
             return Ok(Reach::Everywhere);
         }
         let highest = member::highest_role(tx, &viewer)?;
-        Ok(Reach::Some { viewer, highest })
+        Ok(Reach::Limited { viewer, highest })
     }
 }
 
@@ -118,6 +118,8 @@ pub struct Request {
     pub request_id: Option<String>,
     /// The network address that it came from.
     pub address: Option<String>,
+    /// The program that it came from, as it introduced itself.
+    pub user_agent: Option<String>,
 }
 
 /// Finds out who is asking. None when nothing was shown.
@@ -130,10 +132,9 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     };
     let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
     let hash = secret::hash(secret);
-    let is_session = secret.starts_with(secret::SESSION_PREFIX);
     let owner = if secret.starts_with(secret::TOKEN_PREFIX) {
         token::owner(tx, &hash)?
-    } else if is_session {
+    } else if secret.starts_with(secret::SESSION_PREFIX) {
         token::session_owner(tx, &hash)?
     } else {
         return Err(refused("the token is malformed: expected mcp_pat_ and 43 characters"));
@@ -145,7 +146,6 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
     if owner.disabled {
         return Err(refused("the user is disabled"));
     }
-    let session = is_session.then_some(hash);
     let scopes = owner
         .token_id
         .is_some()
@@ -161,7 +161,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         role: owner.role,
         token_id: owner.token_id,
         scopes,
-        session,
+        session_id: owner.session_id,
         last_used_at: owner.last_used_at,
         expires_at: owner.expires_at,
     };
@@ -194,7 +194,7 @@ impl Caller {
             role: user.role,
             token_id: None,
             scopes: None,
-            session: None,
+            session_id: None,
             last_used_at: None,
             expires_at: None,
         }
@@ -212,7 +212,7 @@ impl Caller {
     pub fn viewer(&self) -> Option<&Viewer> {
         match &self.reach {
             Reach::Everywhere => None,
-            Reach::Some { viewer, .. } => Some(viewer),
+            Reach::Limited { viewer, .. } => Some(viewer),
         }
     }
 
@@ -221,8 +221,10 @@ impl Caller {
     pub fn may(&self, effect: Effect) -> Result<()> {
         let (role, scope) = needed(effect);
         let held = match &self.reach {
-            Reach::Some { highest, .. } if effect.is_within_project() => highest.unwrap_or(Role::Commenter),
-            Reach::Some { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
+            Reach::Limited { highest, .. } if effect.is_within_project() => {
+                highest.unwrap_or(Role::Commenter)
+            }
+            Reach::Limited { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
                 let message =
                     "a token that is narrowed to projects cannot be used for what concerns all of them";
                 return Err(Error::forbidden(message));

@@ -3,6 +3,7 @@
 
 mod again;
 mod run;
+mod workers;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use store::{Cancel, Edition, Mode, Store, Tx};
 use self::again::Refused;
 pub(crate) use self::again::erased;
 use self::run::Run;
+use self::workers::Workers;
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::error::{Error, Kind, Result};
 use crate::memory::{Memory, SecretHash};
@@ -67,12 +69,13 @@ pub struct Engine {
     gate: Option<Arc<Gate>>,
     running: Arc<Mutex<HashSet<String>>>,
     memory: Arc<Memory>,
+    workers: Arc<Workers>,
 }
 
 impl Engine {
     /// An engine on a store.
     pub fn new(store: Store) -> Engine {
-        Engine { store, gate: None, running: Arc::default(), memory: Arc::default() }
+        Engine { store, gate: None, running: Arc::default(), memory: Arc::default(), workers: Arc::default() }
     }
 
     /// The same engine behind a gate.
@@ -108,7 +111,10 @@ impl Engine {
             Err(error) if run.has_key() => run.start(Box::new(Refused(error)), done),
             // Who may not ask is told that first, and not what is wrong with the question.
             Err(error) => run.let_in_first(move |run, admitted| done(run.reply(admitted.and(Err(error))))),
-            Ok(operation) if (self.store.is_remote() || entry.mode == Mode::Point) && !entry.prepares => {
+            Ok(operation)
+                if (self.store.is_remote() || entry.mode == Mode::Point)
+                    && !(entry.prepares || operation.computes()) =>
+            {
                 // Every journey to another machine counts, and here a short read is done where it is asked for:
                 // everything happens in one.
                 run.start(operation, done);
@@ -116,7 +122,7 @@ impl Engine {
             Ok(operation) => run.let_in_first(move |run, admitted| match admitted {
                 Err(error) => done(run.reply(Err(error))),
                 Ok(()) if entry.prepares => run.prepare(operation, done),
-                Ok(()) => run.start(operation, done),
+                Ok(()) => run.compute(operation, done),
             }),
         }
     }

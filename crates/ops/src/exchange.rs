@@ -5,6 +5,7 @@ mod entities;
 pub mod export;
 pub mod import;
 mod links;
+mod made;
 mod notes;
 mod plan;
 mod prompts;

@@ -13,6 +13,7 @@ mod entity;
 mod error;
 mod exchange;
 mod input;
+mod login;
 mod member;
 mod memory;
 mod operation;
@@ -24,6 +25,7 @@ mod relationship;
 mod report;
 mod search;
 mod secret;
+mod session;
 mod start;
 mod steering;
 mod token;
@@ -127,10 +129,13 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<token::GetToken>(),
     entry::<token::UpdateToken>(),
     entry::<token::RevokeToken>(),
-    entry::<account::Login>(),
-    entry::<account::Logout>(),
+    entry::<login::Login>(),
+    entry::<login::Logout>(),
     entry::<account::WhoAmI>(),
     entry::<account::ChangePassword>(),
+    entry::<session::ListSessions>(),
+    entry::<session::RevokeSession>(),
+    entry::<session::RevokeOtherSessions>(),
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),

@@ -26,7 +26,7 @@ const CALLERS_MAX: usize = 1 << 20;
 const ENTRY: usize = 144;
 /// An answer that takes more than this part of the room is not kept: it would push out too many others.
 const PART_MAX: usize = 512;
-/// How often the last use of a token is written down.
+/// How often the last use of a token or session is written down.
 pub const TOUCH_EVERY_S: i64 = 60;
 
 /// What is remembered.
@@ -34,7 +34,7 @@ pub struct Memory {
     callers: Mutex<Kept<SecretHash, Arc<Caller>>>,
     answers: Mutex<Kept<Question, Said>>,
     packer: Packer,
-    /// When the use of a token was last written down by this process.
+    /// When the use of a token or session was last written down by this process.
     touched: Mutex<HashMap<String, Time>>,
     n_recalled: AtomicU64,
 }
@@ -114,15 +114,15 @@ impl Memory {
         answers.keep(edition, question, said, n_bytes);
     }
 
-    /// Whether the use of a token is to be written down now. Who is told so does it.
-    pub fn touch(&self, token_id: &str, now: Time) -> bool {
+    /// Whether the use of a token or session is to be written down now. Who is told so does it.
+    pub fn touch(&self, id: &str, now: Time) -> bool {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         let is_recent = |last: &Time| *last <= now && last.plus_seconds(TOUCH_EVERY_S) > now;
-        if touched.get(token_id).is_some_and(is_recent) {
+        if touched.get(id).is_some_and(is_recent) {
             return false;
         }
         touched.retain(|_, last| is_recent(last));
-        touched.insert(token_id.to_owned(), now);
+        touched.insert(id.to_owned(), now);
         true
     }
 

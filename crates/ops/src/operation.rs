@@ -42,8 +42,19 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     /// could be guessed from is kept of the request, to answer it again.
     const PROOF: Option<&'static str> = None;
 
-    /// Does what is slow (hashing, parsing) before the transaction that writes. It may read.
+    /// Does what is slow (parsing) before the transaction that writes. It may read.
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether [`Operation::compute`] has something to do.
+    fn computes(&self) -> bool {
+        false
+    }
+
+    /// Hashes passwords, between [`Operation::prepare`] and [`Operation::run`]: outside of any transaction and off the
+    /// store's threads, a few at a time.
+    fn compute(&mut self) -> Result<()> {
         Ok(())
     }
 
@@ -306,12 +317,22 @@ pub const fn entry<T: Operation>() -> Entry {
 /// Arguments that were understood, ready to run.
 pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
+    fn computes(&self) -> bool;
+    fn compute(&mut self) -> Result<()>;
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer>;
 }
 
 impl<T: Operation> Prepared for T {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         Operation::prepare(self, cx)
+    }
+
+    fn computes(&self) -> bool {
+        Operation::computes(self)
+    }
+
+    fn compute(&mut self) -> Result<()> {
+        Operation::compute(self)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {

@@ -1,7 +1,7 @@
 //! Secrets: tokens, sessions and passwords. What is stored cannot be turned back into what was given out.
 
-use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
+use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
@@ -54,15 +54,25 @@ pub fn hash_password(password: &str) -> Result<String> {
 
 /// Whether a password belongs to a hash. Takes equally long when there is no hash, so that nobody learns who exists.
 pub fn verify_password(password: &str, hash: Option<&str>) -> bool {
-    const NOBODY: &str =
-        "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$kMtLLdTZ1Yp8ZX0bIu7mZ9lgUdJGZkD7o6m2sVbL2sU";
-    let Ok(parsed) = PasswordHash::new(hash.unwrap_or(NOBODY)) else { return false };
-    Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok() && hash.is_some()
+    let Some(hash) = hash else {
+        let _ = Argon2::default().hash_password_into(password.as_bytes(), b"nobody's salt", &mut [0; 32]);
+        return false;
+    };
+    PasswordHash::new(hash)
+        .is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
+}
+
+/// Whether a hash was made with other parameters than new ones are.
+pub fn is_outdated(hash: &str) -> bool {
+    let current = (Algorithm::default().ident(), Some(Version::default().into()), Some(Params::default()));
+    PasswordHash::new(hash).is_ok_and(|parsed| {
+        (parsed.algorithm, parsed.version, Params::try_from(&parsed.params).ok()) != current
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SESSION_PREFIX, TOKEN_PREFIX, generate, hash, hash_password, verify_password};
+    use super::{SESSION_PREFIX, TOKEN_PREFIX, generate, hash, hash_password, is_outdated, verify_password};
 
     #[test]
     fn a_token_is_its_prefix_and_43_characters() {
@@ -81,5 +91,15 @@ mod tests {
         assert!(!verify_password("wrong horse", Some(&stored)));
         assert!(!verify_password("correct horse", None));
         assert!(!verify_password("correct horse", Some("damaged")));
+    }
+
+    #[test]
+    fn hashes_of_other_parameters_are_outdated() {
+        let current = hash_password("correct horse").unwrap();
+        assert!(!is_outdated(&current), "{current}");
+        for (from, to) in [("m=19456", "m=64"), ("t=2", "t=1"), ("v=19", "v=16"), ("argon2id", "argon2i")] {
+            let other = current.replace(from, to);
+            assert!(other != current && is_outdated(&other), "{other}");
+        }
     }
 }

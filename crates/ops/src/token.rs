@@ -322,7 +322,7 @@ impl Operation for RevokeToken {
 }
 
 /// The id and the name of the caller, or for administrators of whom they name.
-fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, String)> {
+pub(crate) fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, String)> {
     let caller = cx.caller()?;
     let Some(name) = named else { return Ok((caller.user_id.clone(), caller.username.clone())) };
     let found = user::find(cx.tx, name.as_str())?;
@@ -335,7 +335,7 @@ fn owner(cx: &mut Cx<'_, '_>, named: Option<&Text<1, 254>>) -> Result<(String, S
 }
 
 fn not_theirs() -> Error {
-    Error::forbidden("only administrators may look after the tokens of others")
+    Error::forbidden("only administrators may look after the tokens and sessions of others")
 }
 
 /// A token of the caller, or for administrators of anybody: by its id, or by its name among those of its owner.

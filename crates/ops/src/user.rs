@@ -91,9 +91,12 @@ impl Operation for CreateUser {
     const ROUTES: &'static [Route] = &[create("/users")];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["username"];
-    const PREPARES: bool = true;
 
-    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+    fn computes(&self) -> bool {
+        self.password.is_some()
+    }
+
+    fn compute(&mut self) -> Result<()> {
         self.password_hash =
             self.password.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
@@ -217,9 +220,12 @@ impl Operation for UpdateUser {
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["user"];
-    const PREPARES: bool = true;
 
-    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+    fn computes(&self) -> bool {
+        self.password.0.is_some()
+    }
+
+    fn compute(&mut self) -> Result<()> {
         self.password_hash =
             self.password.0.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
@@ -262,7 +268,7 @@ impl Operation for UpdateUser {
             user::set_password(cx.tx, &after.id, hash)?;
         }
         if self.password_hash.is_some() || after.disabled {
-            store::token::end_other_sessions(cx.tx, &after.id, None)?;
+            store::session::end_others(cx.tx, &after.id, None)?;
         }
         let mut changes = difference(Some(&to_value(&before)?), Some(&to_value(&after)?));
         if self.password_hash.is_some() {

@@ -20,6 +20,7 @@ pub mod relationship;
 pub mod report;
 pub mod revision;
 pub mod search;
+pub mod session;
 pub mod status;
 pub mod token;
 pub mod types;

@@ -1,4 +1,4 @@
-//! What proves who someone is: personal access tokens and the sessions of browsers. Only hashes of the secrets are kept.
+//! What proves who someone is: personal access tokens, and the owners of these and of sessions. Only hashes of secrets are stored.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,8 +61,10 @@ pub struct Owner {
     pub token_id: Option<String>,
     /// The token's scopes.
     pub scopes: Vec<String>,
-    /// When the token was last used.
+    /// When the token or the session was last used.
     pub last_used_at: Option<Time>,
+    /// The session's id.
+    pub session_id: Option<String>,
     /// Whether the token is narrowed to some projects.
     pub is_narrowed: bool,
     /// Whether some project is open to its members alone.
@@ -79,7 +81,8 @@ macro_rules! reach {
 /// Who holds the token with this hash.
 pub fn owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql = concat!(
-        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at",
+        "select u.id, u.username, u.role, u.disabled, t.hash, t.expires_at, t.id, t.scopes, t.last_used_at,
+                cast(null as text)",
         reach!(),
         "from token t join user_account u on u.id = t.user_id where t.hash = ?1"
     );
@@ -91,7 +94,7 @@ pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     let sql = concat!(
         "select u.id, u.username, u.role, u.disabled, s.hash,
                 case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end,
-                t.id, t.scopes, t.last_used_at",
+                t.id, t.scopes, s.last_used_at, s.id",
         reach!(),
         "from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id
          where s.hash = ?1"
@@ -228,35 +231,6 @@ pub fn delete(tx: &mut Tx<'_>, gone: &Token) -> Result<bool> {
     Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)
 }
 
-/// Begins a session, perhaps with a token, and forgets those that are over.
-pub fn begin_session(
-    tx: &mut Tx<'_>,
-    hash: &str,
-    user_id: &str,
-    token_id: Option<&str>,
-    now: Time,
-    expires_at: Time,
-) -> Result<()> {
-    tx.execute("delete from session where expires_at <= ?1", values![now])?;
-    let sql =
-        "insert into session (hash, user_id, token_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![hash, user_id, token_id, now, expires_at])?;
-    Ok(())
-}
-
-/// Ends a session.
-pub fn end_session(tx: &mut Tx<'_>, hash: &str) -> Result<()> {
-    tx.execute("delete from session where hash = ?1", values![hash])?;
-    Ok(())
-}
-
-/// Ends all sessions of a user but the given one.
-pub fn end_other_sessions(tx: &mut Tx<'_>, user_id: &str, hash: Option<&str>) -> Result<()> {
-    let sql = "delete from session where user_id = ?1 and hash <> ?2";
-    tx.execute(sql, values![user_id, hash.unwrap_or_default()])?;
-    Ok(())
-}
-
 fn read(row: &Row<'_>) -> Result<Token> {
     Ok(Token {
         id: row.get(0)?,
@@ -285,8 +259,9 @@ fn read_owner(row: &Row<'_>) -> Result<Owner> {
         token_id: row.get(6)?,
         scopes: split(&row.get::<Option<String>>(7)?.unwrap_or_default()),
         last_used_at: row.get(8)?,
-        is_narrowed: row.get(9)?,
-        has_closed_projects: row.get(10)?,
+        session_id: row.get(9)?,
+        is_narrowed: row.get(10)?,
+        has_closed_projects: row.get(11)?,
     })
 }
 

@@ -157,6 +157,22 @@ pub fn set_password(tx: &mut Tx<'_>, id: &str, password_hash: &str) -> Result<()
     Ok(())
 }
 
+/// Replaces the hash of a password; false when it is no longer `before`, or the user is disabled. Until the transaction ends
+/// nobody else changes the user.
+pub fn replace_password(tx: &mut Tx<'_>, id: &str, before: &str, after: &str) -> Result<bool> {
+    let sql =
+        "update user_account set password_hash = ?3 where id = ?1 and password_hash = ?2 and disabled = 0";
+    Ok(tx.execute(sql, values![id, before, after])? == 1)
+}
+
+/// Keeps others from changing a user until the transaction ends; false when there is no such user, or a disabled one. This
+/// writes the row rather than locking it: PostgreSQL then also rejects a serializable change that began before, which would not
+/// see what this transaction adds for the user.
+pub fn hold(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    let sql = "update user_account set disabled = 0 where id = ?1 and disabled = 0";
+    Ok(tx.execute(sql, values![id])? == 1)
+}
+
 /// Removes a user whom nothing refers to, with tokens and sessions; false when another change was faster.
 pub fn delete(tx: &mut Tx<'_>, gone: &User) -> Result<bool> {
     tx.execute("delete from token where user_id = ?1", values![&gone.id])?;

@@ -98,7 +98,8 @@ impl Local {
     fn open(&self) -> Result<(Store, Place), String> {
         let options = store::Options { connections: CONNECTIONS, ..self.config.options.clone() };
         let store = Store::open(&self.config.location, options, now()).map_err(|error| error.to_string())?;
-        let request = ops::Request { via: Via::Mcp, now: now(), request_id: None, address: None };
+        let request =
+            ops::Request { via: Via::Mcp, now: now(), request_id: None, address: None, user_agent: None };
         let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
         if first.is_some() {
             // Hosts keep what servers log, so that its secrets are not told here. Nothing is lost: whoever may open the

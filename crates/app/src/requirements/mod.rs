@@ -111,6 +111,7 @@ impl Requirements {
                 now: now(),
                 request_id: Some(context.request_id()),
                 address: self.address.clone(),
+                user_agent: None,
             },
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),

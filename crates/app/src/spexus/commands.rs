@@ -99,7 +99,8 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
         return Remote::new(&server, token)?.call(entry, arguments);
     }
     let engine = Engine::new(open(&store)?);
-    let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
+    let request =
+        ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
     let credentials = Credentials::Local(acting);
     let call = Call::new(entry, arguments, credentials, request);
     let reply = engine.wait(Call { progress: Some(progress()), ..call });
@@ -121,7 +122,8 @@ pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     let refused = |message: String| Problem::Usage(format!("{}: {message}", config.location));
     let options = store::Options { connections: 2, ..config.options.clone() };
     let store = Store::open(&config.location, options, now()).map_err(|error| refused(error.to_string()))?;
-    let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
+    let request =
+        ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
     let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
     if let Some(first) = first {
         // Not on stdout, where scripts read the answer.

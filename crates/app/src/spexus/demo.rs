@@ -21,8 +21,13 @@ pub fn fill(store: &Store) -> Result<()> {
     for step in steps {
         let (name, arguments) = (step["operation"].as_str().unwrap_or_default(), step["arguments"].clone());
         let entry = ops::find(name).expect("the demonstration names operations");
-        let request =
-            ops::Request { via: Via::Cli, now: now(), request_id: Some("demo".to_owned()), address: None };
+        let request = ops::Request {
+            via: Via::Cli,
+            now: now(),
+            request_id: Some("demo".to_owned()),
+            address: None,
+            user_agent: None,
+        };
         let credentials = Credentials::Local(None);
         engine.wait(Call::new(entry, arguments, credentials, request)).result?;
     }

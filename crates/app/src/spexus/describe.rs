@@ -64,7 +64,8 @@ fn about(group: &str) -> &'static str {
         "project" => "Projects: make, list, show, change, delete",
         "user" => "Users: make, list, show, change, disable, delete",
         "token" => "Personal access tokens: make, list, show, change, revoke",
-        "auth" => "Who you are: log in and out, change the password",
+        "auth" => "Who you are: log in and out, change the password, end sessions",
+        "session" => "Sessions: list, revoke",
         _ => "",
     }
 }

@@ -32,6 +32,7 @@ mod rest;
 mod rest_events;
 mod rest_fuzz;
 mod rest_limits;
+mod rest_sessions;
 mod seed_000;
 mod seed_003;
 mod seed_003_resources;

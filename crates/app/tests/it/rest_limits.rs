@@ -83,11 +83,12 @@ fn who_asks_is_known_and_limited() {
 fn browsers_log_in_by_cookie_and_other_sites_change_nothing() {
     on_every_store(|backend| {
         let login = |password: &str| {
-            let body = json!({ "username": "admin", "password": password }).to_string();
+            let body = json!({ "username": "admin", "password": password, "cookie": true }).to_string();
             send(
                 backend
                     .anonymous("POST", "/auth/login")
                     .header("content-type", "application/json")
+                    .header("origin", &backend.url)
                     .body(body),
             )
         };

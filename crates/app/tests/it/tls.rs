@@ -20,9 +20,17 @@ fn the_server_speaks_tls() {
     );
     assert!(backend.url.starts_with("https://"), "{}", backend.url);
     backend.create("/epics", &json!({ "title": "Over TLS", "priority": 1 }));
-    let me =
-        backend.send("POST", "/auth/login", &json!({ "username": "admin", "password": backend.password }));
-    assert!(me.header("set-cookie").contains("; Secure"), "{:?}", me.headers);
+    let body = json!({ "username": "admin", "password": backend.password, "cookie": true }).to_string();
+    let login = backend.anonymous("POST", "/auth/login").header("content-type", "application/json");
+    let login = send(login.header("origin", &backend.url).body(body));
+    let cookie = login.header("set-cookie");
+    assert!(cookie.starts_with("__Host-spexus_session=spexus_session_"), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+    let pair = cookie.split(';').next().expect("a cookie");
+    let with = |pair: &str| send(backend.anonymous("GET", "/auth/me").header("cookie", pair)).status;
+    assert_eq!(with(pair), 200);
+    // Another host of the domain could plant a cookie without the prefix.
+    assert_eq!(with(pair.trim_start_matches("__Host-")), 401);
     let plain = reqwest::blocking::get(backend.url.replace("https://", "http://"));
     assert!(plain.is_err_and(|error| !error.is_builder()));
 }

@@ -31,6 +31,14 @@ impl Prepared for Refused {
         Ok(())
     }
 
+    fn computes(&self) -> bool {
+        false
+    }
+
+    fn compute(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     fn run(&self, _: &mut Cx<'_, '_>) -> Result<Answer> {
         Err(self.0.clone())
     }

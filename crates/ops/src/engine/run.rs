@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use store::{Cancel, Edition, Mode, Tx, idempotency, token};
+use store::{Cancel, Edition, Mode, Tx, idempotency, session, token};
 
 use super::{Call, Engine, Reply, again};
 use crate::caller::{Caller, Credentials, Request};
@@ -71,13 +71,17 @@ impl Run {
     pub fn reply(self, result: Result<Answer>) -> Reply {
         let now = self.request.now;
         if let Some(caller) = self.caller.as_ref().filter(|_| result.is_ok())
-            && let Some(id) = caller.token_id.as_ref()
+            && let Some(id) = caller.session_id.as_ref().or(caller.token_id.as_ref())
             && caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= now)
             && self.engine.memory.touch(id, now)
         {
-            let id = id.clone();
+            let (session_id, token_id) = (caller.session_id.clone(), caller.token_id.clone());
+            let body = move |tx: &mut Tx<'_>| {
+                session_id.iter().try_for_each(|id| session::touch(tx, id, now))?;
+                token_id.iter().try_for_each(|id| token::touch(tx, id, now))
+            };
             // Nobody waits for it, and a token whose use could not be noted still worked.
-            self.engine.store.run(Mode::Aside, move |tx| token::touch(tx, &id, now), |_| {});
+            self.engine.store.run(Mode::Aside, body, |_: store::Result<()>| {});
         }
         if let Some(claimed) = &self.claimed {
             self.engine.running.lock().unwrap_or_else(PoisonError::into_inner).remove(claimed);
@@ -183,8 +187,29 @@ impl Run {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (run, operation) = state.expect("a run is taken once");
             match prepared {
-                Ok(()) => run.start(operation, done),
+                Ok(()) => run.compute(operation, done),
                 Err(error) => done(run.reply(Err(error))),
+            }
+        });
+    }
+
+    /// Computes what needs no store, if there is something, and then runs the operation.
+    pub fn compute(self, mut operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        if !operation.computes() {
+            return self.start(operation, done);
+        }
+        self.engine.workers.clone().run(move |admitted| {
+            let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+            let computed = match admitted {
+                Ok(()) if is_cancelled => {
+                    Err(Error::new(Kind::Timeout, "nobody waits for the answer any more"))
+                }
+                Ok(()) => operation.compute(),
+                Err(busy) => Err(busy),
+            };
+            match computed {
+                Ok(()) => self.start(operation, done),
+                Err(error) => done(self.reply(Err(error))),
             }
         });
     }

@@ -254,10 +254,10 @@ fn fill(
         set_type(plan, row, entity);
     }
     if before.is_none() {
-        (entity.creator_id, entity.creator) = plan.maker(cx, row, maker(kind))?;
+        let made = plan.made(cx, row, maker(kind))?;
+        (entity.creator_id, entity.creator) = (made.by_id, made.by);
         entity.author = entity.author.is_some().then(|| entity.creator.clone());
-        entity.created_at = plan.time(row, "created_at").unwrap_or(cx.now());
-        entity.updated_at = plan.time(row, "updated_at").unwrap_or(entity.created_at);
+        (entity.created_at, entity.updated_at) = (made.created_at, made.updated_at);
         entity.version = plan.version(row).unwrap_or(1);
         // Which of its versions last changed the text is not told; links say what they hold for.
         entity.content_version = entity.version;

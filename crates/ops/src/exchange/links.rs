@@ -70,8 +70,8 @@ impl Links {
                     (stored.creator_id.clone(), stored.created_at)
                 }
                 None => {
-                    let (creator_id, _) = plan.maker(cx, row, "creator")?;
-                    (creator_id, plan.time(row, "created_at").unwrap_or(cx.now()))
+                    let made = plan.made(cx, row, "creator")?;
+                    (made.by_id, made.created_at)
                 }
             };
             let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { continue };

@@ -38,7 +38,7 @@ pub(super) struct Plan<'r> {
     pub models: HashMap<Kind, StatusModel>,
     /// Why the caller may not do what administrators may.
     no_administrator: Option<String>,
-    caller: (String, String),
+    pub caller: (String, String),
     /// What references without a key belong to.
     project_key: String,
     /// Whether rows are missing here because they could not be read at all.
@@ -434,19 +434,6 @@ impl<'r> Plan<'r> {
         let found = user::find(cx.tx, name)?.map(|user| (user.id, user.username));
         self.users.insert(folded, found.clone());
         Ok(found)
-    }
-
-    /// Who made something new: the caller, or for administrators whomever the file names.
-    pub fn maker(&mut self, cx: &mut Cx<'_, '_>, row: usize, field: &str) -> Result<(String, String)> {
-        let Some(named) = self.user(cx, row, field)? else { return Ok(self.caller.clone()) };
-        if named != self.caller && self.no_administrator.is_some() {
-            let message = format!(
-                "only administrators may import what {} has made; leave it out to import it as yours",
-                named.1
-            );
-            self.wrong(row, field, message);
-        }
-        Ok(named)
     }
 
     /// A time that a row says.

@@ -202,9 +202,7 @@ fn blank(
     given_id: Option<String>,
 ) -> Result<Prompt> {
     let number = number.filter(|number| plan.may_bring(row, *number));
-    let (creator_id, creator) = plan.maker(cx, row, "creator")?;
-    let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
-    let updated_at = plan.time(row, "updated_at").unwrap_or(created_at);
+    let made = plan.made(cx, row, "creator")?;
     let version = plan.version(row).unwrap_or(1);
     let mut id = cx.new_id();
     if let Some(given_id) = given_id {
@@ -224,11 +222,11 @@ fn blank(
         content: String::new(),
         role: "user".to_owned(),
         active: false,
-        creator_id: Some(creator_id),
-        creator: Some(creator),
+        creator_id: Some(made.by_id),
+        creator: Some(made.by),
         version,
-        created_at,
-        updated_at,
+        created_at: made.created_at,
+        updated_at: made.updated_at,
         deleted_at: None,
         deletion_id: None,
         purged_at: None,

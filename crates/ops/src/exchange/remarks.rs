@@ -91,9 +91,7 @@ impl Remarks {
         }
         let quote = plan.text(row, "quote").map(|quote| Text::<1, 5_000>::new(quote.to_owned()));
         let quote = quote.and_then(|quote| plan.checked(row, "quote", quote)).map(Text::into_string);
-        let (author_id, author) = plan.maker(cx, row, "author")?;
-        let created_at = plan.time(row, "created_at").unwrap_or(cx.now());
-        let updated_at = plan.time(row, "updated_at").unwrap_or(created_at);
+        let made = plan.made(cx, row, "author")?;
         let version = plan.version(row).unwrap_or(1);
         let (Some(index), Some(entity_id), Some(content), Some(parent_id), false) =
             (index, entity_id, content, parent_id, plan.is_wrong(row))
@@ -115,8 +113,8 @@ impl Remarks {
             entity: entity.reference_id.clone(),
             entity_kind: entity.kind,
             parent_id,
-            author_id,
-            author,
+            author_id: made.by_id,
+            author: made.by,
             content,
             detached: quote.is_some() && anchor.is_none(),
             quote,
@@ -124,8 +122,8 @@ impl Remarks {
             anchor_end: anchor.map(|(_, end)| end),
             resolved: record.flag("resolved").unwrap_or(false),
             version,
-            created_at,
-            updated_at,
+            created_at: made.created_at,
+            updated_at: made.updated_at,
             deleted_at: None,
             deletion_id: None,
             purged_at: None,

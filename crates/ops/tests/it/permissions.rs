@@ -73,7 +73,14 @@ fn action(operation: &str) -> Action {
         | "clear_suspect_link"
         | "bulk_update"
         | "import" => Action::Write,
-        "create_token" | "list_tokens" | "get_token" | "update_token" | "revoke_token"
+        "create_token"
+        | "list_tokens"
+        | "get_token"
+        | "update_token"
+        | "revoke_token"
+        | "list_sessions"
+        | "revoke_session"
+        | "revoke_other_sessions"
         | "change_password" => Action::OwnAccount,
         "purge_entity"
         | "purge_comment"

@@ -163,5 +163,11 @@ impl World {
 }
 
 fn request(now: Time) -> Request {
-    Request { via: Via::Rest, now, request_id: Some("test".to_owned()), address: None }
+    Request {
+        via: Via::Rest,
+        now,
+        request_id: Some("test".to_owned()),
+        address: Some("192.0.2.7".to_owned()),
+        user_agent: Some("test".to_owned()),
+    }
 }

@@ -19,7 +19,7 @@ use store::model::{Reference, Via};
 use tokio::sync::oneshot;
 
 use super::answer::{failure, http_error, insert, mark_replayed, success};
-use super::request::{add_query, check_once, credentials, decode, expected_version, request_id};
+use super::request::{add_query, check_once, credentials, decode, expected_version, request_id, user_agent};
 use super::{App, Peer, file, session, telemetry};
 use crate::spexus::now;
 
@@ -141,6 +141,7 @@ impl Endpoint {
                 now: now(),
                 request_id: Some(id.to_owned()),
                 address: address.map(|address| address.to_string()),
+                user_agent: user_agent(&parts.headers),
             },
             idempotency_key: parts
                 .headers
@@ -193,7 +194,7 @@ impl Endpoint {
     fn render(
         &self,
         app: &App,
-        answer: ops::Answer,
+        mut answer: ops::Answer,
         replayed: bool,
         parts: &Parts,
         id: &str,
@@ -201,7 +202,10 @@ impl Endpoint {
         if let Some((content, kind, name)) = file::unpack(self.entry.name, &parts.headers, &answer.json) {
             return file::answer(content, kind, &name, id);
         }
-        let cookie = session::cookie(self.entry.name, &answer.json, &app.options);
+        let cookie = match session::take_cookie(self.entry.name, &mut answer, parts, &app.options) {
+            Ok(cookie) => cookie,
+            Err(error) => return failure(&error, id),
+        };
         let mut response = success(answer, self.route.status, parts.uri.path(), replayed, id);
         if let Some(cookie) = cookie {
             insert(response.headers_mut(), header::SET_COOKIE, &cookie);

@@ -353,7 +353,8 @@ impl Listener {
     }
 
     fn may_see(&self, change: &Change) -> bool {
-        !matches!(change.entity_kind.as_str(), "user" | "token") || self.sees_accounts.load(Ordering::Relaxed)
+        !matches!(change.entity_kind.as_str(), "user" | "token" | "session")
+            || self.sees_accounts.load(Ordering::Relaxed)
     }
 
     async fn send(&self, text: String) -> bool {

@@ -55,7 +55,10 @@ pub fn document() -> Value {
         "components": {
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer", "description": "A personal access token, `mcp_pat_…`" },
-                "session": { "type": "apiKey", "in": "cookie", "name": super::request::COOKIE }
+                "session": {
+                    "type": "apiKey", "in": "cookie", "name": super::session::COOKIE,
+                    "description": format!("The cookie of a login; over HTTPS it is named `{}`", super::session::SECURE_COOKIE)
+                }
             },
             "responses": errors().into_iter().map(|(status, text)| (format!("Error{status}"), error_response(text))).collect::<Map<_, _>>(),
             "schemas": schemas

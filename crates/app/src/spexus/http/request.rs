@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use super::HttpOptions;
 use super::answer::REQUEST_ID;
+use super::session::cookie_name;
 
-/// The cookie of a session.
-pub const COOKIE: &str = "spexus_session";
 /// Ids of requests that are longer, or hold other characters, are replaced.
 const REQUEST_ID_MAX: usize = 128;
 
@@ -26,6 +25,11 @@ pub fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
+/// How the client introduces itself.
+pub fn user_agent(headers: &HeaderMap) -> Option<String> {
+    headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
 /// What the client shows: a bearer token, or the cookie of a session from a page of ours.
 pub fn credentials(
     method: &Method,
@@ -35,7 +39,7 @@ pub fn credentials(
     if let Some(secret) = bearer(headers)? {
         return Ok(Credentials::Bearer(secret));
     }
-    let Some(secret) = cookie(headers) else { return Ok(Credentials::None) };
+    let Some(secret) = cookie(headers, cookie_name(options)) else { return Ok(Credentials::None) };
     if !secret.starts_with(SESSION_PREFIX) {
         return Ok(Credentials::None);
     }
@@ -56,14 +60,14 @@ pub fn bearer(headers: &HeaderMap) -> Result<Option<String>, Error> {
     }
 }
 
-fn cookie(headers: &HeaderMap) -> Option<String> {
+fn cookie(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned())
+    pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned())
 }
 
 /// A browser sends the cookie whichever page asks. Changes are taken from our own pages alone.
-fn check_origin(method: &Method, headers: &HeaderMap, options: &HttpOptions) -> Result<(), Error> {
+pub fn check_origin(method: &Method, headers: &HeaderMap, options: &HttpOptions) -> Result<(), Error> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }

@@ -1,22 +1,52 @@
-//! The cookie of a session: set by logging in, taken away by logging out.
+//! The cookie of a session: set by a login that asks for it, removed by logging out.
 
-use serde_json::Value;
+use axum::http::request::Parts;
+use ops::{Answer, Error, Kind};
+use serde_json::{Map, Value};
 
 use super::HttpOptions;
-use super::request::COOKIE;
+use super::request::check_origin;
 
-/// The `Set-Cookie` header that belongs to an answer, if any.
-pub fn cookie(operation: &str, answer: &str, options: &HttpOptions) -> Option<String> {
-    // Over plain HTTP, as on one's own machine, a browser would not send a secure cookie back.
-    let secure = if options.public_url.starts_with("https://") { "; Secure" } else { "" };
+/// The name of the cookie where the server is reached over plain HTTP, as on one's own machine.
+pub const COOKIE: &str = "spexus_session";
+/// Its name over HTTPS. Browsers take a cookie with this prefix from this very host alone, and only if it is secure, so that no
+/// other host of the domain can plant one.
+pub const SECURE_COOKIE: &str = "__Host-spexus_session";
+
+/// The name of the cookie on this server.
+pub fn cookie_name(options: &HttpOptions) -> &'static str {
+    if is_secure(options) { SECURE_COOKIE } else { COOKIE }
+}
+
+/// Returns the `Set-Cookie` header that belongs to an answer, if any, and takes the secret that it sets out of the answer.
+pub fn take_cookie(
+    operation: &str,
+    answer: &mut Answer,
+    parts: &Parts,
+    options: &HttpOptions,
+) -> Result<Option<String>, Error> {
+    let name = cookie_name(options);
+    let secure = if is_secure(options) { "; Secure" } else { "" };
     let attributes = format!("Path=/; HttpOnly; SameSite=Lax{secure}");
     match operation {
         "login" => {
-            let answer: Value = serde_json::from_str(answer).ok()?;
-            let secret = answer["session"].as_str()?;
-            Some(format!("{COOKIE}={secret}; {attributes}"))
+            let unexpected =
+                |error| Error::new(Kind::InternalError, format!("the answer of a login: {error}"));
+            let mut body: Map<String, Value> = serde_json::from_str(&answer.json).map_err(unexpected)?;
+            if body.get("cookie") != Some(&Value::Bool(true)) {
+                return Ok(None);
+            }
+            // Otherwise a page of another site could log its visitors in as somebody else.
+            check_origin(&parts.method, &parts.headers, options)?;
+            let secret = body.shift_remove("session").unwrap_or_default();
+            answer.json = serde_json::to_string(&body).map_err(unexpected)?;
+            Ok(Some(format!("{name}={}; {attributes}", secret.as_str().unwrap_or_default())))
         }
-        "logout" => Some(format!("{COOKIE}=; Max-Age=0; {attributes}")),
-        _ => None,
+        "logout" => Ok(Some(format!("{name}=; Max-Age=0; {attributes}"))),
+        _ => Ok(None),
     }
+}
+
+fn is_secure(options: &HttpOptions) -> bool {
+    options.public_url.starts_with("https://")
 }

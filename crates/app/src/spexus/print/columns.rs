@@ -38,6 +38,9 @@ pub fn of(words: &str) -> Option<&'static [&'static str]> {
         "project list" => &["key", "name", "description", "version", "created_at"],
         "user list" => &["username", "email", "role", "disabled", "created_at"],
         "user directory" => &["username", "id"],
+        "auth session list" => {
+            &["id", "begun_with", "token", "address", "user_agent", "current", "last_used_at", "expires_at"]
+        }
         "token list" => &["name", "prefix", "user", "scopes", "expires_at", "last_used_at", "created_at"],
         // `epic history` and the like.
         _ if words.ends_with(" history") => return of("history"),

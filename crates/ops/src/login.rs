@@ -1,0 +1,216 @@
+//! Logging in and out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::Mode;
+use store::model::Time;
+use store::revision::{self, NewEvent};
+use store::session::{self, BeginSession};
+use store::token::{self, Token};
+use store::user::{self, User};
+
+use crate::caller::{Credentials, authenticate};
+use crate::context::Cx;
+use crate::error::{Error, Kind, Result};
+use crate::input::Text;
+use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
+use crate::secret;
+
+/// How long a session lasts.
+const SESSION_S: i64 = 12 * 3600;
+/// How much of a program's introduction is stored.
+const USER_AGENT_MAX_CHARS: usize = 200;
+
+/// Log in with a name and a password, or with a personal access token, and begin a session of 12 hours.
+///
+/// The secret of the session works as a bearer token. Pages in a browser ask for it as a cookie. A session that is begun with
+/// a token may do as much as the token, and ends with it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The name or the address.
+    username: Option<Text<1, 254>>,
+    /// The password.
+    password: Option<Text<1, 1_000>>,
+    /// A personal access token, instead of name and password.
+    token: Option<Text<1, 200>>,
+    /// Set the secret as a cookie and leave it out of the answer, so that no script of the page can read it. For pages of this
+    /// server.
+    #[serde(default)]
+    cookie: bool,
+    /// The user with that name, and the hash of the password.
+    #[serde(skip)]
+    found: Option<(User, Option<String>)>,
+    #[serde(skip)]
+    verified: Option<Verified>,
+}
+
+/// Whose password was right.
+struct Verified {
+    user: User,
+    hash: String,
+    /// The same password with the parameters of today, where the stored hash has others.
+    renewed_hash: Option<String>,
+}
+
+/// A session that has begun.
+#[derive(Serialize, JsonSchema)]
+pub struct NewSession {
+    /// Who has logged in.
+    user: User,
+    /// The session's id.
+    id: String,
+    /// The session's secret; absent where it is set as a cookie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// Whether the secret is set as a cookie.
+    cookie: bool,
+    /// When it ends.
+    expires_at: Time,
+}
+
+impl Output for NewSession {}
+
+impl Operation for Login {
+    type Output = NewSession;
+    const NAME: &'static str = "login";
+    const COMMANDS: &'static [Command] = &[command("auth login").without(&["cookie"])];
+    const ROUTES: &'static [Route] = &[post("/auth/login")];
+    const EFFECT: Effect = Effect::Public;
+    const PREPARES: bool = true;
+    const ANSWERS_SECRET: bool = true;
+
+    fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        match (&self.username, &self.password, &self.token) {
+            (Some(name), Some(_), None) => {
+                if let Some(user) = user::find(cx.tx, name.as_str())? {
+                    let hash = user::password_hash(cx.tx, &user.id)?;
+                    self.found = Some((user, hash));
+                }
+                Ok(())
+            }
+            // A session that began another one would never have to end.
+            (None, None, Some(token)) if token.as_str().starts_with(secret::SESSION_PREFIX) => {
+                let message = "expected a personal access token (mcp_pat_…), found the secret of a session";
+                Err(Error::field("token", message))
+            }
+            (None, None, Some(_)) => Ok(()),
+            _ => Err(Error::field("username", "expected username and password, or token")),
+        }
+    }
+
+    fn computes(&self) -> bool {
+        self.password.is_some()
+    }
+
+    fn compute(&mut self) -> Result<()> {
+        let Some(password) = &self.password else { return Ok(()) };
+        let (user, hash) = self.found.take().unzip();
+        let hash = hash.flatten();
+        let is_right = secret::verify_password(password.as_str(), hash.as_deref());
+        let (Some(user), Some(hash), true) = (user, hash, is_right) else { return Err(refused()) };
+        let renewed_hash =
+            secret::is_outdated(&hash).then(|| secret::hash_password(password.as_str())).transpose()?;
+        self.verified = Some(Verified { user, hash, renewed_hash });
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSession> {
+        let (user, token) = match (&self.verified, &self.token) {
+            (Some(verified), _) => (verified.hold(cx)?, None),
+            (None, Some(token)) => {
+                let (user, token) = hold_owner(cx, token.as_str())?;
+                (user, Some(token))
+            }
+            (None, None) => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
+        };
+        let longest = cx.now().plus_seconds(SESSION_S);
+        let token_end = token.as_ref().and_then(|token| token.expires_at);
+        let expires_at = token_end.map_or(longest, |end| end.min(longest));
+        let (id, secret) = (cx.new_id(), secret::generate(secret::SESSION_PREFIX)?);
+        let user_agent = cx.request.user_agent.as_deref();
+        let new = BeginSession {
+            id: &id,
+            hash: &secret::hash(&secret),
+            user_id: &user.id,
+            token_id: token.as_ref().map(|token| token.id.as_str()),
+            address: cx.request.address.as_deref(),
+            user_agent: user_agent.map(|agent| words::cut(agent, USER_AGENT_MAX_CHARS)),
+            expires_at,
+        };
+        session::begin(cx.tx, &new, cx.now())?;
+        let event = NewEvent {
+            user_id: Some(user.id.clone()),
+            username: Some(user.username.clone()),
+            event: "login",
+            address: cx.request.address.clone(),
+            request_id: cx.request.request_id.clone(),
+        };
+        let event_id = cx.new_id();
+        revision::note_authentication(cx.tx, &event_id, &event, cx.now())?;
+        Ok(NewSession { user, id, session: Some(secret), cookie: self.cookie, expires_at })
+    }
+}
+
+impl Verified {
+    /// Checks that the password is still the one that was verified, and keeps it from being changed until the session has begun:
+    /// otherwise a session could outlive the change of the password that was to end it.
+    fn hold(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
+        let new_hash = self.renewed_hash.as_ref().unwrap_or(&self.hash);
+        if !user::replace_password(cx.tx, &self.user.id, &self.hash, new_hash)? {
+            return Err(refused());
+        }
+        user::find(cx.tx, &self.user.id)?.ok_or_else(refused)
+    }
+}
+
+/// A token and its owner, who is kept from being disabled until the session has begun.
+fn hold_owner(cx: &mut Cx<'_, '_>, secret: &str) -> Result<(User, Token)> {
+    let credentials = Credentials::Bearer(secret.to_owned());
+    let caller = authenticate(cx.tx, &credentials, cx.now())?.ok_or_else(refused)?;
+    if !user::hold(cx.tx, &caller.user_id)? {
+        return Err(refused());
+    }
+    // Read again, since the token may have been revoked while this waited for another change of its owner.
+    let token = match &caller.token_id {
+        Some(id) => token::find(cx.tx, id)?,
+        None => None,
+    };
+    let user = user::find(cx.tx, &caller.user_id)?;
+    user.zip(token).ok_or_else(refused)
+}
+
+fn refused() -> Error {
+    Error::new(Kind::Unauthenticated, "the name or the password is wrong")
+}
+
+/// Log out: the session that asks ends.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Logout {}
+
+/// That the session has ended.
+#[derive(Serialize, JsonSchema)]
+pub struct LoggedOut {
+    /// Whether there was a session.
+    logged_out: bool,
+}
+
+impl Output for LoggedOut {}
+
+impl Operation for Logout {
+    type Output = LoggedOut;
+    const NAME: &'static str = "logout";
+    const COMMANDS: &'static [Command] = &[command("auth logout")];
+    const ROUTES: &'static [Route] = &[post("/auth/logout")];
+    const EFFECT: Effect = Effect::Reads;
+    const MODE: Option<Mode> = Some(Mode::Write);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<LoggedOut> {
+        let session_id = cx.caller()?.session_id.as_deref();
+        if let Some(id) = session_id {
+            session::end(cx.tx, id)?;
+        }
+        Ok(LoggedOut { logged_out: session_id.is_some() })
+    }
+}

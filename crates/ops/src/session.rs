@@ -1,0 +1,137 @@
+//! Sessions: a user's own, or for administrators those of others.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::Mode;
+use store::model::Role;
+use store::session::{self, UserSession};
+
+use crate::context::{Cx, Subject, to_value};
+use crate::error::{Error, Result};
+use crate::input::{Limit, Offset, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, get};
+use crate::page::{Page, page, window};
+use crate::token::owner;
+
+impl Output for UserSession {
+    fn reference(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// List a user's sessions, the newest first, without their secrets.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListSessions {
+    /// Those of another user, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+}
+
+impl Operation for ListSessions {
+    type Output = Page<UserSession>;
+    const NAME: &'static str = "list_sessions";
+    const COMMANDS: &'static [Command] = &[command("auth session list")];
+    const ROUTES: &'static [Route] = &[get("/auth/sessions")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const MODE: Option<Mode> = Some(Mode::Snapshot);
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<UserSession>> {
+        let sessions = of_user(cx, self.user.as_ref())?;
+        let total = i64::try_from(sessions.len()).unwrap_or(i64::MAX);
+        let (limit, offset) = window(self.limit, self.offset);
+        let [n_shown, n_before] = [limit, offset].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let shown = sessions.into_iter().skip(n_before).take(n_shown).collect();
+        Ok(page(shown, total, (limit, offset)))
+    }
+}
+
+/// Revoke a session. It ends at once.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeSession {
+    /// The session's id.
+    session_id: Text<1, 100>,
+}
+
+impl Operation for RevokeSession {
+    type Output = UserSession;
+    const NAME: &'static str = "revoke_session";
+    const COMMANDS: &'static [Command] = &[command("auth session revoke")];
+    const ROUTES: &'static [Route] = &[delete("/auth/sessions/{session_id}")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const POSITIONAL: &'static [&'static str] = &["session_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<UserSession> {
+        let caller = cx.caller()?;
+        let id = self.session_id.as_str().trim().to_ascii_lowercase();
+        let is_theirs =
+            |found: &UserSession| found.user_id == caller.user_id || caller.role == Role::Administrator;
+        let found = session::find(cx.tx, &id)?.filter(is_theirs);
+        let found = found.map(|found| marked(cx, found)).transpose()?;
+        match found {
+            Some(found) if revoke(cx, &found)? => Ok(found),
+            _ => Err(Error::not_found("session", id)),
+        }
+    }
+}
+
+/// Revoke all sessions of the caller but the one that asks, or all sessions of another user.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeOtherSessions {
+    /// Those of another user, for administrators: an id or a name.
+    user: Option<Text<1, 254>>,
+}
+
+/// How many sessions were revoked.
+#[derive(Serialize, JsonSchema)]
+pub struct RevokedSessions {
+    /// How many sessions were revoked.
+    revoked: usize,
+}
+
+impl Output for RevokedSessions {}
+
+impl Operation for RevokeOtherSessions {
+    type Output = RevokedSessions;
+    const NAME: &'static str = "revoke_other_sessions";
+    const COMMANDS: &'static [Command] = &[command("auth session revoke-others")];
+    const ROUTES: &'static [Route] = &[delete("/auth/sessions")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RevokedSessions> {
+        let mut revoked = 0;
+        for other in of_user(cx, self.user.as_ref())?.iter().filter(|session| !session.current) {
+            revoked += usize::from(revoke(cx, other)?);
+        }
+        Ok(RevokedSessions { revoked })
+    }
+}
+
+/// The sessions of the caller, or for administrators of whom they name.
+fn of_user(cx: &mut Cx<'_, '_>, user: Option<&Text<1, 254>>) -> Result<Vec<UserSession>> {
+    let (user_id, _) = owner(cx, user)?;
+    let sessions = session::list(cx.tx, &user_id, cx.now())?;
+    sessions.into_iter().map(|session| marked(cx, session)).collect()
+}
+
+/// Marks the session that asks.
+fn marked(cx: &Cx<'_, '_>, session: UserSession) -> Result<UserSession> {
+    let current = cx.caller()?.session_id.as_ref() == Some(&session.id);
+    Ok(UserSession { current, ..session })
+}
+
+/// Ends a session and records it; false when it had ended already.
+fn revoke(cx: &mut Cx<'_, '_>, session: &UserSession) -> Result<bool> {
+    if !session::end(cx.tx, &session.id)? {
+        return Ok(false);
+    }
+    let subject =
+        Subject { project_id: None, kind: "session", id: &session.id, reference_id: None, version: 1 };
+    cx.record(&subject, Some(&to_value(session)?), None)?;
+    Ok(true)
+}
