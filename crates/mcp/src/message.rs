@@ -11,6 +11,7 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     error::{Error, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR},
     id::{ID_BYTES_MAX, Id},
+    values::{VALUES_MAX, ValueCounter},
 };
 
 /// The largest message that is read.
@@ -23,6 +24,11 @@ const BATCH_MESSAGES_MAX: usize = 1_000;
 pub fn too_large() -> Vec<u8> {
     let message = format!("Message too large (limit {MESSAGE_BYTES_MAX} bytes)");
     crate::error::error_bytes(None, &Error::new(INVALID_REQUEST, message))
+}
+
+/// What a message with more than [`VALUES_MAX`] values is answered.
+pub fn too_many_values() -> Error {
+    Error::new(INVALID_REQUEST, format!("Message too large (limit {VALUES_MAX} JSON values)"))
 }
 
 /// One request or notification.
@@ -54,6 +60,9 @@ pub(crate) enum Incoming<'a> {
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Rejection> {
     let text = str::from_utf8(bytes)
         .map_err(|error| parse_error(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
+    if !ValueCounter::default().add(bytes) {
+        return Err(Rejection { id: None, error: too_many_values() });
+    }
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => Ok(Incoming::One(parse_object(text)?)),
         Some(b'[') => parse_batch(text),

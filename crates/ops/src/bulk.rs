@@ -198,7 +198,7 @@ impl Step {
             .iter()
             .map(|(name, value)| Ok((name.clone(), filled(name, value, answers)?)))
             .collect::<Result<Map<String, Value>>>()?;
-        let operation = entry.parse(Value::Object(arguments))?;
+        let operation = entry.parse(&Value::Object(arguments))?;
         let answer = cx.within(entry.doing(), |cx| operation.run(cx))?;
         serde_json::from_str(&answer.json)
             .map_err(|error| Error::new(crate::Kind::InternalError, error.to_string()))

@@ -57,6 +57,15 @@ pub struct Reply {
     pub caller: Option<Caller>,
     /// Whether it is the answer to an earlier call with the same key.
     pub replayed: bool,
+    /// The arguments, where they could not be parsed, so that a transport can say all that is wrong with them.
+    pub rejected: Option<Value>,
+}
+
+impl Reply {
+    /// A failure of a call of which nothing else is known.
+    pub fn failed(error: Error) -> Reply {
+        Reply { result: Err(error), caller: None, replayed: false, rejected: None }
+    }
 }
 
 /// Decides whether a known caller may go on: rate limits.
@@ -100,13 +109,20 @@ impl Engine {
         let entry = call.entry;
         let key = match again::key(&call) {
             Ok(key) => key,
-            Err(error) => return done(Reply { result: Err(error), caller: None, replayed: false }),
+            Err(error) => return done(Reply::failed(error)),
         };
         let (mut run, arguments) = Run::new(self.clone(), call, key);
         if let Some(result) = run.recall() {
             return done(run.reply(result));
         }
-        match entry.parse(arguments) {
+        let parsed = entry.parse(&arguments);
+        if parsed.is_err() {
+            run.reject(arguments);
+        } else {
+            // An import is large: from here on there is one copy of it.
+            drop(arguments);
+        }
+        match parsed {
             // With a key, that the arguments are wrong is an answer like any other.
             Err(error) if run.has_key() => run.start(Box::new(Refused(error)), done),
             // Who may not ask is told that first, and not what is wrong with the question.
@@ -133,11 +149,8 @@ impl Engine {
         self.call(call, move |reply| {
             let _ = sender.send(reply);
         });
-        receiver.recv().unwrap_or_else(|_| Reply {
-            result: Err(Error::new(Kind::InternalError, "the call was dropped")),
-            caller: None,
-            replayed: false,
-        })
+        let dropped = |_| Reply::failed(Error::new(Kind::InternalError, "the call was dropped"));
+        receiver.recv().unwrap_or_else(dropped)
     }
 
     /// Finds out who is asking, without doing anything.

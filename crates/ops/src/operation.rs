@@ -283,7 +283,7 @@ pub struct Entry {
     pub proof: Option<&'static str>,
     input: fn(&mut SchemaGenerator) -> Schema,
     output: fn(&mut SchemaGenerator) -> Schema,
-    parse: fn(Value) -> Result<Box<dyn Prepared>>,
+    parse: fn(&Value) -> Result<Box<dyn Prepared>>,
 }
 
 /// The entry of an operation.
@@ -408,7 +408,7 @@ impl Entry {
         text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
     }
 
-    pub(crate) fn parse(&self, arguments: Value) -> Result<Box<dyn Prepared>> {
+    pub(crate) fn parse(&self, arguments: &Value) -> Result<Box<dyn Prepared>> {
         (self.parse)(arguments)
     }
 }
@@ -419,7 +419,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         Error::fields(vec![explain(&path, &error.into_inner().to_string())])

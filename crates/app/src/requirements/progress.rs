@@ -31,8 +31,7 @@ pub fn wait(engine: &Engine, mut call: Call, told: &mcp::Progress<'_>) -> Reply 
             News::Reply(reply) => return *reply,
         }
     }
-    let result = Err(Error::new(Kind::InternalError, "the call was dropped"));
-    Reply { result, caller: None, replayed: false }
+    Reply::failed(Error::new(Kind::InternalError, "the call was dropped"))
 }
 
 enum News {

@@ -8,7 +8,6 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcp::{Answer, Arrived, Call, Error, Glance, Id, Request, Revision, Session, Step, Ticket};
 use serde_json::Value;
 use store::mcp_session;
@@ -18,12 +17,11 @@ use super::head::{self, SESSION};
 use super::reply::{self, Refusal};
 use super::stream::{Events, event};
 use super::{Endpoint, Seen, Visitor};
+use crate::spexus::http::body::{self, Bounds, Unread};
 
 /// The id of a refused message is looked for in at most so many bytes.
 const LOOKED_AT_MAX: usize = 64 << 10;
-/// Of what is refused, so much is taken for the sake of the answer.
-const TAKEN_MAX: usize = 4 * mcp::MESSAGE_BYTES_MAX;
-/// And for at most this long.
+/// And it is waited for at most this long.
 const LOOKED_AT_TIME: Duration = Duration::from_secs(1);
 /// What is kept of a client's name.
 const CLIENT_CHARS_MAX: usize = 100;
@@ -71,8 +69,7 @@ impl Endpoint {
         let visitor = match self.visitor(head, id).await {
             Ok(visitor) => visitor,
             Err(refusal) => {
-                let id = tokio::time::timeout(LOOKED_AT_TIME, id_of(body)).await;
-                return Err((refusal, id.ok().flatten()));
+                return Err((refusal, id_of(body).await));
             }
         };
         note.user.clone_from(&visitor.username);
@@ -218,7 +215,7 @@ impl Incoming<'_> {
                 return Ok(reply::empty(StatusCode::ACCEPTED));
             }
             message = answered.message.or(message);
-            if let (Request::Initialize(revision), None) = (&answered.request, &answered.error) {
+            if let (After::Begin(revision), None) = (&answered.after, &answered.error) {
                 match self.begin(&session, *revision, note).await {
                     Ok(id) => begun = Some(id),
                     Err(refusal) => return Err((refusal, self.seen.id.clone())),
@@ -266,8 +263,8 @@ impl Incoming<'_> {
     }
 
     /// Writes down what the session is told about from now on.
-    async fn subscribe(&self, request: &Request) -> Result<(), Error> {
-        let (Request::Subscribe(uri) | Request::Unsubscribe(uri)) = request else { return Ok(()) };
+    async fn subscribe(&self, after: &After) -> Result<(), Error> {
+        let (After::Subscribe(uri) | After::Unsubscribe(uri)) = after else { return Ok(()) };
         let sessions = &self.endpoint.sessions;
         let refused = |message: String| Refusal::new(StatusCode::OK, -32602, "INVALID_PARAMS", message).error;
         let Some(known) = &self.session else {
@@ -277,7 +274,7 @@ impl Incoming<'_> {
         };
         let topic = (self.endpoint.profile.canonical)(uri);
         let failed = |error: store::Error| Refusal::store(&error).error;
-        if matches!(request, Request::Unsubscribe(_)) {
+        if matches!(after, After::Unsubscribe(_)) {
             sessions.unsubscribe(&known.id, &topic).await.map_err(failed)
         } else if sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)? {
             Ok(())
@@ -293,15 +290,15 @@ impl Incoming<'_> {
         let timeout = self.endpoint.options.request_timeout;
         let mut answered = Vec::with_capacity(calls.len());
         for call in calls {
-            let (request, ticket) = (call.request.clone(), call.ticket.clone());
+            let (after, ticket) = (After::of(&call.request), call.ticket.clone());
             let mut ran = self.run(call, sender.clone()).await;
             if matches!(&ran, Ran::Answer(answer) if answer.error.is_none())
-                && let Err(error) = self.subscribe(&request).await
+                && let Err(error) = self.subscribe(&after).await
             {
                 ran = Ran::Answer(Answer::refused(ticket, error));
             }
             let is_late = matches!(ran, Ran::Late | Ran::GivenUp(None));
-            answered.push(finish(session, request, ran, timeout));
+            answered.push(finish(session, after, ran, timeout));
             if is_late {
                 // As are those that have not begun.
                 break;
@@ -315,13 +312,12 @@ impl Incoming<'_> {
     async fn run_until_progress(&self, mut session: Session, call: Call) -> First {
         let (sender, mut progress) = mpsc::channel(PROGRESS_MAX);
         let timeout = self.endpoint.options.request_timeout;
-        let request = call.request.clone();
         let mut run = Box::pin(self.run(call, sender));
         let first = tokio::select! {
             biased;
             Some(message) = progress.recv() => message,
             ran = &mut run => {
-                let answered = finish(&mut session, request, ran, timeout);
+                let answered = finish(&mut session, After::Nothing, ran, timeout);
                 return First::Answer(Box::new(session), Box::new(answered));
             }
         };
@@ -345,7 +341,7 @@ impl Incoming<'_> {
             while let Ok(message) = progress.try_recv() {
                 events.send(event(&message)).await;
             }
-            let answered = finish(&mut session, request, ran, timeout);
+            let answered = finish(&mut session, After::Nothing, ran, timeout);
             if let Some(message) = answered.message.filter(|_| !answered.is_given_up) {
                 events.send(event(&message)).await;
             }
@@ -397,6 +393,25 @@ impl Incoming<'_> {
     }
 }
 
+/// What is to be written down when a call has succeeded. The call itself takes its arguments along.
+enum After {
+    Nothing,
+    Begin(Revision),
+    Subscribe(String),
+    Unsubscribe(String),
+}
+
+impl After {
+    fn of(request: &Request) -> After {
+        match request {
+            Request::Initialize(revision) => After::Begin(*revision),
+            Request::Subscribe(uri) => After::Subscribe(uri.clone()),
+            Request::Unsubscribe(uri) => After::Unsubscribe(uri.clone()),
+            _ => After::Nothing,
+        }
+    }
+}
+
 /// What happens first of a call with progress.
 enum First {
     Progress(Response<Body>),
@@ -414,7 +429,7 @@ enum Ran {
 
 /// What came of a call.
 struct Answered {
-    request: Request,
+    after: After,
     /// What to write, which may wait for the rest of a batch.
     message: Option<Vec<u8>>,
     error: Option<Error>,
@@ -422,7 +437,7 @@ struct Answered {
     is_given_up: bool,
 }
 
-fn finish(session: &mut Session, request: Request, ran: Ran, timeout: Duration) -> Answered {
+fn finish(session: &mut Session, after: After, ran: Ran, timeout: Duration) -> Answered {
     let is_given_up = matches!(ran, Ran::GivenUp(_));
     let (message, error) = match ran {
         Ran::Answer(answer) | Ran::GivenUp(Some(answer)) => {
@@ -436,7 +451,7 @@ fn finish(session: &mut Session, request: Request, ran: Ran, timeout: Duration) 
             (message, error)
         }
     };
-    Answered { request, message, error, is_given_up }
+    Answered { after, message, error, is_given_up }
 }
 
 /// The error that a message carries.
@@ -478,33 +493,22 @@ impl Drop for Running {
 
 /// Reads a message, if it is not too large.
 async fn read(body: Body) -> Result<Bytes, Refusal> {
-    match Limited::new(body, mcp::MESSAGE_BYTES_MAX).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let message = format!("Message too large (limit {} bytes)", mcp::MESSAGE_BYTES_MAX);
-            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, -32600, "TOO_LARGE", message))
-        }
-        Err(error) => {
+    let bounds = Bounds { bytes_max: mcp::MESSAGE_BYTES_MAX, is_json: true };
+    let too_large =
+        |message: String| Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, -32600, "TOO_LARGE", message);
+    body::collect(body, bounds).await.map_err(|unread| match unread {
+        Unread::TooLarge => too_large(format!("Message too large (limit {} bytes)", mcp::MESSAGE_BYTES_MAX)),
+        Unread::TooManyValues => too_large(mcp::too_many_values().message),
+        Unread::Broken(error) => {
             let message = format!("the body could not be read: {error}");
-            Err(Refusal::new(StatusCode::BAD_REQUEST, -32700, "MALFORMED_REQUEST", message))
+            Refusal::new(StatusCode::BAD_REQUEST, -32700, "MALFORMED_REQUEST", message)
         }
-    }
+    })
 }
 
-/// The id of a message that is not looked at otherwise, where it is short. The rest is taken, too, and forgotten: a client
-/// that is cut off while it sends does not read why.
-async fn id_of(mut body: Body) -> Option<Id> {
-    let mut kept = Vec::new();
-    let mut n_bytes = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.ok()?.into_data() else { continue };
-        n_bytes += data.len();
-        if n_bytes > TAKEN_MAX {
-            return None;
-        }
-        if kept.len() <= LOOKED_AT_MAX {
-            kept.extend_from_slice(&data);
-        }
-    }
-    (kept.len() <= LOOKED_AT_MAX).then(|| mcp::read(&kept).glance().id).flatten()
+/// The id of a refused message, where the message is short and arrives soon.
+async fn id_of(body: Body) -> Option<Id> {
+    let bounds = Bounds { bytes_max: LOOKED_AT_MAX, is_json: true };
+    let read = tokio::time::timeout(LOOKED_AT_TIME, body::collect(body, bounds)).await;
+    mcp::read(&read.ok()?.ok()?).glance().id
 }

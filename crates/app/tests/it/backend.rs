@@ -191,6 +191,19 @@ impl Backend {
         std::fs::read_dir(folder).expect("the server runs").count()
     }
 
+    /// The most memory that the server has ever had resident, in bytes.
+    pub fn peak_memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("the server runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+        peak.and_then(|kib| kib.trim().parse::<usize>().ok()).expect("a number") << 10
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> &str {
+        self.url.split("://").nth(1).expect("a URL")
+    }
+
     /// Tells the server to stop, and does not wait for it.
     pub fn stop(&self) {
         let process = Pid::from_raw(self.child.id() as i32);

@@ -1,5 +1,6 @@
 //! The programs as a user meets them: the real binary over real pipes.
 
+mod abuse_bodies;
 mod agent;
 mod backend;
 mod bad_input;

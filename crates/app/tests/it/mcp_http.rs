@@ -13,3 +13,5 @@ mod replicas;
 mod sessions;
 mod streams;
 mod tools;
+
+pub use refusals::token_of;

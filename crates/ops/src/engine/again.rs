@@ -1,5 +1,7 @@
 //! The same request again: a call with a key happens once, and later ones get its answer.
 
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Tx, idempotency};
@@ -131,9 +133,52 @@ pub fn replay(
     }
 }
 
-/// The hash of arguments, whatever the order of their fields.
+/// The hash of arguments, whatever the order of their fields. They are hashed as they are written, without a copy.
 fn hash_of(arguments: &Value) -> String {
-    let mut sorted = arguments.clone();
-    sorted.sort_all_objects();
-    blake3::hash(sorted.to_string().as_bytes()).to_hex().to_string()
+    let mut hasher = blake3::Hasher::new();
+    // Hashing does not fail.
+    let _ = write_sorted(&mut hasher, arguments);
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Writes JSON with the fields of every object in order.
+fn write_sorted(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    match value {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                out.write_all(if index == 0 { b"[" } else { b"," })?;
+                write_sorted(out, item)?;
+            }
+            out.write_all(if items.is_empty() { b"[]" } else { b"]" })
+        }
+        Value::Object(members) => {
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            for (index, (name, value)) in members.iter().enumerate() {
+                out.write_all(if index == 0 { b"{" } else { b"," })?;
+                serde_json::to_writer(&mut *out, name)?;
+                out.write_all(b":")?;
+                write_sorted(out, value)?;
+            }
+            out.write_all(if members.is_empty() { b"{}" } else { b"}" })
+        }
+        scalar => Ok(serde_json::to_writer(out, scalar)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::write_sorted;
+
+    #[test]
+    fn arguments_are_hashed_as_the_sorted_copy_would_be() {
+        let arguments = json!({"b": [1, {"d": null, "c": "\"\n"}], "a": {}, "e": [], "": 1.5, "ä": [[true]]});
+        let mut sorted: Value = arguments.clone();
+        sorted.sort_all_objects();
+        let mut written = Vec::new();
+        write_sorted(&mut written, &arguments).expect("memory can be written");
+        assert_eq!(String::from_utf8(written).as_deref(), Ok(sorted.to_string().as_str()));
+    }
 }

@@ -32,6 +32,7 @@ pub struct Run {
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
+    rejected: Option<Value>,
     /// The key in the set of running calls, while this one holds it.
     claimed: Option<String>,
     /// How often a constraint has refused what the operation had found to be free.
@@ -56,10 +57,16 @@ impl Run {
             caller: None,
             admitted: false,
             replayed: false,
+            rejected: None,
             claimed: None,
             n_refusals: 0,
         };
         (run, call.arguments)
+    }
+
+    /// Keeps arguments that could not be parsed, for the reply.
+    pub fn reject(&mut self, arguments: Value) {
+        self.rejected = Some(arguments);
     }
 
     /// Whether the same request may come again.
@@ -86,7 +93,7 @@ impl Run {
         if let Some(claimed) = &self.claimed {
             self.engine.running.lock().unwrap_or_else(PoisonError::into_inner).remove(claimed);
         }
-        Reply { result, caller: self.caller, replayed: self.replayed }
+        Reply { result, caller: self.caller, replayed: self.replayed, rejected: self.rejected }
     }
 
     /// Checks who is asking and whether they may before anything else, in a transaction of its own.

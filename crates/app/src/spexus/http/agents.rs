@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::answer::status;
 use super::endpoint::identify;
-use super::request::{bearer, is_ours};
+use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
 use crate::requirements::{self, Requirements, ToolOptions, Tools};
 use crate::streamable::{
@@ -59,6 +59,7 @@ impl Agents {
     }
 
     async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
+        check_once(&head.headers)?;
         let shown = bearer(&head.headers)?;
         let Some(shown) = shown else {
             return Err(Error::new(Kind::Unauthenticated, "a token is required")

@@ -8,39 +8,32 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mcp::Schema;
-use ops::{
-    Arguments, Call, Caller, Credentials, Effect, Entry, Error, FieldError, Kind, Members, Reply, Route,
-};
-use serde_json::error::Category;
+use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, Kind, Reply, Route};
 use serde_json::{Map, Value};
-use store::model::{Reference, Via};
+use store::model::Via;
 use tokio::sync::oneshot;
 
 use super::answer::{failure, http_error, insert, mark_replayed, success};
-use super::request::{add_query, check_once, credentials, decode, expected_version, request_id, user_agent};
-use super::{App, Peer, file, session, telemetry};
+use super::request::{check_once, credentials, request_id, user_agent};
+use super::{App, Peer, body, file, session, telemetry};
 use crate::spexus::now;
 
-/// A body is at most this large.
-const BODY_MAX: usize = 10 << 20;
-/// An import may be larger.
-const IMPORT_MAX: usize = 52 << 20;
+/// The body of a login arrives within this time, since nobody is known while it does.
+const ANONYMOUS_BODY_TIME: Duration = Duration::from_secs(10);
+/// Whoever takes longer to send a body is identified again when it has arrived.
+const IDENTITY_TIME: Duration = Duration::from_secs(1);
 
 /// Who gives a wrong password waits for the answer.
 const FAILED_LOGIN_PAUSE: Duration = Duration::from_millis(300);
 
 /// A route of an operation.
 pub struct Endpoint {
-    entry: &'static Entry,
-    route: &'static Route,
-    arguments: Arguments,
-    schema: Schema,
+    pub(super) entry: &'static Entry,
+    pub(super) route: &'static Route,
+    pub(super) arguments: Arguments,
+    pub(super) schema: Schema,
 }
-
-/// An answer that is not the operation's.
-type Refusal = Box<Response<Body>>;
 
 impl Endpoint {
     pub fn new(entry: &'static Entry, route: &'static Route) -> Endpoint {
@@ -116,22 +109,26 @@ impl Endpoint {
         if is_attempt && let Err(error) = app.limits.check_failures(address) {
             return (failure(&error, id), None);
         }
-        let credentials = match credentials(&parts.method, &parts.headers, &app.options) {
-            Ok(credentials) => credentials,
-            Err(error) => return (self.refuse(app, error, None, parts, id).await, None),
+        if let Err(error) = check_once(&parts.headers) {
+            return (failure(&error, id), None);
+        }
+        let shown = match credentials(&parts.method, &parts.headers, &app.options) {
+            Ok(shown) => shown,
+            Err(error) => return (self.refuse(app, error, None, None, parts, id).await, None),
         };
-        let arguments = match self.arguments(parts, body, id).await {
-            Ok(arguments) => arguments,
-            Err(response) => return self.answer_unread(app, credentials, *response, parts, id).await,
+        // Who shows no token but is known is so by the cookie of a page.
+        let is_page =
+            matches!(shown, Credentials::Bearer(_)) && !parts.headers.contains_key(header::AUTHORIZATION);
+        let gathered = match self.gather(app, parts, body, shown, id).await {
+            Ok(gathered) => gathered,
+            Err(refused) => return refused,
         };
+        let Gathered { credentials, arguments } = gathered;
         let _turn = if is_attempt { app.limits.turn(address).await } else { None };
         if is_attempt && let Err(error) = app.limits.check_failures(address) {
             return (failure(&error, id), None);
         }
-        let given = arguments.clone();
-        // Who shows no token but is known is so by the cookie of a page.
-        let is_page = matches!(credentials, Credentials::Bearer(_))
-            && !parts.headers.contains_key(header::AUTHORIZATION);
+        let tried = Tried::of(self.entry, &arguments);
         let call = Call {
             entry: self.entry,
             arguments: Value::Object(self.bound(arguments)),
@@ -150,16 +147,17 @@ impl Endpoint {
             cancel: None,
             progress: None,
         };
-        let Reply { result, caller, replayed } = call_engine(app, call).await;
+        let Reply { result, caller, replayed, rejected } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
         let response = match result {
             Ok(answer) => self.render(app, answer, replayed, parts, id),
             Err(error) => {
                 let name = match self.entry.effect {
-                    Effect::Public => given.get("username").and_then(Value::as_str).map(str::to_owned),
-                    _ => user.clone().filter(|_| self.is_wrong_proof(&error, &given)),
+                    Effect::Public => tried.username,
+                    _ => user.clone().filter(|_| tried.has_proof && self.is_about_proof(&error)),
                 };
-                let mut response = self.refuse(app, self.explained(error, given), name, parts, id).await;
+                let error = self.explained(error, rejected);
+                let mut response = self.refuse(app, error, name, user.as_deref(), parts, id).await;
                 if replayed {
                     mark_replayed(response.headers_mut());
                 }
@@ -169,26 +167,73 @@ impl Endpoint {
         (response, user)
     }
 
-    /// A request whose body cannot be read is refused, but who may not ask is told that first.
-    async fn answer_unread(
+    /// Reads the arguments. Where there is a body, whoever asks is identified, counted and allowed first, so that strangers
+    /// cannot make the server read or parse anything. Without a body the call itself does so, in one journey to the store.
+    async fn gather(
         &self,
         app: &Arc<App>,
-        credentials: Credentials,
-        response: Response<Body>,
+        parts: &Parts,
+        body: Body,
+        shown: Credentials,
+        id: &str,
+    ) -> Result<Gathered, (Response<Body>, Option<String>)> {
+        let has_body = !body::is_empty(&body);
+        let is_public = self.entry.effect == Effect::Public;
+        let mut caller = None;
+        if has_body && !is_public {
+            caller = Some(self.admit(app, shown.clone(), parts, id).await?);
+        }
+        let started = Instant::now();
+        let patience = if is_public { ANONYMOUS_BODY_TIME } else { app.options.request_timeout };
+        let read = tokio::time::timeout(patience, self.arguments(parts, body, id)).await;
+        let read = read.unwrap_or_else(|_| {
+            let message = format!("the body did not arrive within {} s", patience.as_secs());
+            Err(Box::new(http_error(StatusCode::REQUEST_TIMEOUT, Kind::Timeout.code(), &message, id)))
+        });
+        // A token may have been revoked while a slow body was awaited.
+        if caller.is_some() && started.elapsed() > IDENTITY_TIME {
+            let again = identify(app, shown.clone()).await;
+            let again = again.and_then(|caller| caller.may(self.entry.effect).map(|()| caller));
+            caller = match again {
+                Ok(caller) => Some(caller),
+                Err(error) => return Err((self.refuse(app, error, None, None, parts, id).await, None)),
+            };
+        }
+        match (read, caller) {
+            (Ok(arguments), Some(caller)) => {
+                Ok(Gathered { credentials: Credentials::Known(Box::new(caller)), arguments })
+            }
+            (Ok(arguments), None) => Ok(Gathered { credentials: shown, arguments }),
+            (Err(response), Some(caller)) => Err((*response, Some(caller.username))),
+            (Err(response), None) if is_public => Err((*response, None)),
+            // Who may not ask is told that first, and not what is wrong with the question.
+            (Err(response), None) => {
+                let caller = self.admit(app, shown, parts, id).await?;
+                Err((*response, Some(caller.username)))
+            }
+        }
+    }
+
+    /// Finds out who is asking, counts the request, and checks that they may.
+    async fn admit(
+        &self,
+        app: &Arc<App>,
+        shown: Credentials,
         parts: &Parts,
         id: &str,
-    ) -> (Response<Body>, Option<String>) {
-        if self.entry.effect == Effect::Public {
-            return (response, None);
-        }
-        let refusal = match identify(app, credentials).await {
+    ) -> Result<Caller, (Response<Body>, Option<String>)> {
+        let (caller, refusal) = match identify(app, shown).await {
             Ok(caller) => match app.limits.admit(&caller).and_then(|()| caller.may(self.entry.effect)) {
-                Ok(()) => return (response, Some(caller.username)),
-                Err(error) => error,
+                Ok(()) => return Ok(caller),
+                Err(error) => (Some(caller), error),
             },
-            Err(error) => error,
+            Err(error) => (None, error),
         };
-        (self.refuse(app, refusal, None, parts, id).await, None)
+        let user = caller.map(|caller| caller.username);
+        let mut response = self.refuse(app, refusal, None, user.as_deref(), parts, id).await;
+        // The body is not read, so nothing else can come on this connection.
+        insert(response.headers_mut(), header::CONNECTION, "close");
+        Err((response, user))
     }
 
     fn render(
@@ -218,10 +263,11 @@ impl Endpoint {
         app: &App,
         error: Error,
         tried: Option<String>,
+        user: Option<&str>,
         parts: &Parts,
         id: &str,
     ) -> Response<Body> {
-        let operation = self.entry.name;
+        let (operation, user) = (self.entry.name, user.unwrap_or("-"));
         match error.kind {
             _ if error.kind == Kind::Unauthenticated || self.entry.proof.is_some() && tried.is_some() => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
@@ -235,200 +281,41 @@ impl Endpoint {
                     return failure(&limited, id);
                 }
             }
-            Kind::InternalError => tracing::error!(req_id = id, operation, "{}", error.message),
-            Kind::Unavailable | Kind::Timeout => tracing::warn!(req_id = id, operation, "{}", error.message),
+            Kind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.message),
+            Kind::Unavailable | Kind::Timeout => {
+                tracing::warn!(req_id = id, user, operation, "{}", error.message);
+            }
             _ => {}
         }
         failure(&error, id)
     }
 
-    /// Whether what should have proven who asks was tried, and is wrong.
-    fn is_wrong_proof(&self, error: &Error, given: &Map<String, Value>) -> bool {
-        let Some(proof) = self.entry.proof else { return false };
-        let is_tried = given.get(proof).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-        is_tried && error.fields.iter().any(|field| field.field == proof)
-    }
-
-    /// The arguments of the path, the query, the headers and the body together.
-    async fn arguments(&self, parts: &Parts, body: Body, id: &str) -> Result<Map<String, Value>, Refusal> {
-        let refuse = |error: Error| Box::new(failure(&error, id));
-        check_once(&parts.headers).map_err(refuse)?;
-        let mut arguments = Map::new();
-        add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
-        self.add_body(&mut arguments, parts, body, id).await?;
-        if let Some((name, _)) = self.route.bind.iter().find(|(name, _)| arguments.contains_key(*name)) {
-            return Err(refuse(Error::field(name, "is not known here, for the path decides it")));
-        }
-        for (name, value) in self.path_arguments(parts.uri.path()).map_err(refuse)? {
-            if let Some(other) = arguments.insert(name.to_owned(), value.clone())
-                && !is_same(&other, &value)
-            {
-                return Err(refuse(Error::field(name, "is in the path already, with another value")));
-            }
-        }
-        if let Some(version) = expected_version(&parts.headers).map_err(refuse)? {
-            self.add_expected_version(&mut arguments, version).map_err(refuse)?;
-        }
-        Ok(arguments)
-    }
-
-    /// What `If-Match` says holds or is refused: a change that its sender wanted guarded must not happen unguarded.
-    fn add_expected_version(&self, arguments: &mut Map<String, Value>, version: i64) -> Result<(), Error> {
-        if self.arguments.property("expected_version").is_none() {
-            if self.entry.effect == Effect::Reads || self.entry.effect == Effect::Public {
-                return Ok(());
-            }
-            return Err(Error::field(
-                "If-Match",
-                "is not known here: there is no version to compare it with",
-            ));
-        }
-        match arguments.insert("expected_version".to_owned(), version.into()) {
-            Some(other) if other != version => {
-                Err(Error::field("If-Match", "says another version than expected_version"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn path_arguments(&self, path: &str) -> Result<Vec<(&'static str, Value)>, Error> {
-        let pattern = self.route.path.split('/').filter(|part| !part.is_empty());
-        let given = path.trim_start_matches("/api/v1").split('/').filter(|part| !part.is_empty());
-        let mut found = Vec::new();
-        for (name, text) in pattern.zip(given) {
-            if let Some(name) = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-                let text = decode(text, false).ok_or_else(|| Error::field(name, "is not UTF-8"))?;
-                let mut typed = Map::new();
-                self.arguments.add(&mut typed, name, &text);
-                found.extend(typed.remove(name).map(|value| (name, value)));
-            }
-        }
-        Ok(found)
-    }
-
-    async fn add_body(
-        &self,
-        arguments: &mut Map<String, Value>,
-        parts: &Parts,
-        body: Body,
-        id: &str,
-    ) -> Result<(), Refusal> {
-        let limit = if self.entry.name == "import" { IMPORT_MAX } else { BODY_MAX };
-        let bytes = match Limited::new(body, limit).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let message = format!("the body is larger than {} MiB", limit >> 20);
-                let mut refusal = failure(&Error::new(Kind::TooLarge, message), id);
-                // The rest of the body is not read, so nothing else can come on this connection.
-                insert(refusal.headers_mut(), header::CONNECTION, "close");
-                return Err(Box::new(refusal));
-            }
-            Err(error) => {
-                let message = format!("the body could not be read: {error}");
-                return Err(Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id)));
-            }
-        };
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let unsupported = |message: String| {
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            Box::new(http_error(status, "UNSUPPORTED_MEDIA_TYPE", &message, id))
-        };
-        let text = |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap_or("?"));
-        let encoding = text(header::CONTENT_ENCODING);
-        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
-            let found = ops::shortened(encoding);
-            return Err(unsupported(format!("expected a body without Content-Encoding, found {found:?}")));
-        }
-        let kind = text(header::CONTENT_TYPE);
-        // ASCII is UTF-8, too.
-        let is_ours = |charset: &str| matches!(charset, "utf-8" | "utf8" | "us-ascii" | "ascii");
-        if let Some(charset) = charset(kind).filter(|charset| !is_ours(&charset.to_ascii_lowercase())) {
-            return Err(unsupported(format!(
-                "expected the charset utf-8, found {:?}",
-                ops::shortened(charset)
-            )));
-        }
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if file::add(self.entry.name, &kind, &bytes, arguments, id)? {
-            return Ok(());
-        }
-        if !(kind == "application/json" || kind.ends_with("+json")) {
-            let found = ops::shortened(&kind);
-            return Err(unsupported(format!("expected Content-Type: application/json, found {found:?}")));
-        }
-        let malformed = |message: String| {
-            Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id))
-        };
-        let Members(body) = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
-            Category::Data => malformed("the body is not a JSON object".to_owned()),
-            _ => malformed(format!("the body is not JSON: {error}")),
-        })?;
-        let in_query: Vec<String> = arguments.keys().cloned().collect();
-        for (name, value) in body {
-            if arguments.insert(name.clone(), value).is_some() {
-                let is_in_query = in_query.contains(&name);
-                let places = if is_in_query { "in the query and in the body" } else { "twice" };
-                return Err(Box::new(failure(&Error::field(&name, format!("is given {places}")), id)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds what the route decides.
-    fn bound(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
-        for (name, value) in self.route.bind {
-            arguments.insert((*name).to_owned(), Value::from(*value));
-        }
-        arguments
-    }
-
-    /// Says everything that is wrong with the arguments, and not only what was found first.
-    fn explained(&self, mut error: Error, arguments: Map<String, Value>) -> Error {
-        if error.kind != Kind::ValidationError {
-            return error;
-        }
-        // What the path says is no help where something else was expected.
-        let in_path: Vec<&str> = self.route.parameters().collect();
-        let is_taken = |name: &str| in_path.contains(&name) || !self.route.takes(name);
-        for field in error.fields.iter_mut().filter(|field| self.arguments.property(&field.field).is_none()) {
-            field.allowed.retain(|name| !is_taken(name));
-        }
-        let found = self.schema.check(&Value::Object(arguments));
-        if found.len() <= error.fields.len() {
-            return error;
-        }
-        let mut fields: Vec<FieldError> = found
-            .into_iter()
-            .map(|problem| FieldError {
-                field: problem.field,
-                message: problem.message,
-                allowed: problem.allowed.iter().map(plain).collect(),
-            })
-            .collect();
-        // The types say it better than the schema where both have found the same.
-        for known in &error.fields {
-            match fields.iter_mut().find(|field| field.field == known.field) {
-                Some(field) => *field = known.clone(),
-                None => fields.push(known.clone()),
-            }
-        }
-        Error::fields(fields)
+    /// Whether an error says that what should have proven who asks is wrong.
+    fn is_about_proof(&self, error: &Error) -> bool {
+        self.entry.proof.is_some_and(|proof| error.fields.iter().any(|field| field.field == proof))
     }
 }
 
-/// Whether two arguments name the same thing; ids are the same in any case.
-fn is_same(one: &Value, other: &Value) -> bool {
-    let named = |value: &Value| value.as_str().and_then(Reference::parse);
-    one == other || named(one).is_some_and(|name| named(other) == Some(name))
+/// A request whose arguments were read, and who asks where that is known by now.
+struct Gathered {
+    credentials: Credentials,
+    arguments: Map<String, Value>,
 }
 
-/// The charset that a content type names.
-fn charset(content_type: &str) -> Option<&str> {
-    let parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
-    charsets.next().map(|(_, value)| value.trim().trim_matches('"'))
+/// What a request tries to prove who asks with.
+struct Tried {
+    username: Option<String>,
+    has_proof: bool,
+}
+
+impl Tried {
+    fn of(entry: &Entry, arguments: &Map<String, Value>) -> Tried {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        Tried {
+            username: text("username").filter(|_| entry.effect == Effect::Public).map(str::to_owned),
+            has_proof: entry.proof.and_then(text).is_some_and(|proof| !proof.trim().is_empty()),
+        }
+    }
 }
 
 /// Calls the door and waits without keeping a thread.
@@ -441,11 +328,8 @@ pub async fn call_engine(app: &App, mut call: Call) -> Reply {
         // A client that has gone is not told.
         let _ = sender.send(reply);
     });
-    receiver.await.unwrap_or_else(|_| Reply {
-        result: Err(Error::new(Kind::InternalError, "the call was dropped")),
-        caller: None,
-        replayed: false,
-    })
+    let dropped = |_| Reply::failed(Error::new(Kind::InternalError, "the call was dropped"));
+    receiver.await.unwrap_or_else(dropped)
 }
 
 /// Finds out who is asking.
@@ -470,8 +354,4 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.cancel();
     }
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -20,7 +20,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::App;
 use super::answer::{failure, http_error};
 use super::endpoint::identify;
-use super::request::{credentials, request_id};
+use super::request::{check_once, credentials, request_id};
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
 const BEHIND_MAX: usize = 4_096;
@@ -184,7 +184,9 @@ async fn ask<T: Send + 'static>(
 /// `GET /api/v1/events`: changes from now on, or after `Last-Event-ID`.
 pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let id = request_id(request.headers());
-    let shown = match credentials(request.method(), request.headers(), &app.options) {
+    let shown = check_once(request.headers())
+        .and_then(|()| credentials(request.method(), request.headers(), &app.options));
+    let shown = match shown {
         Ok(shown) => shown,
         Err(error) => return failure(&error, &id),
     };

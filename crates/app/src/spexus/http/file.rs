@@ -3,7 +3,7 @@
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::answer::{failure, http_error, insert};
 
@@ -54,34 +54,32 @@ pub fn answer(content: String, content_type: &'static str, name: &str, request_i
     response
 }
 
-/// Takes the body of an import as the file. False when it is no import, or one that is written out as arguments.
+/// The format of the file that the body of a request is. None when it is not the file of an import, but arguments.
+pub fn format(operation: &str, media_type: &str, arguments: &Map<String, Value>) -> Option<String> {
+    if operation != "import" {
+        return None;
+    }
+    let by_query = arguments.get("format").and_then(Value::as_str);
+    let by_type = FORMATS.iter().find(|(name, _)| *name == media_type).map(|(_, format)| *format);
+    by_query.or(by_type).map(str::to_owned)
+}
+
+/// Takes the body of an import as the file.
 pub fn add(
-    operation: &str,
-    content_type: &str,
-    body: &Bytes,
+    format: String,
+    body: Bytes,
     arguments: &mut Map<String, Value>,
     request_id: &str,
-) -> Result<bool, Box<Response<Body>>> {
-    if operation != "import" {
-        return Ok(false);
-    }
-    let by_type = FORMATS.iter().find(|(name, _)| *name == content_type).map(|(_, format)| *format);
-    let by_query = arguments.get("format").and_then(Value::as_str).map(str::to_owned);
-    let is_file = by_type.is_some() || by_query.is_some();
-    if !is_file {
-        return Ok(false);
-    }
+) -> Result<(), Box<Response<Body>>> {
     if arguments.contains_key("content") {
         let error = ops::Error::field("content", "is given in the query and as the body");
         return Err(Box::new(failure(&error, request_id)));
     }
-    let Ok(content) = std::str::from_utf8(body) else {
+    let Ok(content) = String::from_utf8(Vec::from(body)) else {
         let message = "the file is not UTF-8";
         return Err(Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, request_id)));
     };
-    if by_query.is_none() {
-        arguments.insert("format".to_owned(), json!(by_type));
-    }
-    arguments.insert("content".to_owned(), json!(content));
-    Ok(true)
+    arguments.insert("format".to_owned(), Value::String(format));
+    arguments.insert("content".to_owned(), Value::String(content));
+    Ok(())
 }

@@ -18,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::Peer;
+use super::body::Drained;
 
 /// Who sends a request's head slower than this is not waited for.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -132,7 +133,7 @@ async fn converse<S>(
 {
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
-        router.clone().oneshot(request.map(axum::body::Body::new))
+        router.clone().oneshot(Drained::body(request))
     });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(64 << 10);

@@ -2,6 +2,8 @@
 
 mod agents;
 mod answer;
+mod arguments;
+pub mod body;
 mod endpoint;
 mod events;
 mod file;
