@@ -1,5 +1,7 @@
 //! Who sees a project and what they are in it. The rule itself is the view `project_role`; everything here asks it.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -115,13 +117,13 @@ pub(crate) fn visible_and_hidden(tx: &mut Tx<'_>, viewer: &Viewer) -> Result<(Ve
 }
 
 /// The ids of the users who see a project; none where everybody does.
-pub fn audience(tx: &mut Tx<'_>, project_id: &str) -> Result<Option<Vec<String>>> {
+pub fn audience(tx: &mut Tx<'_>, project_id: &str) -> Result<Option<HashSet<String>>> {
     let sql = "select 1 from project where id = ?1 and access = 'members'";
     if tx.row(sql, values![project_id], |_| Ok(()))?.is_none() {
         return Ok(None);
     }
     let sql = "select user_id from project_role where project_id = ?1 and role is not null";
-    tx.rows(sql, values![project_id], |row| row.get(0)).map(Some)
+    Ok(Some(tx.rows(sql, values![project_id], |row| row.get(0))?.into_iter().collect()))
 }
 
 macro_rules! select {

@@ -1,12 +1,17 @@
 //! What happened: revisions of entities, events of authentication, and the changes that others are told about. Nothing
 //! here is ever changed.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::member;
 use crate::model::{Time, Via};
 use crate::value::Row;
 use crate::values;
@@ -318,6 +323,9 @@ pub struct Change {
     /// The project's UUID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
+    /// The ids of the users who see the project; none where everybody does.
+    #[serde(skip)]
+    pub audience: Option<Arc<HashSet<String>>>,
     /// The kind of what changed.
     pub entity_kind: String,
     /// The id of what changed.
@@ -344,6 +352,20 @@ pub struct Place {
     sequence: i64,
 }
 
+/// Adds who may be told of each change, as of now.
+pub fn address(tx: &mut Tx<'_>, changes: &mut [Change]) -> Result<()> {
+    let mut audiences = HashMap::new();
+    for change in changes {
+        let Some(project_id) = &change.project_id else { continue };
+        let audience = match audiences.entry(project_id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(member::audience(tx, project_id)?.map(Arc::new)),
+        };
+        change.audience = audience.clone();
+    }
+    Ok(())
+}
+
 /// The changes after a place, as far as no open transaction can still add one before them.
 pub fn changes_after(tx: &mut Tx<'_>, after: Place, limit: i64) -> Result<Vec<Change>> {
     let horizon = tx.oldest_open_transaction()?;
@@ -364,6 +386,7 @@ pub fn changes_after(tx: &mut Tx<'_>, after: Place, limit: i64) -> Result<Vec<Ch
             sequence,
             place: Place { transaction: row.get(1)?, sequence },
             project_id: row.get(2)?,
+            audience: None,
             entity_kind: row.get(3)?,
             entity_id: row.get(4)?,
             reference_id: row.get(5)?,

@@ -1,6 +1,6 @@
 //! News for everybody who listens: what changed, and which sessions asked to be told of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,6 +15,10 @@ const BEHIND_MAX: usize = 1_024;
 pub struct News {
     /// Whether something before was missed, so that nobody can rely on having heard everything.
     pub has_gap: bool,
+    /// The project that it happened in, if in one.
+    pub project_id: Option<String>,
+    /// The ids of the users who may hear of it; none where everybody may.
+    pub audience: Option<Arc<HashSet<String>>>,
     /// What changed, resources by their one spelling.
     pub changes: Vec<Change>,
     /// The resources that each session is to be told of, as its client wrote them.

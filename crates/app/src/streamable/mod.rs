@@ -39,8 +39,8 @@ pub trait Host: Send + Sync + 'static {
     /// Finds out who asks, and whether they may now.
     fn admit<'a>(&'a self, head: &'a Parts, request_id: &'a str) -> Wait<'a, Result<Visitor, Refusal>>;
 
-    /// Whether who opened a stream may still listen.
-    fn is_still_welcome<'a>(&'a self, head: &'a Parts) -> Wait<'a, bool>;
+    /// Who listens on a stream that such a request has opened; none where they may not, or no longer.
+    fn hearer<'a>(&'a self, head: &'a Parts) -> Wait<'a, Option<Box<dyn Hears>>>;
 
     /// Whether a visitor may begin another conversation.
     fn admit_session(&self, _visitor: &Visitor) -> Result<(), Refusal> {
@@ -63,6 +63,12 @@ pub trait Host: Send + Sync + 'static {
 
     /// Takes note of what came of a message.
     fn observe(&self, seen: &Seen<'_>);
+}
+
+/// Somebody who listens.
+pub trait Hears: Send + Sync {
+    /// Whether they may hear of some news.
+    fn hears<'a>(&'a self, news: &'a News) -> Wait<'a, bool>;
 }
 
 /// Who asks.

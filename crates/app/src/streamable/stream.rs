@@ -174,15 +174,20 @@ impl Endpoint {
         told: impl Fn(&News) -> Vec<Vec<u8>>,
     ) -> bool {
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+        let Some(mut hearer) = self.host.hearer(head).await else { return true };
         loop {
             let messages = tokio::select! {
                 heard = following.next() => match heard {
-                    Heard::News(news) if !news.has_gap => told(&news),
+                    Heard::News(news) if !news.has_gap => {
+                        if hearer.hears(&news).await { told(&news) } else { Vec::new() }
+                    }
                     // Who has missed something must know: the client reads anew what it cares for, and listens again.
                     Heard::News(_) | Heard::Gap | Heard::End => return true,
                 },
                 _ = keep_alive.tick() => {
-                    if !self.host.is_still_welcome(head).await || !self.is_kept(session).await {
+                    let Some(still) = self.host.hearer(head).await else { return true };
+                    hearer = still;
+                    if !self.is_kept(session).await {
                         return true;
                     }
                     if !events.send(b": here\n\n".to_vec()).await {

@@ -34,6 +34,7 @@ mod rest_events;
 mod rest_fuzz;
 mod rest_limits;
 mod rest_sessions;
+mod rights;
 mod seed_000;
 mod seed_003;
 mod seed_003_resources;

@@ -1,7 +1,7 @@
 //! `POST /api/v1/mcp`, as an agent meets it: each message that the server sends in these tests is held against the official
 //! schema of its revision.
 
-mod agent;
+pub mod agent;
 mod conversation;
 mod gaps;
 mod headers;

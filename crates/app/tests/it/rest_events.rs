@@ -91,7 +91,7 @@ fn check_restored(folder: &Path, database: &str) {
 }
 
 /// A stream of server-sent events.
-struct Events {
+pub struct Events {
     reader: std::io::BufReader<reqwest::blocking::Response>,
     /// The last event that had one.
     id: Option<i64>,
@@ -102,7 +102,7 @@ impl Events {
         Events::open_as(backend, &backend.token, after)
     }
 
-    fn open_as(backend: &Backend, token: &str, after: Option<i64>) -> Events {
+    pub fn open_as(backend: &Backend, token: &str, after: Option<i64>) -> Events {
         let mut request = backend.anonymous("GET", "/events").bearer_auth(token);
         if let Some(after) = after {
             request = request.header("last-event-id", after.to_string());
@@ -120,7 +120,7 @@ impl Events {
         line.trim_end().to_owned()
     }
 
-    fn next(&mut self) -> Value {
+    pub fn next(&mut self) -> Value {
         loop {
             let line = self.line();
             if let Some(id) = line.strip_prefix("id: ") {

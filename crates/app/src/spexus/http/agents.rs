@@ -1,6 +1,6 @@
 //! The endpoint for agents: who may ask, which tools they are shown, and what they hear of changes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::StatusCode;
@@ -14,11 +14,12 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::answer::status;
 use super::endpoint::identify;
+use super::hearer::Hearer;
 use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
 use crate::requirements::{self, Requirements, ToolOptions, Tools};
 use crate::streamable::{
-    Endpoint, Feed, Following, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
+    Endpoint, Feed, Following, Hears, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
 };
 
 /// Where agents ask.
@@ -120,8 +121,11 @@ impl Host for Agents {
         })
     }
 
-    fn is_still_welcome<'a>(&'a self, head: &'a Parts) -> Wait<'a, bool> {
-        Box::pin(async move { self.caller(head).await.is_ok() })
+    fn hearer<'a>(&'a self, head: &'a Parts) -> Wait<'a, Option<Box<dyn Hears>>> {
+        Box::pin(async move {
+            let caller = self.caller(head).await.ok()?;
+            Some(Box::new(Ear { app: self.app.clone(), hearer: Hearer::of(&caller) }) as Box<dyn Hears>)
+        })
     }
 
     fn admit_session(&self, visitor: &Visitor) -> Result<(), Refusal> {
@@ -217,6 +221,18 @@ impl Host for Agents {
     }
 }
 
+/// A hearer with what it takes to decide.
+struct Ear {
+    app: Arc<App>,
+    hearer: Hearer,
+}
+
+impl Hears for Ear {
+    fn hears<'a>(&'a self, news: &'a News) -> Wait<'a, bool> {
+        Box::pin(self.hearer.hears_of(&self.app, news.project_id.as_deref(), news.audience.as_deref()))
+    }
+}
+
 /// Changes of the store that are told together are at most so many.
 const TOGETHER: usize = 500;
 
@@ -273,17 +289,28 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
         feed.tell(News { has_gap: true, ..News::default() });
         return;
     }
-    let body = move |tx: &mut store::Tx<'_>| -> store::Result<News> {
-        let changes = requirements::changes::of(tx, &changes)?;
-        let topics = changes.iter().filter_map(|change| match change {
-            Change::Resource(uri) => Some(uri.as_str()),
-            _ => None,
-        });
-        let by_session = by_session(tx, topics)?;
-        Ok(News { has_gap: false, changes, by_session })
+    // Those of one project have the same audience.
+    let mut by_project: BTreeMap<Option<String>, Vec<revision::Change>> = BTreeMap::new();
+    for change in changes {
+        by_project.entry(change.project_id.clone()).or_default().push(change);
+    }
+    let body = move |tx: &mut store::Tx<'_>| -> store::Result<Vec<News>> {
+        let mut news = Vec::new();
+        for (project_id, together) in &by_project {
+            let changes = requirements::changes::of(tx, together)?;
+            let topics = changes.iter().filter_map(|change| match change {
+                Change::Resource(uri) => Some(uri.as_str()),
+                _ => None,
+            });
+            let by_session = by_session(tx, topics)?;
+            let audience = together.first().and_then(|change| change.audience.clone());
+            let project_id = project_id.clone();
+            news.push(News { has_gap: false, project_id, audience, changes, by_session });
+        }
+        Ok(news)
     };
     match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
-        Ok(news) => feed.tell(news),
+        Ok(news) => news.into_iter().for_each(|news| feed.tell(news)),
         Err(error) => {
             tracing::warn!("a change could not be told: {error}");
             feed.tell(News { has_gap: true, ..News::default() });

@@ -20,6 +20,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::App;
 use super::answer::{failure, http_error};
 use super::endpoint::identify;
+use super::hearer::Hearer;
 use super::request::{check_once, credentials, request_id};
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
@@ -164,7 +165,12 @@ async fn follow(shared: Arc<Shared>) {
 }
 
 async fn read(engine: &Engine, after: Place) -> Result<Vec<Change>, Error> {
-    ask(engine, move |tx| revision::changes_after(tx, after, READ_AT_ONCE)).await
+    let read = move |tx: &mut store::Tx<'_>| {
+        let mut changes = revision::changes_after(tx, after, READ_AT_ONCE)?;
+        revision::address(tx, &mut changes)?;
+        Ok(changes)
+    };
+    ask(engine, read).await
 }
 
 async fn ask<T: Send + 'static>(
@@ -190,8 +196,8 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
         Ok(shown) => shown,
         Err(error) => return failure(&error, &id),
     };
-    let sees_accounts = match check(&app, shown.clone()).await {
-        Ok(sees_accounts) => sees_accounts,
+    let hearer = match check(&app, shown.clone()).await {
+        Ok(hearer) => hearer,
         Err(error) => {
             tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
             return failure(&error, &id);
@@ -211,7 +217,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     }
     let (sender, receiver) = mpsc::channel(64);
     app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
-    let listener = Listener { app: app.clone(), sender, shown, sees_accounts: sees_accounts.into() };
+    let listener = Listener { app: app.clone(), sender, shown, hearer };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
     tokio::spawn(async move { listener.run(changes, after).await });
@@ -241,11 +247,11 @@ fn after(request: &Request) -> Result<Option<i64>, Error> {
     given.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
-/// Refuses who may not listen, and says whether those who may are told of users and tokens, too.
-async fn check(app: &App, shown: Credentials) -> Result<bool, Error> {
+/// Refuses who may not listen, and returns who does.
+async fn check(app: &App, shown: Credentials) -> Result<Hearer, Error> {
     let caller = identify(app, shown).await?;
     caller.may(Effect::Reads)?;
-    Ok(caller.may(Effect::Administers).is_ok())
+    Ok(Hearer::of(&caller))
 }
 
 /// One stream.
@@ -253,8 +259,7 @@ struct Listener {
     app: Arc<App>,
     sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
     shown: Credentials,
-    /// Whether changes of users and tokens are told: only administrators see those.
-    sees_accounts: AtomicBool,
+    hearer: Hearer,
 }
 
 impl Drop for Listener {
@@ -264,7 +269,7 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    async fn run(self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
+    async fn run(mut self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
         let Some(mut last) = self.begin(after).await else { return };
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let shared = self.app.hub.shared.clone();
@@ -278,7 +283,7 @@ impl Listener {
                 received = changes.recv() => match received {
                     Ok(change) if change.place > last => {
                         last = change.place;
-                        if !self.may_see(&change) {
+                        if !self.hearer.hears(&self.app, &change).await {
                             continue;
                         }
                         written(&change)
@@ -290,7 +295,7 @@ impl Listener {
                 _ = keep_alive.tick() => {
                     // Who was disabled or whose token was revoked stops listening.
                     match check(&self.app, self.shown.clone()).await {
-                        Ok(sees_accounts) => self.sees_accounts.store(sees_accounts, Ordering::Relaxed),
+                        Ok(hearer) => self.hearer = hearer,
                         Err(_) => return,
                     }
                     ": here\n\n".to_owned()
@@ -344,7 +349,7 @@ impl Listener {
             let missed = read(&self.app.engine, reached).await.ok()?;
             for change in &missed {
                 reached = change.place;
-                if self.may_see(change) && !self.send(written(change)).await {
+                if self.hearer.hears(&self.app, change).await && !self.send(written(change)).await {
                     return None;
                 }
             }
@@ -352,11 +357,6 @@ impl Listener {
                 return Some(reached);
             }
         }
-    }
-
-    fn may_see(&self, change: &Change) -> bool {
-        !matches!(change.entity_kind.as_str(), "user" | "token" | "session")
-            || self.sees_accounts.load(Ordering::Relaxed)
     }
 
     async fn send(&self, text: String) -> bool {

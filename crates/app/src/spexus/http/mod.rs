@@ -8,6 +8,7 @@ mod endpoint;
 mod events;
 mod file;
 mod health;
+mod hearer;
 mod limits;
 mod listener;
 mod metrics;

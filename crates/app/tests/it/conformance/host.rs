@@ -9,7 +9,9 @@ use axum::http::request::Parts;
 use mcp::Profile;
 use spexus::spexus::http::Listener;
 use spexus::spexus::now;
-use spexus::streamable::{Endpoint, Feed, Following, Host, Options, Refusal, Seen, Visitor, Wait};
+use spexus::streamable::{
+    Endpoint, Feed, Following, Hears, Host, News, Options, Refusal, Seen, Visitor, Wait,
+};
 use store::model::Via;
 use store::{Location, Mode, Store, user};
 use tempfile::TempDir;
@@ -92,8 +94,8 @@ impl Host for Anyone {
         Box::pin(async { Ok(Visitor { user_id, counted_by, username: "anyone".into(), server }) })
     }
 
-    fn is_still_welcome<'a>(&'a self, _: &'a Parts) -> Wait<'a, bool> {
-        Box::pin(async { true })
+    fn hearer<'a>(&'a self, _: &'a Parts) -> Wait<'a, Option<Box<dyn Hears>>> {
+        Box::pin(async { Some(Box::new(Everything) as Box<dyn Hears>) })
     }
 
     fn follow(&self) -> Wait<'_, Option<Following>> {
@@ -110,4 +112,13 @@ impl Host for Anyone {
     }
 
     fn observe(&self, _: &Seen<'_>) {}
+}
+
+/// Hears of everything.
+struct Everything;
+
+impl Hears for Everything {
+    fn hears<'a>(&'a self, _: &'a News) -> Wait<'a, bool> {
+        Box::pin(async { true })
+    }
 }

@@ -1,0 +1,54 @@
+//! Who is told of changes as they happen, and of which: nobody hears of what they could not read.
+
+use std::collections::HashSet;
+
+use ops::{Caller, Effect};
+use store::member::{self, Viewer};
+use store::revision::Change;
+use store::{Mode, Tx};
+
+use super::App;
+
+/// Somebody who is told of changes.
+pub struct Hearer {
+    user_id: String,
+    /// Only administrators are told of users and tokens.
+    sees_accounts: bool,
+    /// Whom the store is asked for, where the token is narrowed to some projects.
+    narrowed: Option<Viewer>,
+}
+
+impl Hearer {
+    /// A caller as a hearer.
+    pub fn of(caller: &Caller) -> Hearer {
+        Hearer {
+            user_id: caller.user_id.clone(),
+            sees_accounts: caller.may(Effect::Administers).is_ok(),
+            narrowed: caller.viewer().filter(|viewer| viewer.token_id.is_some()).cloned(),
+        }
+    }
+
+    /// Whether they are told of a change.
+    pub async fn hears(&self, app: &App, change: &Change) -> bool {
+        let is_account = matches!(change.entity_kind.as_str(), "user" | "token");
+        (!is_account || self.sees_accounts)
+            && self.hears_of(app, change.project_id.as_deref(), change.audience.as_deref()).await
+    }
+
+    /// Whether they are told of what happens in a project that some users see, or all.
+    pub async fn hears_of(
+        &self,
+        app: &App,
+        project_id: Option<&str>,
+        audience: Option<&HashSet<String>>,
+    ) -> bool {
+        if audience.is_some_and(|users| !users.contains(&self.user_id)) {
+            return false;
+        }
+        let (Some(project_id), Some(viewer)) = (project_id, &self.narrowed) else { return true };
+        let (project_id, viewer) = (project_id.to_owned(), viewer.clone());
+        let body = move |tx: &mut Tx<'_>| member::role(tx, &viewer, &project_id);
+        let role = crate::streamable::ask(app.engine.store(), Mode::Point, body).await;
+        role.is_ok_and(|role| role.is_some())
+    }
+}
