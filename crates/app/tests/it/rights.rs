@@ -223,7 +223,7 @@ fn the_command_line_knows_members_and_narrowed_tokens() {
     let _ = crate::spexus_cli::spexus(folder, &["migrate", "--database", "sqlite:spexus.db"], "");
     run(&["project", "create", "--key", "HID", "--name", "Hidden", "--access", "members"]);
     run(&["epic", "create", "--title", "Secret plan", "--priority", "1", "--project", "HID"]);
-    run(&["user", "create", "--username", "ann", "--email", "ann@example.org", "--role", "User"]);
+    run(&["user", "create", "ann", "--email", "ann@example.org", "--role", "User"]);
     assert_eq!(run(&["epic", "list", "--as", "ann"])["total_count"], 0);
     let told = refused(folder, &[&["epic", "show", "HID-EP-1", "--as", "ann"], &store[..]].concat(), 4);
     assert!(told.contains("there is no epic HID-EP-001"), "{told}");
