@@ -110,7 +110,7 @@ impl Operation for ChangePassword {
         };
         let caller = cx.caller()?;
         // Of two changes that verified the same password, the second one is too late.
-        if !user::replace_password(cx.tx, &caller.user_id, before, after)? {
+        if !replace_password(cx, &caller.user_id, self.current_password.as_str(), before, after)? {
             return Err(wrong_password());
         }
         session::end_others(cx.tx, &caller.user_id, caller.session_id.as_deref())?;
@@ -124,6 +124,29 @@ impl Operation for ChangePassword {
         let id = cx.new_id();
         revision::note_authentication(cx.tx, &id, &event, cx.now())?;
         Ok(PasswordChanged { changed: true })
+    }
+}
+
+/// Stores another hash where `password`, which was verified against `before`, is still the right one, and keeps it from being
+/// changed until the transaction ends; false when it is not, or the user is disabled.
+pub(crate) fn replace_password(
+    cx: &mut Cx<'_, '_>,
+    user_id: &str,
+    password: &str,
+    before: &str,
+    after: &str,
+) -> Result<bool> {
+    if user::replace_password(cx.tx, user_id, before, after)? {
+        return Ok(true);
+    }
+    if !secret::is_outdated(before) || !user::hold(cx.tx, user_id)? {
+        return Ok(false);
+    }
+    // A login may just have renewed the hash. Verifying it here is slow, but it happens only then.
+    let renewed = user::password_hash(cx.tx, user_id)?;
+    match renewed.filter(|renewed| secret::verify_password(password, Some(renewed))) {
+        Some(renewed) => Ok(user::replace_password(cx.tx, user_id, &renewed, after)?),
+        None => Ok(false),
     }
 }
 

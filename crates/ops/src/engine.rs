@@ -3,19 +3,17 @@
 
 mod again;
 mod run;
-mod workers;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use store::model::Time;
-use store::{Cancel, Edition, Mode, Store, Tx};
+use store::{Cancel, Edition, Mode, Store, Tx, Workers};
 
 use self::again::Refused;
 pub(crate) use self::again::erased;
 use self::run::Run;
-use self::workers::Workers;
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::error::{Error, Kind, Result};
 use crate::memory::{Memory, SecretHash};

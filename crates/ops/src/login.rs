@@ -9,6 +9,7 @@ use store::session::{self, BeginSession};
 use store::token::{self, Token};
 use store::user::{self, User};
 
+use crate::account::replace_password;
 use crate::caller::{Credentials, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
@@ -116,13 +117,13 @@ impl Operation for Login {
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSession> {
-        let (user, token) = match (&self.verified, &self.token) {
-            (Some(verified), _) => (verified.hold(cx)?, None),
-            (None, Some(token)) => {
+        let (user, token) = match (&self.verified, &self.password, &self.token) {
+            (Some(verified), Some(password), _) => (verified.hold(cx, password.as_str())?, None),
+            (None, None, Some(token)) => {
                 let (user, token) = hold_owner(cx, token.as_str())?;
                 (user, Some(token))
             }
-            (None, None) => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
+            _ => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
         };
         let longest = cx.now().plus_seconds(SESSION_S);
         let token_end = token.as_ref().and_then(|token| token.expires_at);
@@ -155,9 +156,9 @@ impl Operation for Login {
 impl Verified {
     /// Checks that the password is still the one that was verified, and keeps it from being changed until the session has begun:
     /// otherwise a session could outlive the change of the password that was to end it.
-    fn hold(&self, cx: &mut Cx<'_, '_>) -> Result<User> {
-        let new_hash = self.renewed_hash.as_ref().unwrap_or(&self.hash);
-        if !user::replace_password(cx.tx, &self.user.id, &self.hash, new_hash)? {
+    fn hold(&self, cx: &mut Cx<'_, '_>, password: &str) -> Result<User> {
+        let after = self.renewed_hash.as_ref().unwrap_or(&self.hash);
+        if !replace_password(cx, &self.user.id, password, &self.hash, after)? {
             return Err(refused());
         }
         user::find(cx.tx, &self.user.id)?.ok_or_else(refused)

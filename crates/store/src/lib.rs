@@ -6,6 +6,7 @@ mod error;
 mod migrate;
 mod time;
 mod value;
+mod workers;
 
 pub mod backup;
 pub mod comment;
@@ -30,3 +31,4 @@ pub use db::{Cancel, Edition, Location, Mode, Options, Store, Tx};
 pub use error::{Error, ErrorKind, Result};
 pub use migrate::{Migration, State};
 pub use value::{Column, Row, Value};
+pub use workers::Workers;

@@ -212,7 +212,7 @@ impl Run {
                     Err(Error::new(Kind::Timeout, "nobody waits for the answer any more"))
                 }
                 Ok(()) => operation.compute(),
-                Err(busy) => Err(busy),
+                Err(busy) => Err(busy.into()),
             };
             match computed {
                 Ok(()) => self.start(operation, done),

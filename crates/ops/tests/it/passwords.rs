@@ -11,6 +11,7 @@ use ops::{Call, Credentials, Kind};
 use serde_json::json;
 use store::{Cancel, Mode, Tx, user};
 
+use crate::contention::at_once;
 use crate::people::{PASSWORD, outcome, session, user};
 use crate::stores::{World, on_every_store};
 
@@ -80,21 +81,13 @@ fn too_many_passwords_at_once_are_told_to_come_back() {
 fn a_hash_of_other_parameters_is_renewed_at_the_next_login() {
     on_every_store(|world| {
         let id = user(world, "ann", "User")["id"].as_str().expect("an id").to_owned();
-        let params = Params::new(64, 1, 1, None).expect("parameters");
-        let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        let weak = weak.hash_password(PASSWORD.as_bytes()).expect("a hash").to_string();
         let before = session(world, "ann");
-        let set = |hash: String| {
-            let id = id.clone();
-            let set = move |tx: &mut Tx<'_>| user::set_password(tx, &id, &hash);
-            world.engine.store().wait(Mode::Write, set).expect("a hash");
-        };
         let stored = || {
             let id = id.clone();
             let read = move |tx: &mut Tx<'_>| user::password_hash(tx, &id);
             world.engine.store().wait(Mode::Snapshot, read).expect("a user").expect("a hash")
         };
-        set(weak.clone());
+        let weak = weaken(world, &id);
         let wrong = json!({ "username": "ann", "password": "not it" });
         assert_eq!(outcome(world.call_as(Credentials::None, "login", wrong)), "UNAUTHENTICATED");
         assert_eq!(stored(), weak, "a wrong password renews nothing");
@@ -105,4 +98,43 @@ fn a_hash_of_other_parameters_is_renewed_at_the_next_login() {
         assert_eq!(stored(), renewed, "a current hash stays");
         assert_eq!(outcome(world.call_as(before, "who_am_i", json!({}))), "ok", "sessions stay");
     });
+}
+
+#[test]
+fn a_hash_that_another_login_renews_keeps_nobody_out() {
+    on_every_store(|world| {
+        let id = user(world, "ann", "User")["id"].as_str().expect("an id").to_owned();
+        let own = session(world, "ann");
+        weaken(world, &id);
+        let outcomes = at_once(4, |_| {
+            let arguments = json!({ "username": "ann", "password": PASSWORD });
+            outcome(world.call_as(Credentials::None, "login", arguments))
+        });
+        assert_eq!(outcomes, ["ok"; 4]);
+        weaken(world, &id);
+        let outcomes = at_once(2, |number| {
+            let (who, name, arguments) = match number {
+                0 => (Credentials::None, "login", json!({ "username": "ann", "password": PASSWORD })),
+                _ => {
+                    let arguments =
+                        json!({ "current_password": PASSWORD, "new_password": "another password" });
+                    (own.clone(), "change_password", arguments)
+                }
+            };
+            outcome(world.call_as(who, name, arguments))
+        });
+        // A login that is later than the change has the old password.
+        assert!(["ok", "UNAUTHENTICATED"].contains(&outcomes[0]) && outcomes[1] == "ok", "{outcomes:?}");
+    });
+}
+
+/// Stores the password of a user with weaker parameters, and returns its hash.
+fn weaken(world: &World, user_id: &str) -> String {
+    let params = Params::new(64, 1, 1, None).expect("parameters");
+    let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let weak = weak.hash_password(PASSWORD.as_bytes()).expect("a hash").to_string();
+    let (id, hash) = (user_id.to_owned(), weak.clone());
+    let set = move |tx: &mut Tx<'_>| user::set_password(tx, &id, &hash);
+    world.engine.store().wait(Mode::Write, set).expect("a hash");
+    weak
 }

@@ -378,9 +378,8 @@ pub fn token_of(backend: &Backend, username: &str, role: &str) -> String {
     backend
         .create("/users", &json!({"username": username, "email": email, "password": password, "role": role}));
     let login = backend.send("POST", "/auth/login", &json!({"username": username, "password": password}));
-    let cookie = login.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
-    let request =
-        backend.anonymous("POST", "/tokens").header("cookie", cookie).header("sec-fetch-site", "same-origin");
+    let secret = login.json["session"].as_str().unwrap_or_default();
+    let request = backend.anonymous("POST", "/tokens").bearer_auth(secret);
     let body = json!({"name": "agent", "scopes": ["full_access"]}).to_string();
     let token = send(request.header("content-type", "application/json").body(body));
     token.json["token"].as_str().unwrap_or_else(|| panic!("{}", token.text)).to_owned()

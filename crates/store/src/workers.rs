@@ -1,17 +1,15 @@
-//! A few threads for work that keeps a processor busy without needing the store: hashing passwords. Whoever guesses passwords
-//! keeps these threads busy and nothing else, and when too many wait, the next one is told to come back.
+//! A few threads for work that must not keep a thread with a connection busy: hashing passwords. Whoever guesses passwords
+//! occupies these threads and no others, and when too many jobs wait, the next one is rejected.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many jobs wait at most. Hashing takes about 30 ms, so the last one waits for two seconds on one thread.
 const WAITING_MAX: usize = 64;
-/// When to come back after being turned away.
-const RETRY_AFTER_S: u64 = 2;
 
 /// A job. It is given an error, at once, when too many others wait.
 type Job = Box<dyn FnOnce(Result<()>) + Send>;
@@ -84,8 +82,7 @@ fn work(queue: &Mutex<Queue>) {
 }
 
 fn busy() -> Error {
-    let error = Error::new(Kind::Unavailable, "too many passwords are being checked; try again shortly");
-    Error { retry_after_s: Some(RETRY_AFTER_S), ..error }
+    Error::new(ErrorKind::Unavailable, "too many passwords are being checked; try again shortly")
 }
 
 #[cfg(test)]
@@ -94,7 +91,7 @@ mod tests {
     use std::sync::{Arc, Mutex, mpsc};
 
     use super::{WAITING_MAX, Workers};
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     #[test]
     fn jobs_run_a_few_at_a_time_and_too_many_are_rejected() {
@@ -110,7 +107,7 @@ mod tests {
             let (started, done) = (started.clone(), done.clone());
             workers.run(move |admitted| {
                 if let Err(error) = &admitted {
-                    assert_eq!((error.kind, error.retry_after_s), (Kind::Unavailable, Some(2)));
+                    assert_eq!(error.kind, ErrorKind::Unavailable);
                 } else {
                     most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     started.send(()).expect("the test waits");
