@@ -15,6 +15,7 @@ mod signal;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,24 @@ impl Store {
         migrate::run(&store, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
+    }
+
+    /// Opens a store and brings its schema up to date. None when there is none: then nothing is created.
+    pub fn open_existing(
+        location: &Location,
+        options: Options,
+        now: crate::model::Time,
+    ) -> Result<Option<Store>> {
+        if location.is_missing() {
+            return Ok(None);
+        }
+        let store = Store::open_as_it_is(location, options)?;
+        if store.migrations()?.iter().all(|migration| migration.state == migrate::State::Pending) {
+            return Ok(None);
+        }
+        migrate::run(&store, now)?;
+        search::rebuild_if_old(&store)?;
+        Ok(Some(store))
     }
 
     /// Opens a store without looking at its schema.
@@ -173,6 +192,21 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.edition(),
             Engine::Postgres(_) => None,
+        }
+    }
+
+    /// Whether a call has met damage in the file. It stays so until [`Store::note_mended`].
+    pub fn is_damaged(&self) -> bool {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.damage().load(Ordering::Relaxed),
+            Engine::Postgres(_) => false,
+        }
+    }
+
+    /// Says that the file was checked and is whole, perhaps because a backup was restored into it.
+    pub fn note_mended(&self) {
+        if let Engine::Sqlite(engine) = &*self.engine {
+            engine.damage().store(false, Ordering::Relaxed);
         }
     }
 

@@ -10,6 +10,7 @@ mod value;
 pub mod backup;
 pub mod comment;
 pub mod entity;
+pub mod health;
 pub mod idempotency;
 pub mod mcp_session;
 pub mod model;

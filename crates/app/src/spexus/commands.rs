@@ -116,11 +116,13 @@ fn progress() -> OnProgress {
     })
 }
 
+/// A command asks one thing after the other.
+const CONNECTIONS: usize = 2;
+
 /// Opens the local store, with its first start behind it.
 pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     let refused = |message: String| Problem::Usage(format!("{}: {message}", config.location));
-    let options = store::Options { connections: 2, ..config.options.clone() };
-    let store = Store::open(&config.location, options, now()).map_err(|error| refused(error.to_string()))?;
+    let store = config.open(CONNECTIONS).map_err(Problem::Usage)?;
     let request = ops::Request { via: Via::Cli, now: now(), request_id: None, address: None };
     let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
     if let Some(first) = first {

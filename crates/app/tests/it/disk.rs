@@ -51,6 +51,11 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
         };
         assert!(fill().is_err(), "a disk without end");
         wait_until("a refusal", || client.create_epic("full").expect("an answer").status != 201);
+        wait_until("the disk to be seen", || {
+            let health = client.get("/health/ready");
+            assert_eq!(health.body["read"], "ok", "{health:?}");
+            (health.status, &health.body["write"]) == (503, &"failed".into())
+        });
         for _ in 0..20 {
             let answer = client.create_epic("full").expect("an answer");
             if answer.status != 201 {
@@ -64,6 +69,7 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
         fs::remove_file(&ballast).expect("the ballast goes");
         let n_before = n_acknowledged();
         wait_until("creates with room again", || n_acknowledged() >= n_before + 50);
+        wait_until("health with room again", || client.get("/health/ready").status == 200);
     });
     assert!(seen.unanswered.is_empty(), "{:?}", seen.unanswered);
     assert!(!seen.refused.is_empty());
@@ -161,7 +167,12 @@ fn a_store_that_may_only_be_read_serves_reads() {
         assert_eq!(answer.status, 503, "{answer:?}");
         assert_eq!(answer.body["error"]["message"], "the database cannot be written to");
     }
-    assert_eq!(client.get("/health/ready").status, 200);
+    let health = client.get("/health/ready");
+    assert_eq!(
+        (health.status, &health.body["read"], &health.body["write"]),
+        (503, &"ok".into(), &"failed".into())
+    );
+    assert_eq!(client.get("/health/ready?for=read").status, 200);
     server.terminate();
     assert!(server.wait(crate::process::PATIENCE).0.success());
     // What SQLite has put beside the file may be written as little as the file.

@@ -2,7 +2,7 @@
 //! and short reads run on the caller's thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -53,6 +53,8 @@ pub(super) struct Engine {
     threads: Vec<JoinHandle<()>>,
     /// Closed after the connections.
     head: Arc<Head>,
+    /// Set when a call has met damage in the file.
+    damage: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -67,6 +69,7 @@ impl Engine {
         }
         make_private(path);
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
+        let damage = writer.damage.clone();
         let mut engine = Engine {
             path: path.to_owned(),
             idle: Mutex::new(Vec::new()),
@@ -75,6 +78,7 @@ impl Engine {
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
             head: Arc::new(Head::of(path, &writer.sqlite)),
+            damage: damage.clone(),
         };
         let (queue, head) = (engine.writes.clone(), engine.head.clone());
         engine.threads.push(spawn("store writer", move || {
@@ -84,7 +88,8 @@ impl Engine {
         let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
         for _ in 0..n_readers {
             let cache_kib = READERS_CACHE_KIB / n_readers as i64;
-            let reader = connect(path, false, options.statement_timeout, cache_kib)?;
+            let mut reader = connect(path, false, options.statement_timeout, cache_kib)?;
+            reader.damage = damage.clone();
             let queue = engine.reads.clone();
             engine.threads.push(spawn("store reader", move || {
                 while let Some(job) = queue.pop() {
@@ -115,13 +120,18 @@ impl Engine {
         &self.path
     }
 
+    pub(super) fn damage(&self) -> &AtomicBool {
+        &self.damage
+    }
+
     fn read_here(&self, mut job: Box<dyn Job>) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle
             .map_or_else(|| connect(&self.path, false, self.statement_timeout, KEY_CACHE_KIB), Ok)
         {
-            Ok(connection) => connection,
+            Ok(connection) => Connected { damage: self.damage.clone(), ..connection },
             Err(error) => {
+                self.damage.fetch_or(error.kind == ErrorKind::Damaged, Ordering::Relaxed);
                 job.fail(error);
                 return job.finish();
             }
@@ -209,6 +219,16 @@ fn keep_journal(connection: &Sqlite) -> rusqlite::Result<()> {
 struct Connected {
     sqlite: Sqlite,
     watch: Arc<Watch>,
+    damage: Arc<AtomicBool>,
+}
+
+impl Connected {
+    /// Remembers it if a statement has met damage in the file.
+    fn note_damage(&self, error: Option<&Error>) {
+        if error.is_some_and(|error| error.kind == ErrorKind::Damaged) {
+            self.damage.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Tells the handler that SQLite calls every so many steps when the current call began.
@@ -240,7 +260,7 @@ fn watched(mut sqlite: Sqlite, timeout: Duration) -> Result<Connected> {
     let limit_ms = timeout.as_millis() as u64;
     let handler = move || seen.now_ms().saturating_sub(seen.started_ms.load(Ordering::Relaxed)) > limit_ms;
     sqlite.progress_handler(STEPS, Some(handler)).map_err(|error| translate(error).0)?;
-    Ok(Connected { sqlite, watch })
+    Ok(Connected { sqlite, watch, damage: Arc::default() })
 }
 
 fn read(connected: &Connected, mut job: Box<dyn Job>) {
@@ -258,6 +278,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
         cancel.arm(move || interrupt.interrupt());
     }
     job.attempt(&mut tx);
+    connected.note_damage(tx.error.as_ref());
     if let Some(cancel) = &cancel {
         cancel.disarm();
     }
@@ -330,7 +351,7 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
             } else {
                 connected.watch.start()
             }
-            failed = write_one(connection, &mut *job, &mut has_changed);
+            failed = write_one(connected, &mut *job, &mut has_changed);
         }
         group.push(job);
         let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
@@ -339,6 +360,7 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
         }
     }
     let failed = failed.or_else(|| script(connection, "commit").err().map(|(error, _)| error));
+    connected.note_damage(failed.as_ref());
     if failed.is_some() && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
@@ -361,7 +383,8 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
 }
 
 /// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
-fn write_one(connection: &Sqlite, job: &mut dyn Job, has_changed: &mut bool) -> Option<Error> {
+fn write_one(connected: &Connected, job: &mut dyn Job, has_changed: &mut bool) -> Option<Error> {
+    let connection = &connected.sqlite;
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
     }
@@ -373,6 +396,7 @@ fn write_one(connection: &Sqlite, job: &mut dyn Job, has_changed: &mut bool) -> 
         }
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
     };
+    connected.note_damage(tx.error.as_ref());
     if connection.is_autocommit() {
         // A full disk or a damaged file makes SQLite roll back everything by itself.
         let cause = tx.error.take();
@@ -443,7 +467,7 @@ fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
             (ErrorKind::Unavailable, format!("reading or writing failed ({text})"))
         }
         (ErrorCode::NotADatabase, _) => (ErrorKind::Schema, "the file is not a SQLite database".to_owned()),
-        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Internal, format!("the file is damaged ({text})")),
+        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Damaged, format!("the file is damaged ({text})")),
         _ => (ErrorKind::Internal, text),
     };
     (Error::new(kind, text), None)
