@@ -249,6 +249,8 @@ pub struct Tx<'a> {
     counts_inside: bool,
     /// Whether others will want to know what this transaction did.
     has_changed: bool,
+    /// Whether this transaction has erased text that must not stay on the disk.
+    has_erased: bool,
 }
 
 impl<'a> Tx<'a> {
@@ -260,6 +262,7 @@ impl<'a> Tx<'a> {
             own_projects: Vec::new(),
             counts_inside: false,
             has_changed: false,
+            has_erased: false,
         }
     }
 }
@@ -385,6 +388,11 @@ impl Tx<'_> {
     /// Says that others will want to know of this transaction once it is committed.
     pub(crate) fn note_change(&mut self) {
         self.has_changed = true;
+    }
+
+    /// Says that this transaction has erased text for good. On SQLite it is then removed from the journal before the answer.
+    pub fn note_erased(&mut self) {
+        self.has_erased = true;
     }
 
     /// The number of this transaction, in which others see its changes become visible.

@@ -37,6 +37,8 @@ const READERS_CACHE_KIB: i64 = 52_000;
 /// should not wait for it.
 const QUIET: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
+/// How long emptying the journal waits for those who still read from it.
+const EMPTYING_WAIT: Duration = Duration::from_millis(500);
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
 
@@ -290,6 +292,8 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
 
 fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal: &Signal, chore: Chore) {
     let mut patience = None;
+    // Whether erased text may still be in the journal.
+    let mut is_unclean = false;
     loop {
         let next = match patience {
             Some(patience) => queue.pop_within(patience),
@@ -297,12 +301,21 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
         };
         match next {
             Next::Job(first) => {
-                if write_group(connected, queue, head, first) {
+                let outcome = write_group(connected, queue, head, first);
+                is_unclean |= outcome.has_erased;
+                if outcome.has_changed {
                     signal.raise();
                     patience = Some(QUIET);
                 }
             }
-            Next::Nothing => patience = do_some(connected, head, chore).then_some(PAUSE),
+            Next::Nothing => {
+                patience = do_some(connected, head, chore).then_some(PAUSE);
+                if patience.is_none() && is_unclean {
+                    // The chore may have moved erased words, and a reader may have kept the journal in use until now.
+                    is_unclean = !empty_journal(connected);
+                    patience = is_unclean.then_some(QUIET);
+                }
+            }
             Next::Closed => break,
         }
     }
@@ -329,15 +342,33 @@ fn do_some(connected: &Connected, head: &Head, chore: Chore) -> bool {
     is_kept && done.unwrap_or_default()
 }
 
-/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. Returns whether others will
-/// want to know.
-fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> bool {
+/// Copies the journal into the file and empties it, so that nothing of what was overwritten stays in it. False when somebody
+/// is still reading from it.
+fn empty_journal(connected: &Connected) -> bool {
+    let connection = &connected.sqlite;
+    let _ = connection.busy_timeout(EMPTYING_WAIT);
+    let is_busy = connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get::<_, i64>(0));
+    let _ = connection.busy_timeout(BUSY_WAIT);
+    is_busy.is_ok_and(|is_busy| is_busy == 0)
+}
+
+/// What a group of writes was about.
+#[derive(Clone, Copy)]
+struct Written {
+    /// Whether others will want to know.
+    has_changed: bool,
+    /// Whether text was erased for good.
+    has_erased: bool,
+}
+
+/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
+fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> Written {
     let connection = &connected.sqlite;
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
     let (alone, is_aside) = (is_long(&*first), first.mode() == Mode::Aside);
     let mut group = Vec::new();
-    let mut has_changed = false;
+    let mut written = Written { has_changed: false, has_erased: false };
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
@@ -351,7 +382,7 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
             } else {
                 connected.watch.start()
             }
-            failed = write_one(connected, &mut *job, &mut has_changed);
+            failed = write_one(connected, &mut *job, &mut written);
         }
         group.push(job);
         let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
@@ -364,13 +395,18 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
     if failed.is_some() && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
-    let has_changed = has_changed && failed.is_none();
+    if failed.is_some() {
+        written = Written { has_changed: false, has_erased: false };
+    }
     if failed.is_none() {
         if group.iter().all(|job| job.mode() == Mode::Aside) {
             began.committed_aside(connection, head);
         } else {
-            began.committed(head, has_changed);
+            began.committed(head, written.has_changed);
         }
+    }
+    if written.has_erased {
+        empty_journal(connected);
     }
     for mut job in group {
         // Nothing of the group has happened, so nobody may believe that it has.
@@ -379,11 +415,11 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
         }
         job.finish();
     }
-    has_changed
+    written
 }
 
 /// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
-fn write_one(connected: &Connected, job: &mut dyn Job, has_changed: &mut bool) -> Option<Error> {
+fn write_one(connected: &Connected, job: &mut dyn Job, written: &mut Written) -> Option<Error> {
     let connection = &connected.sqlite;
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
@@ -391,7 +427,8 @@ fn write_one(connected: &Connected, job: &mut dyn Job, has_changed: &mut bool) -
     let mut tx = Tx::new(Connection::Sqlite(connection));
     let end = match job.attempt(&mut tx) {
         Attempt::Keep => {
-            *has_changed |= tx.has_changed;
+            written.has_changed |= tx.has_changed;
+            written.has_erased |= tx.has_erased;
             "release job"
         }
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
