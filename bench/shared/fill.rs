@@ -16,7 +16,7 @@ pub fn fill(database: &str, n_requirements: u64) -> anyhow::Result<String> {
     let now = Time::from_microseconds(1_790_000_000_000_000);
     let location = Location::parse(database).map_err(anyhow::Error::msg)?;
     let store = Store::open(&location, Options::default(), now)?;
-    let request = Request { via: Via::Rest, now, request_id: None, address: None, user_agent: None };
+    let request = Request::new(Via::Rest, now);
     let first = ops::first_start(&store, &request)?.context("the store is not empty")?;
     let engine = Engine::new(store.clone());
     let filling = Filling { engine, request, token: first.token.clone() };

@@ -122,6 +122,13 @@ pub struct Request {
     pub user_agent: Option<String>,
 }
 
+impl Request {
+    /// A request that came from no network.
+    pub fn new(via: Via, now: Time) -> Request {
+        Request { via, now, request_id: None, address: None, user_agent: None }
+    }
+}
+
 /// Finds out who is asking. None when nothing was shown.
 pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Result<Option<Caller>> {
     let secret = match credentials {

@@ -131,6 +131,7 @@ impl<'a, 't> Cx<'a, 't> {
 
     /// Erases what history and kept answers say about something whose text is gone for good.
     pub fn erase(&mut self, id: &str) -> Result<()> {
+        self.tx.note_erased();
         revision::purge(self.tx, id)?;
         Ok(idempotency::replace(self.tx, id, &engine::erased()?)?)
     }

@@ -229,7 +229,9 @@ impl From<store::Error> for Error {
             | StoreKind::Contention => Kind::Unavailable,
             StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
             StoreKind::Timeout => Kind::Timeout,
-            StoreKind::Refused | StoreKind::Schema | StoreKind::Internal => Kind::InternalError,
+            StoreKind::Refused | StoreKind::Schema | StoreKind::Damaged | StoreKind::Internal => {
+                Kind::InternalError
+            }
         };
         let message = match error.kind {
             // Which constraint it was says nothing to a caller; operations check before and give the reason.

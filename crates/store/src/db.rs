@@ -15,6 +15,7 @@ mod signal;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,24 @@ impl Store {
         migrate::run(&store, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
+    }
+
+    /// Opens a store and brings its schema up to date. None when there is none: then nothing is created.
+    pub fn open_existing(
+        location: &Location,
+        options: Options,
+        now: crate::model::Time,
+    ) -> Result<Option<Store>> {
+        if location.is_missing() {
+            return Ok(None);
+        }
+        let store = Store::open_as_it_is(location, options)?;
+        if store.migrations()?.iter().all(|migration| migration.state == migrate::State::Pending) {
+            return Ok(None);
+        }
+        migrate::run(&store, now)?;
+        search::rebuild_if_old(&store)?;
+        Ok(Some(store))
     }
 
     /// Opens a store without looking at its schema.
@@ -176,6 +195,21 @@ impl Store {
         }
     }
 
+    /// Whether a call has met damage in the file. It stays so until [`Store::note_mended`].
+    pub fn is_damaged(&self) -> bool {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.damage().load(Ordering::Relaxed),
+            Engine::Postgres(_) => false,
+        }
+    }
+
+    /// Says that the file was checked and is whole, perhaps because a backup was restored into it.
+    pub fn note_mended(&self) {
+        if let Engine::Sqlite(engine) = &*self.engine {
+            engine.damage().store(false, Ordering::Relaxed);
+        }
+    }
+
     /// How many calls wait for a thread, for the metrics.
     pub fn waiting(&self) -> usize {
         match &*self.engine {
@@ -215,6 +249,8 @@ pub struct Tx<'a> {
     counts_inside: bool,
     /// Whether others will want to know what this transaction did.
     has_changed: bool,
+    /// Whether this transaction has erased text that must not stay on the disk.
+    has_erased: bool,
 }
 
 impl<'a> Tx<'a> {
@@ -226,6 +262,7 @@ impl<'a> Tx<'a> {
             own_projects: Vec::new(),
             counts_inside: false,
             has_changed: false,
+            has_erased: false,
         }
     }
 }
@@ -351,6 +388,11 @@ impl Tx<'_> {
     /// Says that others will want to know of this transaction once it is committed.
     pub(crate) fn note_change(&mut self) {
         self.has_changed = true;
+    }
+
+    /// Says that this transaction has erased text for good. On SQLite it is then removed from the journal before the answer.
+    pub fn note_erased(&mut self) {
+        self.has_erased = true;
     }
 
     /// The number of this transaction, in which others see its changes become visible.

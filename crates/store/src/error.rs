@@ -37,7 +37,9 @@ pub enum ErrorKind {
     ReadOnly,
     /// The schema is newer than this program, or was changed by something else.
     Schema,
-    /// A mistake of ours, or a damaged file.
+    /// The file is damaged.
+    Damaged,
+    /// A mistake of ours.
     Internal,
 }
 

@@ -11,6 +11,7 @@ mod workers;
 pub mod backup;
 pub mod comment;
 pub mod entity;
+pub mod health;
 pub mod idempotency;
 pub mod mcp_session;
 pub mod member;

@@ -86,7 +86,6 @@ impl Local {
                 Ok(slot.opened.insert(Opened { store, server: Arc::new(server), place }).clone())
             }
             Err(message) => {
-                let message = format!("{}: {message}", self.config.location);
                 tracing::error!("{message}");
                 let failure = Failure::new(Kind::Unavailable, message);
                 slot.failure = Some((Instant::now(), failure.clone()));
@@ -96,11 +95,10 @@ impl Local {
     }
 
     fn open(&self) -> Result<(Store, Place), String> {
-        let options = store::Options { connections: CONNECTIONS, ..self.config.options.clone() };
-        let store = Store::open(&self.config.location, options, now()).map_err(|error| error.to_string())?;
-        let request =
-            ops::Request { via: Via::Mcp, now: now(), request_id: None, address: None, user_agent: None };
-        let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
+        let store = self.config.open(CONNECTIONS)?;
+        let request = ops::Request::new(Via::Mcp, now());
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.config.location);
+        let first = ops::first_start(&store, &request).map_err(|error| failed(&error))?;
         if first.is_some() {
             // Hosts keep what servers log, so that its secrets are not told here. Nothing is lost: whoever may open the
             // store can make a token for it.
@@ -109,7 +107,7 @@ impl Local {
                 self.config.location
             );
         }
-        let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| error.to_string())?;
+        let place = store.wait(Mode::Snapshot, revision::newest_place).map_err(|error| failed(&error))?;
         Ok((store, place))
     }
 }

@@ -99,8 +99,7 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
         return Remote::new(&server, token)?.call(entry, arguments);
     }
     let engine = Engine::new(open(&store)?);
-    let request =
-        ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
+    let request = ops::Request::new(Via::Cli, now());
     let credentials = Credentials::Local(acting);
     let call = Call::new(entry, arguments, credentials, request);
     let reply = engine.wait(Call { progress: Some(progress()), ..call });
@@ -117,13 +116,14 @@ fn progress() -> OnProgress {
     })
 }
 
+/// A command asks one thing after the other.
+const CONNECTIONS: usize = 2;
+
 /// Opens the local store, with its first start behind it.
 pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     let refused = |message: String| Problem::Usage(format!("{}: {message}", config.location));
-    let options = store::Options { connections: 2, ..config.options.clone() };
-    let store = Store::open(&config.location, options, now()).map_err(|error| refused(error.to_string()))?;
-    let request =
-        ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
+    let store = config.open(CONNECTIONS).map_err(Problem::Usage)?;
+    let request = ops::Request::new(Via::Cli, now());
     let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
     if let Some(first) = first {
         // Not on stdout, where scripts read the answer.

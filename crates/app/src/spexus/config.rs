@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgMatches;
-use store::{Location, Options};
+use store::{Location, Options, Store};
 
 use super::http::{HttpOptions, LimitSettings};
+use super::now;
 use crate::requirements::{self, ToolOptions};
 use crate::settings::{FromSetting, Settings};
 
@@ -16,8 +17,31 @@ use crate::settings::{FromSetting, Settings};
 pub struct StoreConfig {
     /// Where it is.
     pub location: Location,
+    /// Whether somebody has named it, so that it is not where stores are by default.
+    pub is_named: bool,
     /// How it is opened.
     pub options: Options,
+}
+
+impl StoreConfig {
+    /// Opens the store for a few calls at once. One that was named must be there, or a mistyped name would become an empty
+    /// store; where stores are by default, one is created.
+    pub fn open(&self, connections: usize) -> Result<Store, String> {
+        let options = Options { connections, ..self.options.clone() };
+        let opened = if self.is_named {
+            Store::open_existing(&self.location, options, now())
+        } else {
+            Store::open(&self.location, options, now()).map(Some)
+        };
+        let location = &self.location;
+        match opened {
+            Ok(Some(store)) => Ok(store),
+            Ok(None) => Err(format!(
+                "{location}: there is no store; check the name, or create one: spexus migrate --database {location}"
+            )),
+            Err(error) => Err(format!("{location}: {error}")),
+        }
+    }
 }
 
 /// All settings.
@@ -117,7 +141,8 @@ fn ignore_others(settings: &mut Settings) {
 /// The settings of the store.
 fn store(settings: &mut Settings) -> StoreConfig {
     let default = Location::Sqlite(data_folder().join("spexus.db"));
-    let location = settings.value("SPEXUS_DATABASE", default);
+    let named = settings.optional("SPEXUS_DATABASE");
+    let (is_named, location) = (named.is_some(), named.unwrap_or(default));
     let defaults = Options::default();
     let options = Options {
         connections: settings.value("SPEXUS_DATABASE_CONNECTIONS", defaults.connections as u32).clamp(1, 500)
@@ -126,7 +151,7 @@ fn store(settings: &mut Settings) -> StoreConfig {
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
     };
-    StoreConfig { location, options }
+    StoreConfig { location, is_named, options }
 }
 
 /// All settings, of which a command takes what it needs: one file serves them all.

@@ -2,10 +2,11 @@
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use store::{Location, Mode, State, Store, user};
+use store::{Location, Mode, State, Store, health, user};
 use tracing::level_filters::LevelFilter;
 
 use super::commands::Problem;
@@ -27,6 +28,9 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let mut findings = vec![well("program", format!("spexus {}", env!("CARGO_PKG_VERSION")))];
     let mut settings = config::settings(matches);
     let server = config::server(&mut settings);
+    if server.is_none() {
+        settings.refuse_flag("SPEXUS_AS", "doctor looks at the whole store, and as nobody");
+    }
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let config = config::read(&mut settings);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
@@ -53,9 +57,14 @@ pub fn run(matches: &ArgMatches) -> Exit {
 }
 
 fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
-    if is_missing(&config.location) {
+    if config.location.is_missing() {
         let message = format!("{} is not there yet", config.location);
         findings.push(match cannot_be_made(&config.location) {
+            None if config.is_named => ill(
+                "store",
+                message,
+                &format!("check the name, or create it: spexus migrate --database {}", config.location),
+            ),
             Some(why) => ill(
                 "store",
                 format!("{message}, and cannot be made: {why}"),
@@ -72,7 +81,7 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
     }
     let store = match Store::open_as_it_is(
         &config.location,
-        store::Options { connections: 1, ..config.options.clone() },
+        store::Options { connections: 1, statement_timeout: CHECK_MAX, ..config.options.clone() },
     ) {
         Ok(store) => store,
         Err(error) => {
@@ -90,6 +99,26 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
     findings.push(match engine_version(&store) {
         Ok(version) => well("store", format!("{} {version} at {}", store.engine_name(), config.location)),
         Err(error) => ill("store", format!("{}: {error}", config.location), "check who may read the store"),
+    });
+    if let Location::Sqlite(path) = &config.location {
+        findings.push(match store.wait(Mode::Snapshot, health::damage) {
+            Ok(found) if found.is_empty() => well("file", "is whole".to_owned()),
+            Ok(found) => ill("file", format!("is damaged: {}", found.join("; ")), RESTORE),
+            Err(error) if error.kind == store::ErrorKind::Damaged => ill("file", error.to_string(), RESTORE),
+            Err(error) => ill("file", error.to_string(), "check who may read the store"),
+        });
+        findings.extend(free_disk(path));
+    }
+    findings.push(match store.wait(Mode::Aside, health::write) {
+        Ok(()) => well("writing", "works".to_owned()),
+        Err(error) => {
+            let advice = match error.kind {
+                store::ErrorKind::Full => "make room on the disk",
+                store::ErrorKind::Damaged => RESTORE,
+                _ => "check who may write to the store, and whether another process keeps it locked",
+            };
+            ill("writing", format!("does not work: {error}"), advice)
+        }
     });
     match store.migrations() {
         Ok(migrations) => {
@@ -135,6 +164,33 @@ fn look_at_store(config: &StoreConfig, findings: &mut Vec<Finding>) {
             Err(error) => ill("users", error.to_string(), "check who may read the store"),
         },
     );
+}
+
+/// Checking a file reads all of it.
+const CHECK_MAX: Duration = Duration::from_secs(3_600);
+const RESTORE: &str =
+    "stop the server, keep a copy of the file, and restore a backup: spexus restore FILE --replace";
+/// With less room than this, writes will soon be refused.
+const FREE_MIN_MIB: u64 = 100;
+
+/// How much room there is for a file to grow, where the system says so.
+fn free_disk(path: &Path) -> Option<Finding> {
+    #[cfg(unix)]
+    {
+        let disk = nix::sys::statvfs::statvfs(path).ok()?;
+        let free_mib = (u128::from(disk.blocks_available()) * u128::from(disk.fragment_size())) >> 20;
+        let free_mib = u64::try_from(free_mib).unwrap_or(u64::MAX);
+        let message = format!("{free_mib} MiB are free");
+        Some(match free_mib {
+            FREE_MIN_MIB.. => well("disk", message),
+            _ => ill("disk", message, "make room on the disk"),
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
 }
 
 fn engine_version(store: &Store) -> store::Result<String> {
@@ -213,17 +269,6 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
         print::raw(&text)
     };
     printed.and(if all_well { Exit::Done } else { Exit::Refused })
-}
-
-/// Whether a store on SQLite is still to be made. An empty file is none either: it becomes one when it is opened.
-pub fn is_missing(location: &Location) -> bool {
-    match location {
-        Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
-            |error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-            |file| file.is_file() && file.len() == 0,
-        ),
-        Location::Postgres(_) => false,
-    }
 }
 
 /// Why a file of a store that is not there cannot be made, if so.

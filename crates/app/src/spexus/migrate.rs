@@ -3,12 +3,14 @@
 use clap::ArgMatches;
 use serde_json::json;
 use store::{State, Store};
+use tracing::level_filters::LevelFilter;
 
-use super::{Exit, config, doctor, now, print};
+use super::{Exit, config, now, print};
 
 /// Brings the schema up to date, or says what is missing.
 pub fn run(matches: &ArgMatches) -> Exit {
     let mut settings = config::settings(matches);
+    crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     config::refuse_server(&mut settings);
     let config = config::read(&mut settings).store;
     if let Err(problems) = settings.check() {
@@ -17,7 +19,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
     }
     let check = matches.get_flag("check");
     // Opening it would make the file.
-    if check && doctor::is_missing(&config.location) {
+    if check && config.location.is_missing() {
         let message = format!("{}: there is no store yet; spexus migrate makes it", config.location);
         print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
         return Exit::Refused;

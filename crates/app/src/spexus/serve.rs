@@ -90,8 +90,7 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
 fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First>), String> {
     let store =
         Store::open(&config.location, config.options.clone(), now()).map_err(|error| error.to_string())?;
-    let request =
-        ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
+    let request = ops::Request::new(Via::Cli, now());
     let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
     if demo {
         demo::fill(&store).map_err(|error| error.to_string())?;

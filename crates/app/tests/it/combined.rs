@@ -326,6 +326,14 @@ fn a_store_that_cannot_be_opened_does_not_keep_the_other_parts_from_working() {
 }
 
 #[test]
+fn a_store_that_was_named_and_is_not_there_is_not_created() {
+    let mut agent = Agent::spexus(project(), "2025-11-25", &["--database", "sqlite:typo.db"]);
+    let told = agent.refused("list_types", json!({}));
+    assert!(told.contains("sqlite:typo.db: there is no store"), "{told}");
+    assert!(!agent.path("typo.db").exists());
+}
+
+#[test]
 fn resources_templates_and_completions_of_all_parts_are_under_one_roof() {
     let mut agent = filled(&[]);
     let listed = agent.ask("resources/list", json!({}))["result"].clone();

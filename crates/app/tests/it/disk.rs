@@ -14,6 +14,7 @@ use std::{
 };
 
 use nix::unistd::Uid;
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
@@ -51,6 +52,11 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
         };
         assert!(fill().is_err(), "a disk without end");
         wait_until("a refusal", || client.create_epic("full").expect("an answer").status != 201);
+        wait_until("the disk to be seen", || {
+            let health = client.get("/health/ready");
+            assert_eq!(health.body["read"], "ok", "{health:?}");
+            (health.status, &health.body["write"]) == (503, &"failed".into())
+        });
         for _ in 0..20 {
             let answer = client.create_epic("full").expect("an answer");
             if answer.status != 201 {
@@ -64,6 +70,7 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
         fs::remove_file(&ballast).expect("the ballast goes");
         let n_before = n_acknowledged();
         wait_until("creates with room again", || n_acknowledged() >= n_before + 50);
+        wait_until("health with room again", || client.get("/health/ready").status == 200);
     });
     assert!(seen.unanswered.is_empty(), "{:?}", seen.unanswered);
     assert!(!seen.refused.is_empty());
@@ -161,7 +168,12 @@ fn a_store_that_may_only_be_read_serves_reads() {
         assert_eq!(answer.status, 503, "{answer:?}");
         assert_eq!(answer.body["error"]["message"], "the database cannot be written to");
     }
-    assert_eq!(client.get("/health/ready").status, 200);
+    let health = client.get("/health/ready");
+    assert_eq!(
+        (health.status, &health.body["read"], &health.body["write"]),
+        (503, &"ok".into(), &"failed".into())
+    );
+    assert_eq!(client.get("/health/ready?for=read").status, 200);
     server.terminate();
     assert!(server.wait(crate::process::PATIENCE).0.success());
     // What SQLite has put beside the file may be written as little as the file.
@@ -208,6 +220,53 @@ fn a_file_that_another_process_keeps_locked_refuses_writes_for_a_while() {
         assert_eq!((answer.status, &answer.body["error"]["message"]), expected);
     }
     check_all_there(&seen.acknowledged, &server.client().epics());
+}
+
+/// What was purged is on no page of the file and not in the journal when the purge is answered.
+#[test]
+fn purged_text_is_gone_from_the_disk_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spexus.db");
+    let server = Spexus::on_file(&path);
+    let mut client = server.client();
+    // Enough for several parts of the index and several levels of pages.
+    for number in 0..300 {
+        let title = format!("ordinary number{number} {}", "filler ".repeat(number % 30));
+        assert_eq!(client.create_epic(&title).expect("an answer").status, 201);
+    }
+    let secrets = ["zyzzyvatitle", "zyzzyvatext", "zyzzyvalater", "zyzzyvacomment", "zyzzyvaprompt"];
+    let text = |word: &str| format!("{} {word} ", "lorem ipsum".repeat(40)).repeat(20);
+    let epic =
+        json!({ "title": format!("about {}", secrets[0]), "priority": 1, "description": text(secrets[1]) });
+    let id = client.post("/api/v1/epics", &epic).body["id"].as_str().expect("an id").to_owned();
+    let changed = json!({ "description": text(secrets[2]) });
+    assert_eq!(
+        client.send("PATCH", &format!("/api/v1/epics/{id}"), &[], Some(&changed)).expect("an answer").status,
+        200
+    );
+    let comment = json!({ "content": text(secrets[3]) });
+    assert_eq!(client.post(&format!("/api/v1/epics/{id}/comments"), &comment).status, 201);
+    let prompt = json!({ "name": "secret", "title": "Secret", "content": text(secrets[4]) });
+    let prompt = client.post("/api/v1/prompts", &prompt).body["id"].as_str().expect("an id").to_owned();
+    for number in 0..50 {
+        assert_eq!(client.create_epic(&format!("after number{number}")).expect("an answer").status, 201);
+    }
+    for path in [format!("epics/{id}"), format!("prompts/{prompt}")] {
+        let answer = client.send("DELETE", &format!("/api/v1/{path}"), &[], None).expect("an answer");
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    assert_eq!(client.post(&format!("/api/v1/prompts/{prompt}/purge"), &json!({})).status, 200);
+    assert_eq!(client.post(&format!("/api/v1/purge/{id}"), &json!({})).status, 200);
+    for name in ["spexus.db", "spexus.db-wal", "spexus.db-shm"] {
+        let bytes = fs::read(folder.path().join(name)).unwrap_or_default();
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).position(|window| window == secret.as_bytes());
+            assert_eq!(found, None, "{secret} is in {name}");
+        }
+    }
+    assert_eq!(client.get("/api/v1/search?query=ordinary").status, 200);
+    server.kill();
+    check_integrity(&path);
 }
 
 struct StoreOfNobody {

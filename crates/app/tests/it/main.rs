@@ -19,6 +19,7 @@ mod duvet_query;
 mod duvet_report;
 mod fault_proxy;
 mod follow;
+mod health;
 mod hostile_project;
 mod lists;
 mod load;

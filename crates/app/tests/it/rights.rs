@@ -225,7 +225,7 @@ fn the_command_line_knows_members_and_narrowed_tokens() {
     run(&["epic", "create", "--title", "Secret plan", "--priority", "1", "--project", "HID"]);
     run(&["user", "create", "ann", "--email", "ann@example.org", "--role", "User"]);
     assert_eq!(run(&["epic", "list", "--as", "ann"])["total_count"], 0);
-    let told = refused(folder, &[&["epic", "show", "HID-EP-1", "--as", "ann"], &store[..]].concat(), 4);
+    let told = refused(folder, &[&["epic", "show", "HID-EP-1", "--as", "ann"], &store[..]].concat(), 1);
     assert!(told.contains("there is no epic HID-EP-001"), "{told}");
     let member = run(&["project", "member", "set", "HID", "ann", "--role", "Commenter"]);
     assert_eq!((&member["username"], &member["role"]), (&json!("ann"), &json!("Commenter")));

@@ -86,9 +86,9 @@ fn settings_come_from_flags_the_environment_and_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |text: &str| std::fs::write(folder.path().join("spexus.toml"), text).expect("a file");
     write("database = \"sqlite:from-file.db\"\nlisten = \"127.0.0.1:9\"\nlog_level = \"warn\"\n");
-    json_of(folder.path(), &["epic", "list", "--config", "spexus.toml"]);
+    json_of(folder.path(), &["migrate", "--config", "spexus.toml"]);
     assert!(folder.path().join("from-file.db").exists());
-    json_of(folder.path(), &["epic", "list", "--config", "spexus.toml", "--database", "sqlite:from-flag.db"]);
+    json_of(folder.path(), &["migrate", "--config", "spexus.toml", "--database", "sqlite:from-flag.db"]);
     assert!(folder.path().join("from-flag.db").exists());
     write("databse = \"x.db\"\nlisten = \"nowhere\"\nrate_limit = \"often\"\n");
     let told = refused(folder.path(), &["serve", "--config", "spexus.toml"], 2);
@@ -237,11 +237,46 @@ fn doctor_migrate_and_completions_help() {
 }
 
 #[test]
+fn a_store_that_was_named_must_be_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let check = |database: &str, arguments: &[&str]| {
+        let told = refused(path, &[arguments, &["--database", database]].concat(), 2);
+        let expected =
+            format!("there is no store; check the name, or create one: spexus migrate --database {database}");
+        assert!(told.contains(&expected), "{told}");
+    };
+    check("sqlite:typo.db", &["epic", "list"]);
+    check("sqlite:typo.db", &["epic", "create", "--title", "One", "--priority", "1"]);
+    check("sqlite:folder/typo.db", &["search", "anything"]);
+    let text = String::from_utf8_lossy(&spexus(path, &["doctor", "--database", "sqlite:typo.db"], "").stdout)
+        .into_owned();
+    assert!(text.contains("sqlite:typo.db is not there yet"), "{text}");
+    let made: Vec<_> = std::fs::read_dir(path).expect("the folder").collect();
+    assert!(made.is_empty(), "{made:?}");
+    // A file that somebody else made is not a store either, and stays as it is.
+    let foreign = rusqlite::Connection::open(path.join("foreign.db")).expect("a database");
+    foreign.execute_batch("create table note (text text)").expect("a table");
+    check("sqlite:foreign.db", &["epic", "list"]);
+    let count = "select count(*) from sqlite_schema";
+    assert_eq!(foreign.query_row(count, [], |row| row.get(0)), Ok(1));
+    // Where stores are by default, one is created.
+    json_of(path, &["epic", "create", "--title", "One", "--priority", "1"]);
+    let Some(server) = private_postgres::Server::shared() else { return };
+    let database = server.database();
+    let told = refused(path, &["epic", "list", "--database", database.url()], 2);
+    assert!(told.contains("there is no store"), "{told}");
+    json_of(path, &["migrate", "--database", database.url()]);
+    json_of(path, &["epic", "list", "--database", database.url()]);
+}
+
+#[test]
 fn a_store_moves_by_backup_and_restore() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
     let on =
         |database: &str, arguments: &[&str]| json_of(path, &[arguments, &["--database", database]].concat());
+    on("sqlite:one.db", &["migrate"]);
     on("sqlite:one.db", &["epic", "create", "--title", "Moves along", "--priority", "1"]);
     on("sqlite:one.db", &["backup", "copy.db"]);
     assert!(refused(path, &["backup", "copy.db", "--database", "sqlite:one.db"], 1).contains("copy.db"));

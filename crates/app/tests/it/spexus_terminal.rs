@@ -154,6 +154,7 @@ fn a_doctor_says_which_versions_there_are() {
     }
     let Some(server) = private_postgres::Server::shared() else { return };
     let database = server.database();
+    json_of(path, &["migrate", "--database", database.url()]);
     json_of(path, &["epic", "list", "--database", database.url()]);
     let text = printed(path, &["doctor", "--database", database.url()]);
     assert!(text.contains("PostgreSQL 1"), "{text}");

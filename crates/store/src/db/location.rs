@@ -1,6 +1,7 @@
 //! Where a store is.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Where a store is.
@@ -13,6 +14,17 @@ pub enum Location {
 }
 
 impl Location {
+    /// Whether a store on SQLite is still to be created. An empty file is not a store: it becomes one when it is opened.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Location::Sqlite(path) => std::fs::metadata(path).map_or_else(
+                |error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+                |file| file.is_file() && file.len() == 0,
+            ),
+            Location::Postgres(_) => false,
+        }
+    }
+
     /// Reads `sqlite:PATH`, `postgres://…`, or a bare path of a file.
     pub fn parse(text: &str) -> Result<Location, String> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {

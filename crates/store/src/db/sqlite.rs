@@ -2,7 +2,7 @@
 //! and short reads run on the caller's thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,6 +37,8 @@ const READERS_CACHE_KIB: i64 = 52_000;
 /// should not wait for it.
 const QUIET: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
+/// How long emptying the journal waits for those who still read from it.
+const EMPTYING_WAIT: Duration = Duration::from_millis(500);
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 256;
 
@@ -53,6 +55,8 @@ pub(super) struct Engine {
     threads: Vec<JoinHandle<()>>,
     /// Closed after the connections.
     head: Arc<Head>,
+    /// Set when a call has met damage in the file.
+    damage: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -67,6 +71,7 @@ impl Engine {
         }
         make_private(path);
         let writer = connect(path, true, options.statement_timeout, CACHE_KIB)?;
+        let damage = writer.damage.clone();
         let mut engine = Engine {
             path: path.to_owned(),
             idle: Mutex::new(Vec::new()),
@@ -75,6 +80,7 @@ impl Engine {
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
             head: Arc::new(Head::of(path, &writer.sqlite)),
+            damage: damage.clone(),
         };
         let (queue, head) = (engine.writes.clone(), engine.head.clone());
         engine.threads.push(spawn("store writer", move || {
@@ -84,7 +90,8 @@ impl Engine {
         let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
         for _ in 0..n_readers {
             let cache_kib = READERS_CACHE_KIB / n_readers as i64;
-            let reader = connect(path, false, options.statement_timeout, cache_kib)?;
+            let mut reader = connect(path, false, options.statement_timeout, cache_kib)?;
+            reader.damage = damage.clone();
             let queue = engine.reads.clone();
             engine.threads.push(spawn("store reader", move || {
                 while let Some(job) = queue.pop() {
@@ -115,13 +122,18 @@ impl Engine {
         &self.path
     }
 
+    pub(super) fn damage(&self) -> &AtomicBool {
+        &self.damage
+    }
+
     fn read_here(&self, mut job: Box<dyn Job>) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle
             .map_or_else(|| connect(&self.path, false, self.statement_timeout, KEY_CACHE_KIB), Ok)
         {
-            Ok(connection) => connection,
+            Ok(connection) => Connected { damage: self.damage.clone(), ..connection },
             Err(error) => {
+                self.damage.fetch_or(error.kind == ErrorKind::Damaged, Ordering::Relaxed);
                 job.fail(error);
                 return job.finish();
             }
@@ -209,6 +221,16 @@ fn keep_journal(connection: &Sqlite) -> rusqlite::Result<()> {
 struct Connected {
     sqlite: Sqlite,
     watch: Arc<Watch>,
+    damage: Arc<AtomicBool>,
+}
+
+impl Connected {
+    /// Remembers it if a statement has met damage in the file.
+    fn note_damage(&self, error: Option<&Error>) {
+        if error.is_some_and(|error| error.kind == ErrorKind::Damaged) {
+            self.damage.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Tells the handler that SQLite calls every so many steps when the current call began.
@@ -240,7 +262,7 @@ fn watched(mut sqlite: Sqlite, timeout: Duration) -> Result<Connected> {
     let limit_ms = timeout.as_millis() as u64;
     let handler = move || seen.now_ms().saturating_sub(seen.started_ms.load(Ordering::Relaxed)) > limit_ms;
     sqlite.progress_handler(STEPS, Some(handler)).map_err(|error| translate(error).0)?;
-    Ok(Connected { sqlite, watch })
+    Ok(Connected { sqlite, watch, damage: Arc::default() })
 }
 
 fn read(connected: &Connected, mut job: Box<dyn Job>) {
@@ -258,6 +280,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
         cancel.arm(move || interrupt.interrupt());
     }
     job.attempt(&mut tx);
+    connected.note_damage(tx.error.as_ref());
     if let Some(cancel) = &cancel {
         cancel.disarm();
     }
@@ -269,6 +292,8 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
 
 fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal: &Signal, chore: Chore) {
     let mut patience = None;
+    // Whether erased text may still be in the journal.
+    let mut is_unclean = false;
     loop {
         let next = match patience {
             Some(patience) => queue.pop_within(patience),
@@ -276,12 +301,21 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
         };
         match next {
             Next::Job(first) => {
-                if write_group(connected, queue, head, first) {
+                let outcome = write_group(connected, queue, head, first);
+                is_unclean |= outcome.has_erased;
+                if outcome.has_changed {
                     signal.raise();
                     patience = Some(QUIET);
                 }
             }
-            Next::Nothing => patience = do_some(connected, head, chore).then_some(PAUSE),
+            Next::Nothing => {
+                patience = do_some(connected, head, chore).then_some(PAUSE);
+                if patience.is_none() && is_unclean {
+                    // The chore may have moved erased words, and a reader may have kept the journal in use until now.
+                    is_unclean = !empty_journal(connected);
+                    patience = is_unclean.then_some(QUIET);
+                }
+            }
             Next::Closed => break,
         }
     }
@@ -308,15 +342,33 @@ fn do_some(connected: &Connected, head: &Head, chore: Chore) -> bool {
     is_kept && done.unwrap_or_default()
 }
 
-/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. Returns whether others will
-/// want to know.
-fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> bool {
+/// Copies the journal into the file and empties it, so that nothing of what was overwritten stays in it. False when somebody
+/// is still reading from it.
+fn empty_journal(connected: &Connected) -> bool {
+    let connection = &connected.sqlite;
+    let _ = connection.busy_timeout(EMPTYING_WAIT);
+    let is_busy = connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get::<_, i64>(0));
+    let _ = connection.busy_timeout(BUSY_WAIT);
+    is_busy.is_ok_and(|is_busy| is_busy == 0)
+}
+
+/// What a group of writes was about.
+#[derive(Clone, Copy)]
+struct Written {
+    /// Whether others will want to know.
+    has_changed: bool,
+    /// Whether text was erased for good.
+    has_erased: bool,
+}
+
+/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
+fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> Written {
     let connection = &connected.sqlite;
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
     let (alone, is_aside) = (is_long(&*first), first.mode() == Mode::Aside);
     let mut group = Vec::new();
-    let mut has_changed = false;
+    let mut written = Written { has_changed: false, has_erased: false };
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
@@ -330,7 +382,7 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
             } else {
                 connected.watch.start()
             }
-            failed = write_one(connection, &mut *job, &mut has_changed);
+            failed = write_one(connected, &mut *job, &mut written);
         }
         group.push(job);
         let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
@@ -339,16 +391,22 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
         }
     }
     let failed = failed.or_else(|| script(connection, "commit").err().map(|(error, _)| error));
+    connected.note_damage(failed.as_ref());
     if failed.is_some() && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
     }
-    let has_changed = has_changed && failed.is_none();
+    if failed.is_some() {
+        written = Written { has_changed: false, has_erased: false };
+    }
     if failed.is_none() {
         if group.iter().all(|job| job.mode() == Mode::Aside) {
             began.committed_aside(connection, head);
         } else {
-            began.committed(head, has_changed);
+            began.committed(head, written.has_changed);
         }
+    }
+    if written.has_erased {
+        empty_journal(connected);
     }
     for mut job in group {
         // Nothing of the group has happened, so nobody may believe that it has.
@@ -357,22 +415,25 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
         }
         job.finish();
     }
-    has_changed
+    written
 }
 
 /// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
-fn write_one(connection: &Sqlite, job: &mut dyn Job, has_changed: &mut bool) -> Option<Error> {
+fn write_one(connected: &Connected, job: &mut dyn Job, written: &mut Written) -> Option<Error> {
+    let connection = &connected.sqlite;
     if let Err((error, _)) = script(connection, "savepoint job") {
         return Some(error);
     }
     let mut tx = Tx::new(Connection::Sqlite(connection));
     let end = match job.attempt(&mut tx) {
         Attempt::Keep => {
-            *has_changed |= tx.has_changed;
+            written.has_changed |= tx.has_changed;
+            written.has_erased |= tx.has_erased;
             "release job"
         }
         Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
     };
+    connected.note_damage(tx.error.as_ref());
     if connection.is_autocommit() {
         // A full disk or a damaged file makes SQLite roll back everything by itself.
         let cause = tx.error.take();
@@ -443,7 +504,7 @@ fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
             (ErrorKind::Unavailable, format!("reading or writing failed ({text})"))
         }
         (ErrorCode::NotADatabase, _) => (ErrorKind::Schema, "the file is not a SQLite database".to_owned()),
-        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Internal, format!("the file is damaged ({text})")),
+        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Damaged, format!("the file is damaged ({text})")),
         _ => (ErrorKind::Internal, text),
     };
     (Error::new(kind, text), None)

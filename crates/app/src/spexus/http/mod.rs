@@ -43,6 +43,7 @@ use self::agents::Agents;
 use self::answer::not_found;
 use self::endpoint::Endpoint;
 use self::events::Hub;
+use self::health::Health;
 use self::limits::Limits;
 use self::metrics::Metrics;
 use crate::requirements::ToolOptions;
@@ -58,6 +59,7 @@ pub struct App {
     hub: Hub,
     /// What agents hear of changes.
     feed: Feed,
+    health: Health,
     options: HttpOptions,
 }
 
@@ -98,6 +100,7 @@ impl App {
             limits,
             hub,
             feed: Feed::default(),
+            health: Health::default(),
             options,
         })
     }

@@ -54,7 +54,7 @@ spexus search checkout --server {url} --token $TOKEN</pre></section>
 <script>
 fetch('/health/ready').then(r => r.json()).then(h => {{
   const state = document.getElementById('state');
-  state.textContent = h.status === 'ok' ? 'ready' : h.problem;
+  state.textContent = h.status === 'ok' ? 'ready' : `read ${{h.read}}, write ${{h.write}}`;
   state.className = h.status === 'ok' ? 'good' : 'bad';
 }}).catch(() => {{ document.getElementById('state').textContent = 'unknown'; }});
 </script>"#,

@@ -35,8 +35,7 @@ impl Serving {
         let location = Location::Sqlite(folder.path().join("sessions.db"));
         let store = Store::open(&location, store::Options::default(), now()).expect("a store");
         // Sessions belong to somebody.
-        let request =
-            ops::Request { via: Via::Cli, now: now(), request_id: None, address: None, user_agent: None };
+        let request = ops::Request::new(Via::Cli, now());
         ops::first_start(&store, &request).expect("a first user");
         let user =
             store.wait(Mode::Point, user::first_administrator).expect("a store").expect("the first user");

@@ -1,0 +1,53 @@
+//! Whether a store can be read and written, cheaply enough to be asked every second, and whether its file is whole.
+
+use crate::db::{Mode, Store, Tx};
+use crate::error::{Error, ErrorKind, Result};
+use crate::user;
+
+/// Reads a little, and hands to `done` whether that worked. A store that has met damage is checked as a whole: it may have
+/// been replaced by a backup meanwhile.
+pub fn check_read(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static) {
+    if !store.is_damaged() {
+        return store.run(Mode::Point, |tx| user::count(tx).map(drop), done);
+    }
+    let mended = store.clone();
+    store.run(Mode::Snapshot, damage, move |found: Result<Vec<String>>| {
+        done(found.and_then(|found| match found.first() {
+            Some(damage) => Err(Error::new(ErrorKind::Damaged, format!("the file is damaged: {damage}"))),
+            None => {
+                mended.note_mended();
+                Ok(())
+            }
+        }));
+    });
+}
+
+/// Writes a little, and hands to `done` whether that worked. Nobody is told of a change, and the store does not grow.
+pub fn check_write(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static) {
+    store.run(Mode::Aside, write, done);
+}
+
+/// Writes something that nobody reads, where only a commit shows whether there is room on the disk.
+pub fn write(tx: &mut Tx<'_>) -> Result<()> {
+    if tx.is_postgres() {
+        let sql = "select current_setting('transaction_read_only')";
+        if tx.row(sql, &[], |row| row.get::<String>(0))?.as_deref() != Some("off") {
+            return Err(Error::new(ErrorKind::ReadOnly, "the database cannot be written to"));
+        }
+        // A record in the journal alone: an update would leave a dead row behind.
+        let sql = "select cast(pg_logical_emit_message(true, 'spexus', 'health') as text)";
+        return tx.each(sql, &[], |_| Ok(()));
+    }
+    // A number in the head of the file that nothing else uses. It must differ, or nothing is written.
+    let number = tx.row("pragma user_version", &[], |row| row.get::<i64>(0))?.unwrap_or_default();
+    tx.script(if number == 0 { "pragma user_version = 1" } else { "pragma user_version = 0" })
+}
+
+/// What is wrong with the file of a store on SQLite; the first few findings. PostgreSQL looks after itself.
+pub fn damage(tx: &mut Tx<'_>) -> Result<Vec<String>> {
+    if tx.is_postgres() {
+        return Ok(Vec::new());
+    }
+    let found: Vec<String> = tx.rows("pragma quick_check(5)", &[], |row| row.get(0))?;
+    Ok(found.into_iter().filter(|finding| finding != "ok").collect())
+}
