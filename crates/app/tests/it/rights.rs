@@ -100,6 +100,113 @@ fn rest_tells_of_a_hidden_project_like_of_none() {
     });
 }
 
+/// What somebody does in the hidden project: by REST, by a tool, and the role and the scope that it needs.
+fn deeds() -> [(&'static str, &'static str, Value, Option<&'static str>, usize, usize); 5] {
+    [
+        ("GET", "/epics/HID-EP-001", json!({ "reference": "HID-EP-001" }), Some("get_entity"), 0, 0),
+        (
+            "POST",
+            "/comments",
+            json!({ "reference": "HID-EP-001", "content": "Yes" }),
+            Some("add_comment"),
+            0,
+            1,
+        ),
+        (
+            "PATCH",
+            "/epics/HID-EP-001",
+            json!({ "epic_id": "HID-EP-001", "priority": 1 }),
+            Some("update_epic"),
+            1,
+            2,
+        ),
+        (
+            "DELETE",
+            "/epics/HID-EP-001?dry_run=true",
+            json!({ "reference": "HID-EP-001", "dry_run": true }),
+            Some("delete_entity"),
+            1,
+            2,
+        ),
+        ("PUT", "/projects/HID/members/outsider", json!({ "role": "Commenter" }), None, 2, 3),
+    ]
+}
+
+const ROLES: [&str; 3] = ["Commenter", "User", "Administrator"];
+const SCOPES: [&str; 5] = ["read", "comment", "write", "admin", "full_access"];
+
+/// [decisions 38] Role × role in the project × scope × surface.
+#[test]
+fn every_surface_decides_by_role_scope_and_project() {
+    on_sqlite(&[], &[], |backend, _| {
+        Closed::new(backend);
+        for (global, global_name) in ROLES.iter().enumerate() {
+            for member in [None, Some(0), Some(1), Some(2)] {
+                let name = format!("{global_name}-{}", member.map_or("none", |role: usize| ROLES[role]));
+                let email = format!("{name}@example.org");
+                backend.create("/users", &json!({ "username": name, "email": email, "role": global_name }));
+                if let Some(role) = member {
+                    let path = format!("/projects/HID/members/{name}");
+                    assert_eq!(backend.send("PUT", &path, &json!({ "role": ROLES[role] })).status, 200);
+                }
+                let held = if global == 2 { Some(2) } else { member };
+                for (scope, scope_name) in SCOPES.iter().enumerate() {
+                    let arguments = json!({ "name": scope_name, "user": name, "scopes": [scope_name] });
+                    let made = backend.create("/tokens", &arguments);
+                    let token = made["token"].as_str().expect("a secret");
+                    for (method, path, arguments, tool, role_needed, scope_needed) in deeds() {
+                        let expected = match held {
+                            _ if scope < scope_needed => 403,
+                            None if role_needed > global => 403,
+                            None => 404,
+                            Some(role) if role < role_needed => 403,
+                            Some(_) => 200,
+                        };
+                        let who = format!("{method} {path} by {name} with {scope_name}");
+                        let by_rest = by_rest(backend, token, method, path, &arguments);
+                        assert_eq!(by_rest, expected, "{who}");
+                        if let Some(tool) = tool {
+                            assert_eq!(
+                                by_tool(backend, token, tool, &arguments),
+                                expected,
+                                "{who} as a tool"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The status of a request; what is made is as good as what is done.
+fn by_rest(backend: &Backend, token: &str, method: &str, path: &str, arguments: &Value) -> u16 {
+    let mut request = backend.anonymous(method, path).bearer_auth(token);
+    if ["POST", "PUT", "PATCH"].contains(&method) {
+        let mut body = arguments.clone();
+        body.as_object_mut().expect("an object").remove("epic_id");
+        request = request.header("content-type", "application/json").body(body.to_string());
+    }
+    match send(request).status {
+        201 => 200,
+        status => status,
+    }
+}
+
+/// What came of a tool, as the status that REST would have.
+fn by_tool(backend: &Backend, token: &str, tool: &str, arguments: &Value) -> u16 {
+    let agent = Agent::new(backend, STATELESS, token);
+    let answer = agent.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+    let result = &answer.json["result"];
+    match answer.status {
+        200 if result["isError"] == true => {
+            assert!(result.to_string().contains("there is no"), "{result}");
+            404
+        }
+        status => status,
+    }
+}
+
 /// Whether somebody hears of a change is decided when it is told.
 #[test]
 fn events_of_a_hidden_project_are_told_to_its_members_alone() {
