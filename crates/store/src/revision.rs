@@ -312,6 +312,20 @@ pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Tim
     Ok(())
 }
 
+/// How many failed authentications are kept.
+const REFUSALS_MAX: i64 = 10_000;
+
+/// Forgets all but the last failed authentications. Strangers cause them, so they must not fill the store.
+pub fn forget_refusals(tx: &mut Tx<'_>) -> Result<()> {
+    let sql = "delete from authentication_event
+               where event in ('login_failed', 'password_refused', 'token_refused') and id not in (
+                   select id from authentication_event
+                   where event in ('login_failed', 'password_refused', 'token_refused')
+                   order by created_at desc, id desc limit ?1)";
+    tx.execute(sql, values![REFUSALS_MAX])?;
+    Ok(())
+}
+
 /// A change, as others are told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {

@@ -52,6 +52,11 @@ pub fn command() -> Command {
                 .about("Start the server: the store, REST, agents, and the page")
                 .arg(text("listen", "ADDRESS").help("Where to listen [default: 127.0.0.1:8080]"))
                 .arg(text("public-url", "URL").help("Where the server is reached from outside"))
+                .arg(
+                    text("trusted-proxy", "CIDR")
+                        .action(ArgAction::Append)
+                        .help("A proxy that says for whom it asks, by Forwarded or X-Forwarded-For; may be repeated"),
+                )
                 .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
                 .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))
                 .arg(text("toolsets", "SETS").help(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use store::{Location, Options, Store};
 
-use super::http::{HttpOptions, LimitSettings};
+use super::http::{HttpOptions, LimitSettings, Proxies, outgoing};
 use super::now;
 use crate::requirements::{self, ToolOptions};
 use crate::settings::{FromSetting, Settings};
@@ -53,15 +53,24 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The certificate and its key, for TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Who may say for whom they ask.
+    pub proxies: Proxies,
+    /// Connections from one address.
+    pub connections_per_address: usize,
     /// The rest.
     pub http: HttpOptions,
 }
+
+/// Connections from one address, unless a setting says otherwise: more than the people behind one have.
+const CONNECTIONS_PER_ADDRESS: u32 = 1_000;
 
 /// Begins to read settings: flags, and the file if one is named.
 pub fn settings(matches: &ArgMatches) -> Settings {
     let mut settings = Settings::default();
     for (flag, name) in FLAGS {
-        let given = matches.try_get_one::<String>(flag).ok().flatten().cloned();
+        let given = matches.try_get_many::<String>(flag).ok().flatten();
+        // A flag that is given several times is a list.
+        let given = given.map(|values| values.cloned().collect::<Vec<_>>().join(","));
         let is_set = matches.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or_default();
         let value = given.or_else(|| is_set.then(|| "true".to_owned()));
         settings.flag(&format!("--{flag}"), name, value.as_ref());
@@ -79,6 +88,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("database-ca", "SPEXUS_DATABASE_CA"),
     ("listen", "SPEXUS_LISTEN"),
     ("public-url", "SPEXUS_PUBLIC_URL"),
+    ("trusted-proxy", "SPEXUS_TRUSTED_PROXY"),
     ("tls-cert", "SPEXUS_TLS_CERT"),
     ("tls-key", "SPEXUS_TLS_KEY"),
     ("server", "SPEXUS_SERVER"),
@@ -178,10 +188,12 @@ pub fn read(settings: &mut Settings) -> Config {
         public_url: settings.value("SPEXUS_PUBLIC_URL", Url(format!("{scheme}://{listen}"))).0,
         allowed_origins: settings.value("SPEXUS_ALLOWED_ORIGINS", Origins::default()).0,
         request_timeout: settings.value("SPEXUS_REQUEST_TIMEOUT", Duration::from_secs(30)),
+        write_timeout: settings.value("SPEXUS_WRITE_TIMEOUT", outgoing::STALL_TIME),
         limits: LimitSettings {
             requests: settings.value("SPEXUS_RATE_LIMIT", LimitSettings::default().requests),
             failures: settings.value("SPEXUS_FAILED_LOGIN_LIMIT", LimitSettings::default().failures),
             sessions: settings.value("SPEXUS_SESSION_LIMIT", LimitSettings::default().sessions),
+            streams: settings.value("SPEXUS_STREAM_LIMIT", LimitSettings::default().streams),
         },
         is_loopback: listen.ip().is_loopback(),
         profile,
@@ -191,8 +203,11 @@ pub fn read(settings: &mut Settings) -> Config {
             output_schemas: settings.value("SPEXUS_OUTPUT_SCHEMAS", false),
         },
     };
+    let proxies = settings.value("SPEXUS_TRUSTED_PROXY", Proxies::default());
+    let per_address = settings.value("SPEXUS_CONNECTION_LIMIT", CONNECTIONS_PER_ADDRESS);
     ignore_others(settings);
-    Config { store: store(settings), listen, tls, http }
+    let connections_per_address = per_address as usize;
+    Config { store: store(settings), listen, tls, proxies, connections_per_address, http }
 }
 
 /// Sets of tools.

@@ -11,7 +11,7 @@ use store::{Mode, Store, mcp_session, revision};
 use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
-use super::http::{App, Listener, Telemetry, Tls, router};
+use super::http::{App, ConnectionLimits, ConnectionOptions, Listener, Telemetry, Tls, router};
 use super::{Exit, demo, now, print};
 use crate::logging;
 
@@ -19,6 +19,12 @@ use crate::logging;
 const KEPT_S: i64 = 24 * 3600;
 /// How often what is older is forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(600);
+
+/// Files that are not for connections of clients: the store's, the log, those of telemetry.
+const FILES_RESERVED: usize = 64;
+
+/// As many files are assumed where the system does not say.
+const FILES_UNKNOWN: usize = 1_024;
 
 /// Runs the server until it is told to stop.
 pub fn run(matches: &ArgMatches) -> Exit {
@@ -56,7 +62,12 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     let opened =
         tokio::task::spawn_blocking(move || open(&config.store, demo).map(|opened| (opened, config)));
     let ((store, first), config) = opened.await.map_err(|error| error.to_string())??;
-    let listener = Listener::bind(config.listen, tls)
+    let n_files = raise_file_limit();
+    let total = n_files.saturating_sub(FILES_RESERVED + config.store.options.connections);
+    let limits = ConnectionLimits { per_address: config.connections_per_address, total: total.max(1) };
+    let connections =
+        ConnectionOptions { limits, proxies: config.proxies, write_timeout: config.http.write_timeout };
+    let listener = Listener::bind(config.listen, tls, connections)
         .await
         .map_err(|error| format!("{} cannot be listened on: {error}", config.listen))?;
     let address = listener.address().map_err(|error| error.to_string())?;
@@ -85,6 +96,19 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     tokio::task::spawn_blocking(move || drop(store)).await.map_err(|error| error.to_string())?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Lets the process have as many files as it may, and returns how many these are.
+fn raise_file_limit() -> usize {
+    #[cfg(unix)]
+    {
+        use nix::sys::resource::{Resource, getrlimit, setrlimit};
+        let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return FILES_UNKNOWN };
+        let n_files = if setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() { hard } else { soft };
+        usize::try_from(n_files).unwrap_or(usize::MAX)
+    }
+    #[cfg(not(unix))]
+    FILES_UNKNOWN
 }
 
 fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First>), String> {
@@ -174,6 +198,7 @@ async fn forget(store: Store) {
             Mode::Aside,
             move |tx| {
                 mcp_session::forget(tx, now())?;
+                revision::forget_refusals(tx)?;
                 revision::forget(tx, before)
             },
             |done: store::Result<()>| {

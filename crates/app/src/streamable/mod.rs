@@ -10,6 +10,7 @@ mod reply;
 mod sessions;
 mod stream;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,6 +51,11 @@ pub trait Host: Send + Sync + 'static {
     /// Whether a visitor may ask so many things more at once.
     fn admit_more(&self, _visitor: &Visitor, _n_more: u32) -> Result<(), Refusal> {
         Ok(())
+    }
+
+    /// Whether a visitor may open another stream, which lasts until what is returned is dropped.
+    fn admit_stream(&self, _visitor: &Visitor, _head: &Parts) -> Result<Box<dyn Any + Send>, Refusal> {
+        Ok(Box::new(()))
     }
 
     /// News from now on.

@@ -14,7 +14,7 @@ use store::mcp_session;
 use tokio::sync::mpsc;
 
 use super::head::{self, SESSION};
-use super::reply::{self, Refusal};
+use super::reply::{self, Refusal, Source};
 use super::stream::{Events, event};
 use super::{Endpoint, Seen, Visitor};
 use crate::spexus::http::body::{self, Bounds, Unread};
@@ -92,7 +92,7 @@ impl Endpoint {
             // Each of its messages stands alone.
             Some(_) if named.is_some_and(Revision::is_stateless) => None,
             Some(session) => {
-                let found = self.session(session, &visitor).await;
+                let found = self.session(session, &visitor, id).await;
                 Some(found.map_err(|refusal| (refusal, seen.id.clone()))?)
             }
             None => None,
@@ -106,8 +106,15 @@ impl Endpoint {
             }
             self.host.admit_session(&visitor).map_err(|refusal| (refusal, seen.id.clone()))?;
         }
-        let incoming =
-            Incoming { endpoint: self.clone(), started: Instant::now(), visitor, session, head, seen };
+        let incoming = Incoming {
+            endpoint: self.clone(),
+            started: Instant::now(),
+            visitor,
+            session,
+            head,
+            request_id: id,
+            seen,
+        };
         incoming.answer(arrived, id, revision, note).await
     }
 
@@ -118,9 +125,15 @@ impl Endpoint {
     }
 
     /// The visitor's session with this id.
-    pub(super) async fn session(&self, id: &str, visitor: &Visitor) -> Result<mcp_session::Session, Refusal> {
+    pub(super) async fn session(
+        &self,
+        id: &str,
+        visitor: &Visitor,
+        request_id: &str,
+    ) -> Result<mcp_session::Session, Refusal> {
         let found = self.sessions.find(id, &visitor.user_id).await;
-        found.map_err(|error| Refusal::store(&error))?.ok_or_else(Refusal::no_session)
+        let source = Source { request_id, user: &visitor.username, operation: "find session" };
+        found.map_err(|error| Refusal::store(&error, source))?.ok_or_else(Refusal::no_session)
     }
 }
 
@@ -152,10 +165,16 @@ struct Incoming<'a> {
     visitor: Visitor,
     session: Option<mcp_session::Session>,
     head: &'a Parts,
+    request_id: &'a str,
     seen: Glance,
 }
 
 impl Incoming<'_> {
+    /// What a log line says about this request.
+    fn source<'a>(&'a self, operation: &'a str) -> Source<'a> {
+        Source { request_id: self.request_id, user: &self.visitor.username, operation }
+    }
+
     async fn answer(
         self,
         arrived: Arrived<'_>,
@@ -227,7 +246,9 @@ impl Incoming<'_> {
             let (Some(first), Some(following)) = (message, following) else {
                 return Err((Refusal::stopping(), self.seen.id.clone()));
             };
-            return Ok(self.endpoint.listen(session, first, following, self.head.clone()));
+            let opened = self.endpoint.host.admit_stream(&self.visitor, self.head);
+            let opened = opened.map_err(|refusal| (refusal, self.seen.id.clone()))?;
+            return Ok(self.endpoint.listen(session, first, following, self.head.clone(), opened));
         }
         let Some(message) = message else {
             return Ok(reply::empty(StatusCode::ACCEPTED));
@@ -259,7 +280,7 @@ impl Incoming<'_> {
         let begun =
             self.endpoint.sessions.begin(&self.visitor.user_id, revision.as_str(), client.trim()).await;
         note.client = Some(client);
-        begun.map_err(|error| Refusal::store(&error))
+        begun.map_err(|error| Refusal::store(&error, self.source("initialize")))
     }
 
     /// Writes down what the session is told about from now on.
@@ -273,7 +294,7 @@ impl Incoming<'_> {
             return Err(refused(message.to_owned()));
         };
         let topic = (self.endpoint.profile.canonical)(uri);
-        let failed = |error: store::Error| Refusal::store(&error).error;
+        let failed = |error: store::Error| Refusal::store(&error, self.source("resources/subscribe")).error;
         if matches!(after, After::Unsubscribe(_)) {
             sessions.unsubscribe(&known.id, &topic).await.map_err(failed)
         } else if sessions.subscribe(&known.id, &topic, uri).await.map_err(failed)? {
@@ -358,13 +379,15 @@ impl Incoming<'_> {
         let deadline = tokio::time::Instant::from_std(self.started + self.endpoint.options.request_timeout);
         let is_quick = server.is_quick(&call.request);
         let running = ticket.clone();
+        let user = self.visitor.username.clone();
         let work = move || {
             let send = |message: Vec<u8>| {
                 let _ = progress.try_send(message);
             };
             let answer = catch_unwind(AssertUnwindSafe(|| mcp::run(&*server, call, &send)));
             answer.unwrap_or_else(|_| {
-                tracing::error!(request_id = running.request_id(), "{} panicked", running.method());
+                let (req_id, operation) = (running.request_id(), running.method());
+                tracing::error!(req_id, user, operation, "the call panicked");
                 Answer::internal_error(running)
             })
         };

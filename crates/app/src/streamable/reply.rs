@@ -6,7 +6,7 @@ use axum::response::Response;
 use mcp::{Error, Id};
 use serde_json::{Value, json};
 
-use crate::spexus::http::insert;
+use crate::spexus::http::{insert, outgoing};
 
 /// Why somebody is not served, whatever the message says.
 #[derive(Debug)]
@@ -15,6 +15,17 @@ pub struct Refusal {
     pub status: StatusCode,
     /// The error in the body.
     pub error: Error,
+}
+
+/// What a log line says about the request that it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The request's id.
+    pub request_id: &'a str,
+    /// Who asks.
+    pub user: &'a str,
+    /// What they ask for.
+    pub operation: &'a str,
 }
 
 impl Refusal {
@@ -28,8 +39,9 @@ impl Refusal {
     }
 
     /// The store could not be asked.
-    pub(super) fn store(error: &store::Error) -> Refusal {
-        tracing::error!("sessions cannot be reached: {error}");
+    pub(super) fn store(error: &store::Error, source: Source<'_>) -> Refusal {
+        let Source { request_id: req_id, user, operation } = source;
+        tracing::error!(req_id, user, operation, "sessions cannot be reached: {error}");
         let message = "the store cannot be reached now";
         let mut refusal =
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, -32007, "BACKEND_UNAVAILABLE", message);
@@ -161,7 +173,7 @@ pub fn describe(response: &mut Response<Body>, error: &Error) {
 
 /// A message as an answer.
 pub fn json(status: StatusCode, message: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(message));
+    let mut response = Response::new(outgoing::body(message));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,5 +1,6 @@
 //! Streams: what a session hears between its requests, and what a subscription of 2026-07-28 hears.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +18,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::feed::{Following, Heard, News};
 use super::head::{self, SESSION};
-use super::reply::{self, Refusal};
-use super::{Endpoint, Seen};
+use super::reply::{self, Refusal, Source};
+use super::{Endpoint, Seen, Visitor};
 
 /// Keeps proxies from closing a quiet stream, and finds out who may no longer listen.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -57,10 +58,12 @@ impl Endpoint {
         first: Vec<u8>,
         following: Following,
         head: Parts,
+        opened: Box<dyn Any + Send>,
     ) -> Response<Body> {
         let (events, body) = Events::new();
         let endpoint = self.clone();
         tokio::spawn(async move {
+            let _opened = opened;
             if !events.send(event(&first)).await {
                 return;
             }
@@ -78,7 +81,13 @@ impl Endpoint {
     pub(super) async fn open_stream(self: &Arc<Self>, head: Parts, id: &str) -> Response<Body> {
         let started = Instant::now();
         let (response, user) = match self.session_of(&head, id).await {
-            Ok((session, user)) => (self.stream_of(session, head.clone()).await, user),
+            Ok((session, visitor)) => {
+                let response = match self.host.admit_stream(&visitor, &head) {
+                    Ok(opened) => self.stream_of(session, head.clone(), opened).await,
+                    Err(refusal) => refusal.response(None),
+                };
+                (response, visitor.username)
+            }
             Err(refusal) => (refusal.response(None), String::new()),
         };
         self.observe(&head, &response, &user, id, started);
@@ -89,12 +98,15 @@ impl Endpoint {
     pub(super) async fn end_session(self: &Arc<Self>, head: Parts, id: &str) -> Response<Body> {
         let started = Instant::now();
         let (response, user) = match self.session_of(&head, id).await {
-            Ok((session, user)) => match self.sessions.end(&session).await {
+            Ok((session, visitor)) => match self.sessions.end(&session).await {
                 Ok(()) => {
                     self.listening().remove(&session);
-                    (reply::empty(StatusCode::NO_CONTENT), user)
+                    (reply::empty(StatusCode::NO_CONTENT), visitor.username)
                 }
-                Err(error) => (Refusal::store(&error).response(None), user),
+                Err(error) => {
+                    let source = Source { request_id: id, user: &visitor.username, operation: "end session" };
+                    (Refusal::store(&error, source).response(None), visitor.username)
+                }
             },
             Err(refusal) => (refusal.response(None), String::new()),
         };
@@ -119,7 +131,7 @@ impl Endpoint {
     }
 
     /// The session that a request without a message is about, and whose it is.
-    async fn session_of(&self, head: &Parts, id: &str) -> Result<(String, String), Refusal> {
+    async fn session_of(&self, head: &Parts, id: &str) -> Result<(String, Visitor), Refusal> {
         let visitor = self.visitor(head, id).await?;
         let bad = |error| Refusal { status: StatusCode::BAD_REQUEST, error };
         if head::revision(&head.headers).map_err(bad)?.is_some_and(Revision::is_stateless) {
@@ -133,10 +145,15 @@ impl Endpoint {
         if head.method == Method::GET && !head::takes_stream(&head.headers) {
             return Err(Refusal::not_acceptable("text/event-stream"));
         }
-        Ok((self.session(session, &visitor).await?.id, visitor.username))
+        Ok((self.session(session, &visitor, id).await?.id, visitor))
     }
 
-    async fn stream_of(self: &Arc<Self>, session: String, head: Parts) -> Response<Body> {
+    async fn stream_of(
+        self: &Arc<Self>,
+        session: String,
+        head: Parts,
+        opened: Box<dyn Any + Send>,
+    ) -> Response<Body> {
         let Some(following) = self.host.follow().await else {
             return Refusal::stopping().response(None);
         };
@@ -144,6 +161,7 @@ impl Endpoint {
         let endpoint = self.clone();
         let (place, ended) = Place::take(self.clone(), session.clone());
         tokio::spawn(async move {
+            let _opened = opened;
             if !events.send(b": connected\n\n".to_vec()).await {
                 return;
             }

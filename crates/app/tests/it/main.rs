@@ -1,6 +1,9 @@
 //! The programs as a user meets them: the real binary over real pipes.
 
+mod abuse_accounts;
 mod abuse_bodies;
+mod abuse_connections;
+mod abuse_streams;
 mod agent;
 mod backend;
 mod bad_input;

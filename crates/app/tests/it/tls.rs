@@ -66,7 +66,8 @@ fn postgresql_is_reached_over_tls_and_its_certificate_is_checked() {
     assert!(told.contains("certificate"), "{told}");
 }
 
-fn certificate(folder: &Path) -> (String, String) {
+/// A certificate for this machine and its key, as PEM files.
+pub fn certificate(folder: &Path) -> (String, String) {
     let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let status = Command::new("openssl")
         .args([

@@ -1,10 +1,12 @@
 //! The endpoint for agents: who may ask, which tools they are shown, and what they hear of changes.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use mcp::Change;
 use ops::{Caller, Credentials, Effect, Error, Kind};
 use serde_json::json;
@@ -15,6 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::answer::status;
 use super::endpoint::identify;
 use super::hearer::Hearer;
+use super::refusals::{Place, Tried};
 use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
 use crate::requirements::{self, Requirements, ToolOptions, Tools};
@@ -71,29 +74,25 @@ impl Agents {
         Ok(caller)
     }
 
-    async fn refused(&self, error: Error, head: &Parts, request_id: &str) -> Refusal {
-        let address = head.extensions.get::<Peer>().map(|peer| peer.0);
-        let mut error = error;
-        if error.kind == Kind::Unauthenticated {
-            let from = address.map(|address| address.to_string()).unwrap_or_default();
-            tracing::warn!(
-                req_id = request_id,
-                address = from,
-                operation = "mcp",
-                "refused: {}",
-                error.message
-            );
-            self.app.note_refused_token(address, request_id);
-            if let Err(limited) = self.app.limits.note_failure(address) {
-                error = limited;
-            }
-        }
+    fn refused(&self, error: Error, head: &Parts, request_id: &str) -> Refusal {
+        let error = if error.kind == Kind::Unauthenticated {
+            let has_shown = head.headers.contains_key(header::AUTHORIZATION);
+            let tried = if has_shown { Tried::Token } else { Tried::Nothing };
+            self.app.refused(error, &tried, Place { operation: "mcp", address: address(head), request_id })
+        } else {
+            error
+        };
         let failure = requirements::failure(&error);
         Refusal {
             status: status(error.kind),
             error: failure.to_error(mcp::Revision::LATEST_HANDSHAKE, request_id),
         }
     }
+}
+
+/// Where a request comes from.
+fn address(head: &Parts) -> Option<IpAddr> {
+    head.extensions.get::<Peer>().map(|peer| peer.0)
 }
 
 impl Host for Agents {
@@ -105,13 +104,13 @@ impl Host for Agents {
             };
             let caller = match admitted {
                 Ok(caller) => caller,
-                Err(error) => return Err(self.refused(error, head, request_id).await),
+                Err(error) => return Err(self.refused(error, head, request_id)),
             };
             let tools = self.tools(head)?;
             let text = |name: &str| {
                 head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
             };
-            let address = head.extensions.get::<Peer>().map(|peer| peer.0.to_string());
+            let address = address(head).map(|address| address.to_string());
             let (user_id, username) = (caller.user_id.clone(), caller.username.clone());
             let counted_by = caller.token_id.clone().unwrap_or_else(|| user_id.clone());
             let server =
@@ -142,6 +141,14 @@ impl Host for Agents {
         })
     }
 
+    fn admit_stream(&self, visitor: &Visitor, head: &Parts) -> Result<Box<dyn Any + Send>, Refusal> {
+        let opened = self.app.streams.open(&visitor.user_id, address(head));
+        opened.map(|opened| Box::new(opened) as Box<dyn Any + Send>).map_err(|error| Refusal {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
+        })
+    }
+
     fn follow(&self) -> Wait<'_, Option<Following>> {
         Box::pin(self.app.feed.follow())
     }
@@ -165,7 +172,7 @@ impl Host for Agents {
             of_public_url.split(['/', ':']).next().is_some_and(|public| public.eq_ignore_ascii_case(name));
         is_public
             || name.eq_ignore_ascii_case("localhost")
-            || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     fn observe(&self, seen: &Seen<'_>) {

@@ -129,7 +129,7 @@ fn collection(path: &str) -> String {
 
 /// A JSON answer.
 pub fn json(status: StatusCode, body: String, request_id: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+    let mut response = Response::new(super::outgoing::body(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

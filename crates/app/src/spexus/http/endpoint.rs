@@ -12,9 +12,10 @@ use mcp::Schema;
 use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, Kind, Reply, Route};
 use serde_json::{Map, Value};
 use store::model::Via;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::answer::{failure, http_error, insert, mark_replayed, success};
+use super::refusals::{Place, Tried};
 use super::request::{check_once, credentials, request_id, user_agent};
 use super::{App, Peer, body, file, session, telemetry};
 use crate::spexus::now;
@@ -105,30 +106,39 @@ impl Endpoint {
         id: &str,
     ) -> (Response<Body>, Option<String>) {
         let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        let is_attempt = self.entry.effect == Effect::Public || self.entry.proof.is_some();
-        if is_attempt && let Err(error) = app.limits.check_failures(address) {
-            return (failure(&error, id), None);
-        }
         if let Err(error) = check_once(&parts.headers) {
             return (failure(&error, id), None);
         }
         let shown = match credentials(&parts.method, &parts.headers, &app.options) {
             Ok(shown) => shown,
-            Err(error) => return (self.refuse(app, error, None, None, parts, id).await, None),
+            Err(error) => return (self.refuse(app, error, Tried::Token, None, parts, id).await, None),
         };
         // Who shows no token but is known is so by the cookie of a page.
         let is_page =
             matches!(shown, Credentials::Bearer(_)) && !parts.headers.contains_key(header::AUTHORIZATION);
+        let by_header = if shown == Credentials::None { Tried::Nothing } else { Tried::Token };
         let gathered = match self.gather(app, parts, body, shown, id).await {
             Ok(gathered) => gathered,
             Err(refused) => return refused,
         };
         let Gathered { credentials, arguments } = gathered;
-        let _turn = if is_attempt { app.limits.turn(address).await } else { None };
-        if is_attempt && let Err(error) = app.limits.check_failures(address) {
-            return (failure(&error, id), None);
+        let tried = self.tried(&credentials, &arguments);
+        let guesses = &app.limits.guesses;
+        let account = tried.as_ref().and_then(Tried::name).map(|name| guesses.account(name));
+        let mut _attempt = None;
+        if let Some(account) = account {
+            _attempt = match guesses.begin(address, account).await {
+                Ok(attempt) => Some(attempt),
+                Err(error) => return (failure(&error, id), None),
+            };
         }
-        let tried = Tried::of(self.entry, &arguments);
+        let mut making = None;
+        if self.is_export() {
+            making = match app.exports.make().await {
+                Ok(making) => Some(making),
+                Err(error) => return (failure(&error, id), None),
+            };
+        }
         let call = Call {
             entry: self.entry,
             arguments: Value::Object(self.bound(arguments)),
@@ -150,14 +160,21 @@ impl Endpoint {
         let Reply { result, caller, replayed, rejected } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
         let response = match result {
-            Ok(answer) => self.render(app, answer, replayed, parts, id),
+            Ok(answer) => {
+                if let (Some(Tried::Login(_)), Some(account)) = (&tried, account) {
+                    guesses.note_success(address, account);
+                }
+                self.render(app, answer, replayed, parts, id, making).await
+            }
             Err(error) => {
-                let name = match self.entry.effect {
-                    Effect::Public => tried.username,
-                    _ => user.clone().filter(|_| tried.has_proof && self.is_about_proof(&error)),
+                let is_wrong_proof = self.is_about_proof(&error);
+                let tried = match tried {
+                    Some(Tried::Password(name)) if is_wrong_proof => Tried::Password(name),
+                    Some(Tried::Password(_)) | None => by_header,
+                    Some(tried) => tried,
                 };
                 let error = self.explained(error, rejected);
-                let mut response = self.refuse(app, error, name, user.as_deref(), parts, id).await;
+                let mut response = self.refuse(app, error, tried, user.as_deref(), parts, id).await;
                 if replayed {
                     mark_replayed(response.headers_mut());
                 }
@@ -180,7 +197,8 @@ impl Endpoint {
         let has_body = !body::is_empty(&body);
         let is_public = self.entry.effect == Effect::Public;
         let mut caller = None;
-        if has_body && !is_public {
+        // Nobody who may not have an export waits for a turn.
+        if (has_body || self.is_export()) && !is_public {
             caller = Some(self.admit(app, shown.clone(), parts, id).await?);
         }
         let started = Instant::now();
@@ -196,7 +214,9 @@ impl Endpoint {
             let again = again.and_then(|caller| caller.may(self.entry.effect).map(|()| caller));
             caller = match again {
                 Ok(caller) => Some(caller),
-                Err(error) => return Err((self.refuse(app, error, None, None, parts, id).await, None)),
+                Err(error) => {
+                    return Err((self.refuse(app, error, Tried::Token, None, parts, id).await, None));
+                }
             };
         }
         match (read, caller) {
@@ -214,6 +234,10 @@ impl Endpoint {
         }
     }
 
+    fn is_export(&self) -> bool {
+        self.entry.name == "export"
+    }
+
     /// Finds out who is asking, counts the request, and checks that they may.
     async fn admit(
         &self,
@@ -222,6 +246,7 @@ impl Endpoint {
         parts: &Parts,
         id: &str,
     ) -> Result<Caller, (Response<Body>, Option<String>)> {
+        let tried = if shown == Credentials::None { Tried::Nothing } else { Tried::Token };
         let (caller, refusal) = match identify(app, shown).await {
             Ok(caller) => match app.limits.admit(&caller).and_then(|()| caller.may(self.entry.effect)) {
                 Ok(()) => return Ok(caller),
@@ -230,22 +255,30 @@ impl Endpoint {
             Err(error) => (None, error),
         };
         let user = caller.map(|caller| caller.username);
-        let mut response = self.refuse(app, refusal, None, user.as_deref(), parts, id).await;
+        let mut response = self.refuse(app, refusal, tried, user.as_deref(), parts, id).await;
         // The body is not read, so nothing else can come on this connection.
         insert(response.headers_mut(), header::CONNECTION, "close");
         Err((response, user))
     }
 
-    fn render(
+    async fn render(
         &self,
         app: &App,
         mut answer: ops::Answer,
         replayed: bool,
         parts: &Parts,
         id: &str,
+        making: Option<OwnedSemaphorePermit>,
     ) -> Response<Body> {
-        if let Some((content, kind, name)) = file::unpack(self.entry.name, &parts.headers, &answer.json) {
-            return file::answer(content, kind, &name, id);
+        if self.is_export() && !file::wants_envelope(&parts.headers) {
+            let sending = app.exports.send(answer.json.len()).await;
+            drop(making);
+            let file = file::unpack(answer.json)
+                .ok_or_else(|| Error::new(Kind::InternalError, "the export is not a file"));
+            return match sending.and_then(|sending| Ok((file?, sending))) {
+                Ok((file, sending)) => file.answer(app.options.write_timeout, sending, id),
+                Err(error) => failure(&error, id),
+            };
         }
         let cookie = match session::take_cookie(self.entry.name, &mut answer, parts, &app.options) {
             Ok(cookie) => cookie,
@@ -262,24 +295,21 @@ impl Endpoint {
         &self,
         app: &App,
         error: Error,
-        tried: Option<String>,
+        tried: Tried,
         user: Option<&str>,
         parts: &Parts,
         id: &str,
     ) -> Response<Body> {
         let (operation, user) = (self.entry.name, user.unwrap_or("-"));
+        let is_guess = tried.name().is_some();
         match error.kind {
-            _ if error.kind == Kind::Unauthenticated || self.entry.proof.is_some() && tried.is_some() => {
+            _ if error.kind == Kind::Unauthenticated || matches!(tried, Tried::Password(_)) => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
-                let from = address.map(|address| address.to_string()).unwrap_or_default();
-                tracing::warn!(req_id = id, address = from, operation, "refused: {}", error.message);
-                app.note_refusal(self.entry, tried, address, id);
-                if self.entry.effect == Effect::Public || self.entry.proof.is_some() {
+                let error = app.refused(error, &tried, Place { operation, address, request_id: id });
+                if is_guess {
                     tokio::time::sleep(FAILED_LOGIN_PAUSE).await;
                 }
-                if let Err(limited) = app.limits.note_failure(address) {
-                    return failure(&limited, id);
-                }
+                return failure(&error, id);
             }
             Kind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.message),
             Kind::Unavailable | Kind::Timeout => {
@@ -288,6 +318,20 @@ impl Endpoint {
             _ => {}
         }
         failure(&error, id)
+    }
+
+    /// What the arguments try to prove who asks with, if anything.
+    fn tried(&self, credentials: &Credentials, arguments: &Map<String, Value>) -> Option<Tried> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        if self.entry.effect == Effect::Public {
+            let by_name = text("username").map(|name| Tried::Login(name.to_owned()));
+            return by_name.or_else(|| text("token").map(|_| Tried::Token));
+        }
+        let proof = self.entry.proof.and_then(text).filter(|proof| !proof.trim().is_empty());
+        match credentials {
+            Credentials::Known(caller) if proof.is_some() => Some(Tried::Password(caller.username.clone())),
+            _ => None,
+        }
     }
 
     /// Whether an error says that what should have proven who asks is wrong.
@@ -300,22 +344,6 @@ impl Endpoint {
 struct Gathered {
     credentials: Credentials,
     arguments: Map<String, Value>,
-}
-
-/// What a request tries to prove who asks with.
-struct Tried {
-    username: Option<String>,
-    has_proof: bool,
-}
-
-impl Tried {
-    fn of(entry: &Entry, arguments: &Map<String, Value>) -> Tried {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        Tried {
-            username: text("username").filter(|_| entry.effect == Effect::Public).map(str::to_owned),
-            has_proof: entry.proof.and_then(text).is_some_and(|proof| !proof.trim().is_empty()),
-        }
-    }
 }
 
 /// Calls the door and waits without keeping a thread.

@@ -11,17 +11,19 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use ops::{Credentials, Effect, Engine, Error, Kind};
+use ops::{Caller, Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
 use store::revision::{self, Change, Place, WHOLE_STORE};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::App;
 use super::answer::{failure, http_error};
 use super::endpoint::identify;
 use super::hearer::Hearer;
+use super::refusals::{Place as RefusedPlace, Tried};
 use super::request::{check_once, credentials, request_id};
+use super::streams::OpenStream;
+use super::{App, Peer};
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
 const BEHIND_MAX: usize = 4_096;
@@ -190,18 +192,28 @@ async fn ask<T: Send + 'static>(
 /// `GET /api/v1/events`: changes from now on, or after `Last-Event-ID`.
 pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let id = request_id(request.headers());
-    let shown = check_once(request.headers())
-        .and_then(|()| credentials(request.method(), request.headers(), &app.options));
-    let shown = match shown {
-        Ok(shown) => shown,
-        Err(error) => return failure(&error, &id),
+    let address = request.extensions().get::<Peer>().map(|peer| peer.0);
+    let place = RefusedPlace { operation: "events", address, request_id: &id };
+    if let Err(error) = check_once(request.headers()) {
+        return failure(&error, &id);
+    }
+    let refuse = |error: Error, tried: Tried| match error.kind {
+        Kind::Unauthenticated => failure(&app.refused(error, &tried, place), &id),
+        _ => failure(&error, &id),
     };
-    let hearer = match check(&app, shown.clone()).await {
-        Ok(hearer) => hearer,
-        Err(error) => {
-            tracing::warn!(req_id = id, operation = "events", "refused: {}", error.message);
-            return failure(&error, &id);
-        }
+    let shown = match credentials(request.method(), request.headers(), &app.options) {
+        Ok(shown) => shown,
+        Err(error) => return refuse(error, Tried::Token),
+    };
+    let tried = if shown == Credentials::None { Tried::Nothing } else { Tried::Token };
+    let caller = match check(&app, shown.clone()).await {
+        Ok(caller) => caller,
+        Err(error) => return refuse(error, tried),
+    };
+    let opened = app.limits.admit(&caller).and_then(|()| app.streams.open(&caller.user_id, address));
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(error) => return failure(&error, &id),
     };
     let after = match after(&request) {
         Ok(after) => after,
@@ -217,7 +229,8 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     }
     let (sender, receiver) = mpsc::channel(64);
     app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
-    let listener = Listener { app: app.clone(), sender, shown, hearer };
+    let hearer = Hearer::of(&caller);
+    let listener = Listener { app: app.clone(), sender, shown, hearer, _opened: opened };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
     tokio::spawn(async move { listener.run(changes, after).await });
@@ -247,11 +260,11 @@ fn after(request: &Request) -> Result<Option<i64>, Error> {
     given.map(|text| text.parse().map_err(|_| wrong())).transpose()
 }
 
-/// Refuses who may not listen, and returns who does.
-async fn check(app: &App, shown: Credentials) -> Result<Hearer, Error> {
+/// Who listens, if they may.
+async fn check(app: &App, shown: Credentials) -> Result<Caller, Error> {
     let caller = identify(app, shown).await?;
     caller.may(Effect::Reads)?;
-    Ok(Hearer::of(&caller))
+    Ok(caller)
 }
 
 /// One stream.
@@ -260,6 +273,7 @@ struct Listener {
     sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
     shown: Credentials,
     hearer: Hearer,
+    _opened: OpenStream,
 }
 
 impl Drop for Listener {
@@ -295,7 +309,7 @@ impl Listener {
                 _ = keep_alive.tick() => {
                     // Who was disabled or whose token was revoked stops listening.
                     match check(&self.app, self.shown.clone()).await {
-                        Ok(hearer) => self.hearer = hearer,
+                        Ok(caller) => self.hearer = Hearer::of(&caller),
                         Err(_) => return,
                     }
                     ": here\n\n".to_owned()

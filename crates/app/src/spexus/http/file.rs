@@ -1,11 +1,16 @@
 //! Files in and out: an export is sent as the file itself, and an import takes one as its body.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::answer::{failure, http_error, insert};
+use super::outgoing;
 
 /// The formats, by the type of their content.
 const FORMATS: [(&str, &str); 4] = [
@@ -16,7 +21,7 @@ const FORMATS: [(&str, &str); 4] = [
 ];
 
 /// Whether the client asks for the JSON answer around the file, too.
-fn wants_envelope(headers: &HeaderMap) -> bool {
+pub fn wants_envelope(headers: &HeaderMap) -> bool {
     headers.get(header::ACCEPT).and_then(|value| value.to_str().ok())
         == Some("application/vnd.spexus.file+json")
 }
@@ -31,27 +36,82 @@ pub fn content_type(format: &str) -> &'static str {
     }
 }
 
-/// Turns the answer of an export into the file that it holds.
-pub fn unpack(operation: &str, headers: &HeaderMap, answer: &str) -> Option<(String, &'static str, String)> {
-    if operation != "export" || wants_envelope(headers) {
-        return None;
-    }
-    let mut answer: Value = serde_json::from_str(answer).ok()?;
-    let format = answer["format"].as_str()?.to_owned();
-    let name = answer["file_name"].as_str()?.to_owned();
-    let Value::String(content) = answer["content"].take() else { return None };
-    Some((content, content_type(&format), name))
+/// A file to be sent.
+pub struct Outgoing {
+    content: Bytes,
+    content_type: &'static str,
+    name: String,
 }
 
-/// A file as an answer.
-pub fn answer(content: String, content_type: &'static str, name: &str, request_id: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(content));
-    let headers = response.headers_mut();
-    insert(headers, header::CONTENT_TYPE, content_type);
-    insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}\""));
-    insert(headers, header::CACHE_CONTROL, "no-store");
-    insert(headers, super::answer::REQUEST_ID, request_id);
-    response
+/// What surrounds the content of an export.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    format: String,
+    file_name: String,
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+/// Turns the answer of an export into the file that it holds, in the memory of the answer: a file may be large.
+pub fn unpack(answer: String) -> Option<Outgoing> {
+    let envelope: Envelope<'_> = serde_json::from_str(&answer).ok()?;
+    let (content_type, name) = (content_type(&envelope.format), envelope.file_name);
+    let literal = envelope.content.get();
+    let start = literal.as_ptr() as usize - answer.as_ptr() as usize;
+    let end = start + literal.len();
+    let mut bytes = answer.into_bytes();
+    let n_bytes = unescape(&mut bytes[start..end])?;
+    let content = Bytes::from(bytes).slice(start..start + n_bytes);
+    Some(Outgoing { content, content_type, name })
+}
+
+/// Replaces a string of JSON by its text, which is never longer, and returns how long that is.
+fn unescape(literal: &mut [u8]) -> Option<usize> {
+    let (mut read, mut written) = (1, 0);
+    let end = literal.len().checked_sub(1)?;
+    while read < end {
+        if literal[read] != b'\\' {
+            // Runs without escapes are moved at once.
+            let run = memchr::memchr(b'\\', &literal[read..end]).unwrap_or(end - read);
+            literal.copy_within(read..read + run, written);
+            (read, written) = (read + run, written + run);
+            continue;
+        }
+        let mut n_read = 2;
+        if literal.get(read + 1) == Some(&b'u') {
+            // A character beyond the first 65,536 is two escapes.
+            let is_pair = matches!(
+                literal.get(read + 2..read + 4),
+                Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
+            );
+            n_read = if is_pair { 12 } else { 6 };
+        }
+        let mut quoted = vec![b'"'];
+        quoted.extend_from_slice(literal.get(read..read + n_read)?);
+        quoted.push(b'"');
+        let text: String = serde_json::from_slice(&quoted).ok()?;
+        literal[written..written + text.len()].copy_from_slice(text.as_bytes());
+        (read, written) = (read + n_read, written + text.len());
+    }
+    Some(written)
+}
+
+impl Outgoing {
+    /// The file as an answer. What is held is dropped when the file has left, or is given up.
+    pub fn answer(
+        self,
+        write_timeout: Duration,
+        held: impl Send + 'static,
+        request_id: &str,
+    ) -> Response<Body> {
+        let mut response = Response::new(outgoing::in_parts(self.content, write_timeout, held));
+        let headers = response.headers_mut();
+        insert(headers, header::CONTENT_TYPE, self.content_type);
+        insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{}\"", self.name));
+        insert(headers, header::CACHE_CONTROL, "no-store");
+        insert(headers, super::answer::REQUEST_ID, request_id);
+        response
+    }
 }
 
 /// The format of the file that the body of a request is. None when it is not the file of an import, but arguments.
@@ -82,4 +142,21 @@ pub fn add(
     arguments.insert("format".to_owned(), Value::String(format));
     arguments.insert("content".to_owned(), Value::String(content));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack;
+
+    #[test]
+    fn a_file_is_unpacked_as_it_was() {
+        for text in ["", "plain", "a\"b\\c\n\r\t\u{8}\u{c}\u{1}", "\\", "ё\u{1f600}\\u0041", "\u{7f}\"\""] {
+            let answer =
+                serde_json::json!({"format": "csv", "content_type": "x", "file_name": "f", "content": text});
+            let file = unpack(answer.to_string()).expect("a file");
+            assert_eq!(file.content, text.as_bytes(), "{text:?}");
+        }
+        let escaped = r#"{"format":"csv","file_name":"f","content":"\ud83d\ude00\u0451/\/"}"#;
+        assert_eq!(unpack(escaped.to_owned()).expect("a file").content, "😀ё//".as_bytes());
+    }
 }

@@ -12,7 +12,7 @@ use super::App;
 /// Somebody who is told of changes.
 pub struct Hearer {
     user_id: String,
-    /// Only administrators are told of users and tokens.
+    /// Only administrators are told of users, tokens and sessions.
     sees_accounts: bool,
     /// Whom the store is asked for, where the token is narrowed to some projects.
     narrowed: Option<Viewer>,
@@ -30,7 +30,7 @@ impl Hearer {
 
     /// Whether they are told of a change.
     pub async fn hears(&self, app: &App, change: &Change) -> bool {
-        let is_account = matches!(change.entity_kind.as_str(), "user" | "token");
+        let is_account = matches!(change.entity_kind.as_str(), "user" | "token" | "session");
         (!is_account || self.sees_accounts)
             && self.hears_of(app, change.project_id.as_deref(), change.audience.as_deref()).await
     }

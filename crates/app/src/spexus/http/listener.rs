@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::body::Incoming;
@@ -18,12 +18,17 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::Peer;
+use super::address::Proxies;
 use super::body::Drained;
+use super::connections::{Answering, Connection, ConnectionLimits, Connections};
+use super::outgoing::{STALL_TIME, Stalling};
 
 /// Who sends a request's head slower than this is not waited for.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// A TLS handshake takes at most this long.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// Connections that cannot be accepted or kept are logged at most this often.
+const LOG_EVERY: Duration = Duration::from_secs(1);
+/// After a failure to accept, as when there are no files left, this long nothing is accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Requests that are open at the end have this long to finish.
 const DRAIN_TIME: Duration = Duration::from_secs(30);
 /// Streams of one HTTP/2 connection.
@@ -59,12 +64,38 @@ impl Tls {
 pub struct Listener {
     socket: TcpListener,
     tls: Option<Tls>,
+    connections: Arc<Connections>,
+    options: ConnectionOptions,
+}
+
+/// What can be chosen for connections.
+#[derive(Clone, Debug)]
+pub struct ConnectionOptions {
+    /// How many there may be.
+    pub limits: ConnectionLimits,
+    /// Who may say for whom they ask.
+    pub proxies: Proxies,
+    /// How long a peer may take no bytes.
+    pub write_timeout: Duration,
+}
+
+impl Default for ConnectionOptions {
+    /// As many as there are files for, and no proxies.
+    fn default() -> Self {
+        let limits = ConnectionLimits { per_address: 0, total: usize::MAX };
+        ConnectionOptions { limits, proxies: Proxies::default(), write_timeout: STALL_TIME }
+    }
 }
 
 impl Listener {
     /// Binds an address.
-    pub async fn bind(address: SocketAddr, tls: Option<Tls>) -> std::io::Result<Listener> {
-        Ok(Listener { socket: TcpListener::bind(address).await?, tls })
+    pub async fn bind(
+        address: SocketAddr,
+        tls: Option<Tls>,
+        options: ConnectionOptions,
+    ) -> std::io::Result<Listener> {
+        let connections = Connections::new(options.limits);
+        Ok(Listener { socket: TcpListener::bind(address).await?, tls, connections, options })
     }
 
     /// The address that was bound.
@@ -80,6 +111,7 @@ impl Listener {
         on_stop: impl FnOnce(),
     ) -> usize {
         let graceful = GracefulShutdown::new();
+        let mut refused = Refused::default();
         tokio::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -90,13 +122,19 @@ impl Listener {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, or a client that has gone already: others may still come.
-                    tracing::warn!("a connection could not be accepted: {error}");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    refused.note(&error);
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
-            let _ = stream.set_nodelay(true);
-            self.open(stream, peer, router.clone(), &graceful);
+            let is_proxy = self.options.proxies.trust(peer.ip());
+            match self.connections.admit(peer.ip(), is_proxy) {
+                Ok(connection) => {
+                    let _ = stream.set_nodelay(true);
+                    self.open(stream, peer, connection, router.clone(), &graceful);
+                }
+                Err(why) => refused.note(&why),
+            }
         }
         drop(self.socket);
         on_stop();
@@ -107,35 +145,81 @@ impl Listener {
         }
     }
 
-    fn open(&self, stream: TcpStream, peer: SocketAddr, router: Router, graceful: &GracefulShutdown) {
+    fn open(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        connection: Connection,
+        router: Router,
+        graceful: &GracefulShutdown,
+    ) {
+        let stream = Stalling::new(stream, self.options.write_timeout);
+        let client = Client { peer, proxies: self.options.proxies.clone(), connection: Arc::new(connection) };
         let watcher = graceful.watcher();
         let acceptor = self.tls.as_ref().map(|tls| tls.0.clone());
         tokio::spawn(async move {
-            match acceptor {
-                None => converse(stream, peer, router, watcher).await,
-                Some(acceptor) => match tokio::time::timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
-                    Ok(Ok(stream)) => converse(stream, peer, router, watcher).await,
-                    Ok(Err(error)) => tracing::debug!(address = %peer.ip(), "no TLS: {error}"),
-                    Err(_) => tracing::debug!(address = %peer.ip(), "the TLS handshake took too long"),
-                },
+            let connection = client.connection.clone();
+            let conversation = async {
+                match acceptor {
+                    None => converse(stream, client, router, watcher).await,
+                    Some(acceptor) => match acceptor.accept(stream).await {
+                        Ok(stream) => converse(stream, client, router, watcher).await,
+                        Err(error) => tracing::debug!(address = %peer.ip(), "no TLS: {error}"),
+                    },
+                }
+            };
+            tokio::select! {
+                () = conversation => {}
+                why = connection.ended() => {
+                    tracing::debug!(address = %peer.ip(), "a connection was closed: {why}");
+                }
             }
         });
     }
 }
 
+/// Connections that were refused since this was last logged.
+#[derive(Default)]
+struct Refused {
+    n: u64,
+    logged: Option<Instant>,
+}
+
+impl Refused {
+    fn note(&mut self, why: &dyn std::fmt::Display) {
+        self.n += 1;
+        if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_EVERY) {
+            tracing::warn!(connections = self.n, "a connection could not be accepted: {why}");
+            *self = Refused { n: 0, logged: Some(Instant::now()) };
+        }
+    }
+}
+
+/// Who is at the other end.
+struct Client {
+    peer: SocketAddr,
+    proxies: Proxies,
+    connection: Arc<Connection>,
+}
+
 async fn converse<S>(
     stream: S,
-    peer: SocketAddr,
+    client: Client,
     router: Router,
     watcher: hyper_util::server::graceful::Watcher,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let Client { peer, proxies, connection } = client;
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer.ip()));
-        router.clone().oneshot(Drained::body(request))
+        let busy = connection.begin();
+        let address = proxies.client(peer.ip(), request.headers());
+        request.extensions_mut().insert(Peer(address));
+        let answer = router.clone().oneshot(Drained::body(request));
+        async move { answer.await.map(|response| response.map(|body| Answering::new(body, busy))) }
     });
     let mut builder = Builder::new(TokioExecutor::new());
+    // Between requests, too, a connection has this long to send the next head.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(64 << 10);
     builder
         .http2()

@@ -1,21 +1,28 @@
 //! HTTP: every route of every operation through one function, and what surrounds them.
 
+mod address;
 mod agents;
 mod answer;
 mod arguments;
 pub mod body;
+mod connections;
 mod endpoint;
 mod events;
+mod exports;
 mod file;
+mod guesses;
 mod health;
 mod hearer;
 mod limits;
 mod listener;
 mod metrics;
 pub mod openapi;
+pub mod outgoing;
 mod page;
+mod refusals;
 mod request;
 mod session;
+mod streams;
 mod telemetry;
 
 use std::net::IpAddr;
@@ -28,14 +35,14 @@ use axum::extract::{Request, State};
 use axum::http::{self, HeaderName, HeaderValue};
 use axum::response::Response;
 use axum::routing::{MethodFilter, get, on};
-use ops::{Effect, Engine, Entry, Method};
-use store::Mode;
-use store::revision::{self, NewEvent};
+use ops::{Engine, Method};
 use tower_http::cors::CorsLayer;
 
+pub use self::address::Proxies;
 pub use self::answer::insert;
+pub use self::connections::ConnectionLimits;
 pub use self::limits::LimitSettings;
-pub use self::listener::{Listener, Tls};
+pub use self::listener::{ConnectionOptions, Listener, Tls};
 pub use self::request::{decode, request_id};
 pub use self::telemetry::Telemetry;
 
@@ -43,11 +50,13 @@ use self::agents::Agents;
 use self::answer::not_found;
 use self::endpoint::Endpoint;
 use self::events::Hub;
+use self::exports::Exports;
 use self::health::Health;
 use self::limits::Limits;
 use self::metrics::Metrics;
+use self::refusals::Noted;
+use self::streams::Streams;
 use crate::requirements::ToolOptions;
-use crate::spexus::now;
 use crate::streamable::Feed;
 
 /// Everything that requests share.
@@ -61,6 +70,11 @@ pub struct App {
     feed: Feed,
     health: Health,
     options: HttpOptions,
+    exports: Exports,
+    /// Streams of changes that are open.
+    streams: Arc<Streams>,
+    /// Refusals that are in the audit trail already.
+    noted: Noted,
 }
 
 /// What can be chosen for the server.
@@ -72,6 +86,8 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// How long a request may take.
     pub request_timeout: Duration,
+    /// How long a client may take nothing of an answer.
+    pub write_timeout: Duration,
     /// How often one may ask.
     pub limits: LimitSettings,
     /// Whether only this machine can reach the server.
@@ -101,53 +117,11 @@ impl App {
             hub,
             feed: Feed::default(),
             health: Health::default(),
+            streams: Streams::new(options.limits.streams as usize),
+            noted: Noted::default(),
             options,
+            exports: Exports::default(),
         })
-    }
-
-    /// Writes a failed authentication into the audit trail. Nobody waits for it.
-    fn note_refusal(
-        &self,
-        entry: &Entry,
-        username: Option<String>,
-        address: Option<IpAddr>,
-        request_id: &str,
-    ) {
-        let event = match entry.effect {
-            Effect::Public => "login_failed",
-            _ if username.is_some() => "password_refused",
-            _ => "token_refused",
-        };
-        self.note_event(event, username, address, request_id);
-    }
-
-    fn note_event(
-        &self,
-        event: &'static str,
-        username: Option<String>,
-        address: Option<IpAddr>,
-        request_id: &str,
-    ) {
-        let event = NewEvent {
-            user_id: None,
-            username,
-            event,
-            address: address.map(|address| address.to_string()),
-            request_id: Some(request_id.to_owned()),
-        };
-        let now = now();
-        let id = ops::new_id(now);
-        let body = move |tx: &mut store::Tx<'_>| revision::note_authentication(tx, &id, &event, now);
-        self.engine.store().run(Mode::Aside, body, |noted: store::Result<()>| {
-            if let Err(error) = noted {
-                tracing::warn!("a failed authentication could not be noted: {error}");
-            }
-        });
-    }
-
-    /// Writes a refused token into the audit trail.
-    fn note_refused_token(&self, address: Option<IpAddr>, request_id: &str) {
-        self.note_event("token_refused", None, address, request_id);
     }
 
     /// Sends what telemetry is left.

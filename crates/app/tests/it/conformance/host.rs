@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use mcp::Profile;
-use spexus::spexus::http::Listener;
+use spexus::spexus::http::{ConnectionOptions, Listener};
 use spexus::spexus::now;
 use spexus::streamable::{
     Endpoint, Feed, Following, Hears, Host, News, Options, Refusal, Seen, Visitor, Wait,
@@ -42,7 +42,9 @@ impl Serving {
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         let anywhere: SocketAddr = "127.0.0.1:0".parse().expect("an address");
-        let listener = runtime.block_on(Listener::bind(anywhere, None)).expect("a port is free");
+        let listener = runtime
+            .block_on(Listener::bind(anywhere, None, ConnectionOptions::default()))
+            .expect("a port is free");
         let address = listener.address().expect("it is bound");
         let thread = thread::spawn(move || {
             runtime.block_on(async {
