@@ -60,9 +60,6 @@ pub(crate) enum Incoming<'a> {
 pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Rejection> {
     let text = str::from_utf8(bytes)
         .map_err(|error| parse_error(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
-    if !ValueCounter::default().add(bytes) {
-        return Err(Rejection { id: None, error: too_many_values() });
-    }
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => Ok(Incoming::One(parse_object(text)?)),
         Some(b'[') => parse_batch(text),
@@ -74,6 +71,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Incoming<'_>, Rejection> {
 }
 
 fn parse_batch(text: &str) -> Result<Incoming<'_>, Rejection> {
+    if !ValueCounter::default().add(text.as_bytes()) {
+        return Err(Rejection { id: None, error: too_many_values() });
+    }
     let items: Vec<&RawValue> = serde_json::from_str(text).map_err(parse_error)?;
     if items.is_empty() {
         return Err(invalid_request(None, "the batch is empty"));
@@ -130,6 +130,10 @@ fn parse_params(raw: Option<&RawValue>) -> Result<Map<String, Value>, Error> {
     };
     if !text.starts_with('{') {
         return Err(Error::new(INVALID_PARAMS, "Invalid params: expected an object"));
+    }
+    // Up to here nothing but slices of the text was kept.
+    if !ValueCounter::default().add(text.as_bytes()) {
+        return Err(too_many_values());
     }
     serde_json::from_str(text).map_err(|error| {
         let problem = error.to_string();

@@ -15,6 +15,7 @@ use super::{
     upstream::{Question, Told, Upstream},
 };
 use crate::large;
+use crate::requirements::SETS;
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
@@ -162,8 +163,13 @@ impl Server for Bridge {
         Ok(Page::whole(self.all_tools(context)?.to_vec()))
     }
 
+    /// The backend lists only what the token may use. A tool of the default set that it does not list is called all the same, so
+    /// that the host is told that it is forbidden and not that it is unknown.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
-        Ok(self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned())
+        let listed = self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned();
+        let is_default = || ops::find(name).is_some_and(|entry| entry.toolset == Some(SETS[0]));
+        let unlisted = || Arc::new(Tool::new(name, "", json!({ "type": "object" })));
+        Ok(listed.or_else(|| is_default().then(unlisted)))
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
