@@ -431,12 +431,17 @@ impl Operation for PurgeComment {
     }
 }
 
-pub(crate) fn check_author(cx: &Cx<'_, '_>, comment: &Comment, what: &str) -> Result<()> {
+pub(crate) fn check_author(cx: &mut Cx<'_, '_>, comment: &Comment, what: &str) -> Result<()> {
     let caller = cx.caller()?;
-    if caller.user_id == comment.author_id || caller.role == Role::Administrator {
+    if caller.user_id == comment.author_id {
         return Ok(());
     }
-    Err(Error::forbidden(format!("only {} and administrators may {what} this comment", comment.author)))
+    if cx.role_in(&comment.project_id)? != Some(Role::Administrator) {
+        let message = format!("only {} and administrators may {what} this comment", comment.author);
+        return Err(Error::forbidden(message));
+    }
+    // A token for comments alone is for its owner's own.
+    caller.may(Effect::Manages)
 }
 
 /// An answer cannot come back without what it answers.

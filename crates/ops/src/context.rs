@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::entity::Entity;
-use store::model::{Kind, Reference, Role, Time};
+use store::model::{Kind, NUMBER_MAX, Reference, Role, Time};
 use store::project::{Project, Projects};
 use store::revision::{self, New};
 use store::{Tx, entity, idempotency, member, project, user};
@@ -127,6 +127,20 @@ impl<'a, 't> Cx<'a, 't> {
     /// A new id, in the order of time.
     pub fn new_id(&self) -> String {
         new_id(self.now())
+    }
+
+    /// Takes the next number of a kind in a project.
+    pub fn next_number(&mut self, project_id: &str, kind: Kind) -> Result<i64> {
+        let number = self.tx.next_number(project_id, kind.name())?;
+        check_number(kind, number)?;
+        Ok(number)
+    }
+
+    /// Takes the next few numbers of a kind in a project.
+    pub fn next_numbers(&mut self, project_id: &str, kind: Kind, count: usize) -> Result<Vec<i64>> {
+        let numbers = self.tx.next_numbers(project_id, kind.name(), count)?;
+        numbers.iter().try_for_each(|number| check_number(kind, *number))?;
+        Ok(numbers)
     }
 
     /// Erases what history and kept answers say about something whose text is gone for good.
@@ -269,6 +283,19 @@ impl<'a, 't> Cx<'a, 't> {
         let before = before.map(to_value).transpose()?;
         self.record(&subject, before.as_ref(), Some(&to_value(after)?))
     }
+}
+
+/// What has a number beyond the largest could not be imported again.
+fn check_number(kind: Kind, number: i64) -> Result<()> {
+    if number <= NUMBER_MAX {
+        return Ok(());
+    }
+    let (prefix, words) = (kind.prefix(), kind.words());
+    let message = format!(
+        "no number is left for a new {words}: an import has brought along the largest, {prefix}-{NUMBER_MAX}; \
+         use another project"
+    );
+    Err(Error::conflict(message))
 }
 
 /// What a revision is about.

@@ -38,7 +38,7 @@ pub(crate) fn blank(
     project: (&str, &str),
     parent: Option<&Entity>,
 ) -> Result<Entity> {
-    let number = cx.tx.next_number(project.0, kind.name())?;
+    let number = cx.next_number(project.0, kind)?;
     let mut new = unnumbered(cx, kind, project, parent)?;
     new.status = if kind.has_status() { Some(status::initial(cx.tx, kind)?) } else { None };
     give_number(&mut new, number);
@@ -134,7 +134,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
         if add_numbered(cx, &new)? {
             return Ok(new);
         }
-        let number = cx.tx.next_number(&new.project_id, new.kind.name())?;
+        let number = cx.next_number(&new.project_id, new.kind)?;
         give_number(&mut new, number);
     }
     Err(Error::conflict(format!("no free number for a {} was found", new.kind.words())))

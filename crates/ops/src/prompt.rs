@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use store::Mode;
+use store::model::{DEFAULT_PROJECT_ID, Kind};
 use store::prompt::{self, Prompt};
-use store::{Mode, model::Kind};
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::entity::TAKEN_MAX;
@@ -77,7 +78,7 @@ impl Operation for CreatePrompt {
         check_name(cx, self.name.as_str(), None)?;
         check_secrets(self.content.as_str(), self.description.as_ref().map(Text::as_str))?;
         let caller = cx.caller()?;
-        let number = prompt::next_number(cx.tx)?;
+        let number = cx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt)?;
         let new = Prompt {
             id: cx.new_id(),
             reference_id: store::model::reference_id("", Kind::Prompt, number),
@@ -108,7 +109,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
             record(cx, None, &new)?;
             return Ok(new);
         }
-        new.number = prompt::next_number(cx.tx)?;
+        new.number = cx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt)?;
         new.reference_id = store::model::reference_id("", Kind::Prompt, new.number);
     }
     Err(Error::conflict("no free number for a prompt was found"))

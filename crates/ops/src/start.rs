@@ -1,7 +1,7 @@
 //! The first start on an empty store: an administrator, a token, and the prompt that agents are told first.
 
-use store::model::{Kind, Role, reference_id};
-use store::prompt::{self, Prompt};
+use store::model::{DEFAULT_PROJECT_ID, Kind, Role, reference_id};
+use store::prompt::Prompt;
 use store::token::{self, Token};
 use store::user::{self, User};
 use store::{Mode, Store};
@@ -90,7 +90,7 @@ fn add_token(cx: &mut Cx<'_, '_>, user: &User, secret: &str) -> Result<()> {
 }
 
 fn add_prompt(cx: &mut Cx<'_, '_>) -> Result<()> {
-    let number = prompt::next_number(cx.tx)?;
+    let number = cx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt)?;
     let caller = cx.caller()?;
     let new = Prompt {
         id: cx.new_id(),

@@ -404,22 +404,10 @@ impl Tx<'_> {
         Ok(0)
     }
 
-    /// The number before which every transaction has ended.
+    /// The number before which every transaction that may note a change has ended.
     pub fn oldest_open_transaction(&mut self) -> Result<i64> {
         if self.is_postgres() {
-            // A snapshot knows the open transactions of the whole cluster. Those that hold a lock in another database
-            // write nothing here, and may stay open for as long as they like.
-            let sql = "select coalesce(min(cast(cast(xid as text) as bigint)),
-                           cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint))
-                       from pg_snapshot_xip(pg_current_snapshot()) as open (xid)
-                       where not exists (
-                           select 1 from pg_locks of_transaction join pg_locks elsewhere on elsewhere.pid = of_transaction.pid
-                           where of_transaction.locktype = 'transactionid' and of_transaction.mode = 'ExclusiveLock'
-                             and cast(cast(of_transaction.transactionid as text) as bigint)
-                                 = cast(cast(xid as text) as bigint) % 4294967296
-                             and elsewhere.locktype = 'relation' and elsewhere.database <> 0
-                             and elsewhere.database <> (select oid from pg_database where datname = current_database()))";
-            return Ok(self.row(sql, &[], |row| row.get(0))?.unwrap_or_default());
+            return Ok(self.row(postgres::OLDEST_OPEN_WRITER, &[], |row| row.get(0))?.unwrap_or_default());
         }
         // SQLite has one writer, so sequence order is commit order.
         Ok(i64::MAX)

@@ -202,6 +202,9 @@ impl fmt::Display for Reference {
     }
 }
 
+/// The largest number in a reference id. Whatever is made can be imported again, so that both end here.
+pub const NUMBER_MAX: i64 = 999_999_999_999;
+
 /// The key of the project that exists from the first start; its reference ids carry no key.
 pub const DEFAULT_PROJECT_KEY: &str = "DEFAULT";
 /// The id of that project, the same in every store.

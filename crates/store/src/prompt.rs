@@ -164,11 +164,6 @@ pub fn purge(tx: &mut Tx<'_>, gone: &Prompt, now: Time) -> Result<bool> {
     Ok(tx.execute(sql, values![&gone.id, now, gone.version])? == 1)
 }
 
-/// Takes the next number.
-pub fn next_number(tx: &mut Tx<'_>) -> Result<i64> {
-    tx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt.name())
-}
-
 /// Notes a deletion, to which [`update`] can then refer.
 pub fn note_deletion(
     tx: &mut Tx<'_>,

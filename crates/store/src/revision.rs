@@ -412,6 +412,32 @@ pub fn changes_after(tx: &mut Tx<'_>, after: Place, limit: i64) -> Result<Vec<Ch
     })
 }
 
+/// An open transaction that keeps changes of others from being told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number.
+    pub transaction: i64,
+    /// The process of the database that it runs in; 0 when it is not known.
+    pub pid: i64,
+}
+
+/// The transaction that holds back changes after a place, if there is one.
+pub fn holder(tx: &mut Tx<'_>, after: Place) -> Result<Option<Holder>> {
+    if !tx.is_postgres() {
+        return Ok(None);
+    }
+    let transaction = tx.oldest_open_transaction()?;
+    let sql = "select 1 from change where (transaction_number, sequence) > (?1, ?2) and transaction_number >= ?3 limit 1";
+    if tx.row(sql, values![after.transaction, after.sequence, transaction], |_| Ok(()))?.is_none() {
+        return Ok(None);
+    }
+    let sql = "select cast(coalesce(max(pid), 0) as bigint) from pg_locks
+               where locktype = 'transactionid' and mode = 'ExclusiveLock'
+                 and cast(cast(transactionid as text) as bigint) = cast(?1 as bigint) % 4294967296";
+    let pid = tx.row(sql, values![transaction], |row| row.get(0))?.unwrap_or_default();
+    Ok(Some(Holder { transaction, pid }))
+}
+
 /// The place of the newest change that can be told.
 pub fn newest_place(tx: &mut Tx<'_>) -> Result<Place> {
     let horizon = tx.oldest_open_transaction()?;

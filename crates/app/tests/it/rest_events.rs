@@ -90,6 +90,37 @@ fn check_restored(folder: &Path, database: &str) {
     assert_eq!((&audit["total_count"], &audit["data"][0]["via"]), (&json!(1), &json!("cli")));
 }
 
+/// Only transactions that may note a change keep events waiting, and the log says which.
+#[test]
+fn an_idle_transaction_of_another_program_does_not_stop_events() {
+    let Some(server) = private_postgres::Server::shared() else { return };
+    let database = server.database();
+    let backend = Backend::start(database.url(), &[]);
+    let make = || backend.create("/epics", &json!({ "title": "x", "priority": 1 }));
+    let connect = || postgres::Client::connect(database.url(), postgres::NoTls).expect("a connection");
+    let mut events = Events::open(&backend, None);
+    let mut foreign = connect();
+    foreign.batch_execute("create table note (text text)").expect("a table");
+    foreign.batch_execute("begin; insert into note values ('x')").expect("a row");
+    make();
+    assert_eq!(events.next()["operation"], "create_epic");
+    // A writer of ours that hangs must not be passed over.
+    let mut writer = connect();
+    let begin = "begin; select pg_advisory_xact_lock_shared(1936745848, 1); insert into note values ('x')";
+    writer.batch_execute(begin).expect("a row");
+    let pid: i32 = writer.query_one("select pg_backend_pid()", &[]).expect("a number").get(0);
+    make();
+    let started = std::time::Instant::now();
+    while !backend.log().contains("a transaction of the database has been open for too long") {
+        assert!(started.elapsed() < std::time::Duration::from_secs(40), "{}", backend.log());
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(backend.log().contains(&pid.to_string()), "{}", backend.log());
+    writer.batch_execute("commit").expect("it ends");
+    assert_eq!(events.next()["operation"], "create_epic");
+    drop(foreign);
+}
+
 /// A stream of server-sent events.
 pub struct Events {
     reader: std::io::BufReader<reqwest::blocking::Response>,

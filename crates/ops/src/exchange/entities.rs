@@ -9,7 +9,7 @@ use store::types::same_name;
 
 use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
 use super::plan::{Outcome, Plan, Planned};
-use crate::context::Cx;
+use crate::context::{Cx, overtaken};
 use crate::entity::{add, add_numbered, change, give_number, move_below, unnumbered};
 use crate::error::{Error, Result};
 use crate::input::{Description, Text, Title};
@@ -369,8 +369,7 @@ pub(super) fn write(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
             None if planned.brings_number => {
                 if !add_numbered(cx, &planned.entity)? {
                     let name = &planned.entity.reference_id;
-                    let message = format!("{name} has just been made by somebody else; try again");
-                    return Err(Error::conflict(message));
+                    return Err(overtaken(name));
                 }
             }
             None => planned.entity = add(cx, planned.entity.clone())?,
@@ -405,7 +404,7 @@ fn number(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
         let brought = brought.get(&(project_id.clone(), kind));
         // A block that was leased before may hold numbers that the file brings along.
         while !indexes.is_empty() {
-            for number in cx.tx.next_numbers(&project_id, kind.name(), indexes.len())? {
+            for number in cx.next_numbers(&project_id, kind, indexes.len())? {
                 if brought.is_none_or(|brought| !brought.contains(&number))
                     && let Some(index) = indexes.pop()
                 {

@@ -6,7 +6,7 @@ use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Reading, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::entity::{self, Entity, Filter, Sort};
-use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time};
+use store::model::{DEFAULT_PROJECT_KEY, Kind, NUMBER_MAX, Reference, Time};
 use store::project::{self, Project, Projects};
 use store::status::{self, StatusModel};
 use store::types::{RelationshipType, RequirementType, Type};
@@ -123,10 +123,8 @@ const STORED_PER_ROW_MAX: usize = 4;
 /// A version that nothing reaches by being changed.
 const VERSION_MAX: i64 = 1_000_000_000;
 /// The largest number that anyone may bring along: what is made afterwards gets higher ones, and nobody likes to type them.
-const NUMBER_MAX: i64 = 999_999_999;
-/// The largest number that administrators may bring along. It is far above the other, so that what was counted on from there
-/// can be imported, too; who begins at the very end of it has chosen so.
-const NUMBER_ADMINISTRATOR_MAX: i64 = 999_999_999_999;
+/// Administrators may go up to the largest that there is.
+const NUMBER_ANYONE_MAX: i64 = 999_999_999;
 
 impl<'r> Plan<'r> {
     /// Begins with the records of a reading, the last of which have mistakes.
@@ -492,11 +490,9 @@ impl<'r> Plan<'r> {
     /// Whether something new may bring its number along.
     pub fn may_bring(&mut self, row: usize, number: i64) -> bool {
         let message = match &self.no_administrator {
-            _ if number > NUMBER_ADMINISTRATOR_MAX => {
-                format!("expected a number up to {NUMBER_ADMINISTRATOR_MAX}, found {number}")
-            }
-            Some(why) if number > NUMBER_MAX => {
-                format!("expected a number up to {NUMBER_MAX}, found {number}; beyond it {why}")
+            _ if number > NUMBER_MAX => format!("expected a number up to {NUMBER_MAX}, found {number}"),
+            Some(why) if number > NUMBER_ANYONE_MAX => {
+                format!("expected a number up to {NUMBER_ANYONE_MAX}, found {number}; beyond it {why}")
             }
             _ => return true,
         };

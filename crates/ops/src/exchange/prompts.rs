@@ -7,8 +7,8 @@ use store::types::fold;
 
 use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
 use super::plan::{Outcome, Plan};
-use crate::context::Cx;
-use crate::error::{Error, Result};
+use crate::context::{Cx, overtaken};
+use crate::error::Result;
 use crate::input::{Description, Text, Title};
 use crate::prompt::{change, check_secrets, record};
 
@@ -150,15 +150,13 @@ impl Prompts {
             let written = match before {
                 Some(before) => change(cx, before, None, |prompt| *prompt = after)?,
                 None if after.number == 0 => {
-                    after.number = prompt::next_number(cx.tx)?;
+                    after.number = cx.next_number(DEFAULT_PROJECT_ID, Kind::Prompt)?;
                     after.reference_id = reference_id("", Kind::Prompt, after.number);
                     crate::prompt::add(cx, after)?
                 }
                 None => {
                     if !prompt::insert(cx.tx, &after)? {
-                        let message =
-                            format!("{} has just been made by somebody else; try again", after.reference_id);
-                        return Err(Error::conflict(message));
+                        return Err(overtaken(&after.reference_id));
                     }
                     record(cx, None, &after)?;
                     after

@@ -346,3 +346,16 @@ fn users_are_unique_whatever_the_case_and_deleted_only_when_nothing_is_theirs() 
         assert!(!stored.contains("argon2") && !stored.contains("password"));
     });
 }
+
+#[test]
+fn what_is_neither_the_id_nor_the_name_of_a_token_is_told_so() {
+    on_every_store(|world| {
+        for malformed in ["0199-not-a-uuid", "REQ-001", "a b"] {
+            let refused = world.refused("get_token", json!({ "token_id": malformed }));
+            let expected = format!(
+                "NOT_FOUND: admin has no token {malformed:?}; expected the id of a token or the name of one"
+            );
+            assert_eq!(refused, expected);
+        }
+    });
+}

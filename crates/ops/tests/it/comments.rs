@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::people::{token, user};
 use crate::stores::{World, on_every_store};
 
 #[test]
@@ -172,4 +173,35 @@ fn epics(world: &World, text: &str) {
     for _ in 0..2 {
         world.ok("create_epic", json!({ "title": "Epic", "priority": 1, "description": text }));
     }
+}
+
+#[test]
+fn a_token_for_comments_is_for_its_owners_own() {
+    on_every_store(|world| {
+        user(world, "ann", "Commenter");
+        let ann = token(world, "ann", &["comment"]);
+        world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
+        let add = json!({ "reference": "EP-001", "content": "Mine" });
+        let id = world.call_as(ann.clone(), "add_comment", add).expect("a comment")["id"].clone();
+        let edit = json!({ "comment_id": id, "content": "Yours" });
+        for scope in ["comment", "write"] {
+            let narrow = token(world, "admin", &[scope]);
+            for (name, arguments) in
+                [("update_comment", edit.clone()), ("delete_comment", json!({ "comment_id": id }))]
+            {
+                let refused = world.call_as(narrow.clone(), name, arguments).expect_err("another's comment");
+                assert_eq!(refused.kind, ops::Kind::Forbidden);
+                assert!(refused.message.contains("this needs the scope admin"), "{}", refused.message);
+            }
+            // Whether something is settled is not its author's alone to say.
+            let settle = json!({ "comment_id": id, "resolved": scope == "comment" });
+            world.call_as(narrow, "update_comment", settle).expect("a change");
+        }
+        let wide = token(world, "admin", &["admin"]);
+        assert_eq!(
+            world.call_as(wide, "update_comment", edit.clone()).expect("a change")["content"],
+            "Yours"
+        );
+        assert_eq!(world.call_as(ann, "update_comment", edit).expect("no change")["content"], "Yours");
+    });
 }

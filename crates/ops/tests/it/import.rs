@@ -319,6 +319,9 @@ fn whatever_number_is_given_can_be_imported() {
         "#]],
     );
     from.ok("create_epic", json!({ "title": "Last", "priority": 1 }));
+    // What is made can be imported again, so nothing is made beyond the last number.
+    let refused = from.refused("create_epic", json!({ "title": "Beyond", "priority": 1 }));
+    assert!(refused.starts_with("CONFLICT: no number is left for a new epic"), "{refused}");
     to.member("ursula", "User");
     let exported = export(from, json!({ "format": "json" }));
     assert!(exported.contains("EP-999999999999"));

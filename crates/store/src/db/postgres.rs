@@ -39,6 +39,33 @@ const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_LONGEST: Duration = Duration::from_millis(250);
 const RACE_PAUSE_LONGEST: Duration = Duration::from_millis(32);
 
+/// Whoever may note a change says so with a lock that all of them share, before the transaction has a number.
+const BEGIN_WRITER: &str =
+    "begin isolation level read committed; select pg_advisory_xact_lock_shared(1936745848, 1)";
+
+/// The number of the oldest open transaction that may note a change, or that of the next transaction. A snapshot knows the
+/// open transactions of the whole cluster. One is passed over only if its backend is seen without the lock of writers in
+/// the same look at the locks, and belongs to another program or works in another database: earlier versions take no
+/// lock, and a transaction that ended after the snapshot was taken is not in the locks any more.
+pub(super) const OLDEST_OPEN_WRITER: &str = "
+    with held as materialized (
+        select pid, locktype, mode, cast(cast(transactionid as text) as bigint) as xid, database, classid, objid, objsubid
+        from pg_locks
+    ), here as materialized (
+        select oid, datname from pg_database where datname = current_database()
+    )
+    select coalesce(min(open.number), cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint))
+    from (select cast(cast(xid as text) as bigint) as number
+          from pg_snapshot_xip(pg_current_snapshot()) as running (xid)) open
+    where not exists (
+        select 1 from held join pg_stat_activity backend on backend.pid = held.pid cross join here
+        where held.locktype = 'transactionid' and held.mode = 'ExclusiveLock' and held.xid = open.number % 4294967296
+          and (backend.datname <> here.datname or backend.application_name <> 'spexus')
+          and not exists (
+              select 1 from held writer
+              where writer.pid = held.pid and writer.locktype = 'advisory' and writer.database = here.oid
+                and writer.classid = 1936745848 and writer.objid = 1 and writer.objsubid = 2))";
+
 /// What the caller is told in the end.
 const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
 
@@ -171,7 +198,8 @@ impl Worker {
             Mode::Point => None,
             Mode::Snapshot => Some("begin isolation level repeatable read read only"),
             // Read committed: serializable transactions fail each other for pages that they share.
-            Mode::Aside | Mode::Write | Mode::Long => Some("begin isolation level read committed"),
+            Mode::Aside => Some("begin isolation level read committed"),
+            Mode::Write | Mode::Long => Some(BEGIN_WRITER),
         };
         if let Some(begin) = begin
             && let Err((error, _)) = connection.script(begin)

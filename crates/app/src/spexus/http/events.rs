@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -13,7 +13,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use ops::{Caller, Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change, Place, WHOLE_STORE};
+use store::revision::{self, Change, Holder, Place, WHOLE_STORE};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -125,6 +125,7 @@ impl Drop for Joined {
 /// Reads changes as long as the server runs; only while someone listens.
 async fn follow(shared: Arc<Shared>) {
     let mut last: Option<Place> = None;
+    let mut watch = HolderWatch::default();
     while !shared.closed.load(Ordering::Acquire) {
         if shared.listeners.load(Ordering::SeqCst) == 0 {
             shared.following.send_replace(false);
@@ -161,8 +162,52 @@ async fn follow(shared: Arc<Shared>) {
             }
             Err(error) => tracing::warn!("changes cannot be read: {error}"),
         }
+        if let Some(place) = last.filter(|_| shared.engine.store().is_remote() && watch.is_due()) {
+            watch.note(ask(&shared.engine, move |tx| revision::holder(tx, place)).await.ok().flatten());
+        }
         let every = if shared.engine.store().is_remote() { LOOK_EVERY_REMOTE } else { LOOK_EVERY };
         let _ = tokio::time::timeout(every, shared.poked.notified()).await;
+    }
+}
+
+/// Changes may be held back by a transaction for so long before somebody is told.
+const HELD_MAX: Duration = Duration::from_secs(10);
+
+/// Looks for a transaction that holds back changes, and warns of each once.
+#[derive(Default)]
+struct HolderWatch {
+    looked: Option<Instant>,
+    found: Option<(Holder, Instant)>,
+    is_told: bool,
+}
+
+impl HolderWatch {
+    fn is_due(&self) -> bool {
+        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY_REMOTE)
+    }
+
+    fn note(&mut self, holder: Option<Holder>) {
+        let now = Instant::now();
+        self.looked = Some(now);
+        match (holder, self.found) {
+            (Some(holder), Some((known, since))) if known == holder => {
+                let held_s = (now - since).as_secs();
+                if now - since >= HELD_MAX && !std::mem::replace(&mut self.is_told, true) {
+                    tracing::warn!(
+                        backend_pid = holder.pid,
+                        held_s,
+                        "a transaction of the database has been open for too long: events wait until it ends; see \
+                         pg_stat_activity, and pg_terminate_backend to end it"
+                    );
+                }
+            }
+            (holder, _) => {
+                if std::mem::take(&mut self.is_told) {
+                    tracing::info!("events go on");
+                }
+                self.found = holder.map(|holder| (holder, now));
+            }
+        }
     }
 }
 

@@ -63,8 +63,8 @@ fn a_stream_ends_with_its_session_wherever_that_was_ended() {
     });
 }
 
-/// A transaction that is open somewhere else in the cluster writes nothing here, and nobody waits for it; one that is open
-/// here may still tell of something that came before.
+/// A transaction that is open somewhere else in the cluster writes nothing here, and nobody waits for it; a writer that is
+/// open here may still tell of something that came before.
 #[test]
 fn only_transactions_of_the_same_database_hold_changes_back() {
     let Some(server) = Postgres::own(Options::default()) else { return };
@@ -76,7 +76,8 @@ fn only_transactions_of_the_same_database_hold_changes_back() {
     let begin = |url: &str| {
         let mut client = Client::connect(url, NoTls).expect("a database");
         client.batch_execute("create table noted (text text)").expect("a table");
-        client.batch_execute("begin; insert into noted values ('still open')").expect("a transaction");
+        client.batch_execute("begin; select pg_advisory_xact_lock_shared(1936745848, 1)").expect("a writer");
+        client.batch_execute("insert into noted values ('still open')").expect("a transaction");
         client
     };
     let elsewhere = begin(others.url());
