@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Role, Time};
+use crate::revision;
 use crate::user::read_role;
 use crate::value::Row;
 use crate::values;
@@ -186,12 +187,15 @@ pub fn begin_session(
 
 /// Ends a session.
 pub fn end_session(tx: &mut Tx<'_>, hash: &str) -> Result<()> {
+    revision::tell_session_end(tx, "select distinct user_id from session where hash = ?1", values![hash])?;
     tx.execute("delete from session where hash = ?1", values![hash])?;
     Ok(())
 }
 
 /// Ends all sessions of a user but the given one.
 pub fn end_other_sessions(tx: &mut Tx<'_>, user_id: &str, hash: Option<&str>) -> Result<()> {
+    let ending = "select distinct user_id from session where user_id = ?1 and hash <> ?2";
+    revision::tell_session_end(tx, ending, values![user_id, hash.unwrap_or_default()])?;
     let sql = "delete from session where user_id = ?1 and hash <> ?2";
     tx.execute(sql, values![user_id, hash.unwrap_or_default()])?;
     Ok(())

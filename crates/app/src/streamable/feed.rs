@@ -1,6 +1,6 @@
 //! News for everybody who listens: what changed, and which sessions asked to be told of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,6 +19,10 @@ pub struct News {
     pub changes: Vec<Change>,
     /// The resources that each session is to be told of, as its client wrote them.
     pub by_session: HashMap<String, Vec<String>>,
+    /// The users and tokens that changed: whoever listens as one of them may have lost the right to.
+    pub accounts: HashSet<String>,
+    /// The server that tells each session, where several share the store.
+    pub claims: HashMap<String, String>,
 }
 
 /// Passes news on. Whoever makes them does so only while somebody listens.

@@ -1,7 +1,7 @@
 //! The endpoint for agents: who may ask, which tools they are shown, and what they hear of changes.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,8 +10,7 @@ use axum::http::{StatusCode, header};
 use mcp::Change;
 use ops::{Caller, Credentials, Effect, Error, Kind};
 use serde_json::json;
-use store::Mode;
-use store::revision;
+use store::{Mode, mcp_session, revision};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::answer::status;
@@ -20,6 +19,7 @@ use super::refusals::{Place, Tried};
 use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
 use crate::requirements::{self, Requirements, ToolOptions, Tools};
+use crate::spexus::now;
 use crate::streamable::{
     Endpoint, Feed, Following, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
 };
@@ -137,9 +137,9 @@ impl Host for Agents {
         })
     }
 
-    fn admit_stream(&self, visitor: &Visitor, head: &Parts) -> Result<Box<dyn Any + Send>, Refusal> {
+    fn admit_stream(&self, visitor: &Visitor, head: &Parts) -> Result<Box<dyn Any + Send + Sync>, Refusal> {
         let opened = self.app.streams.open(&visitor.user_id, address(head));
-        opened.map(|opened| Box::new(opened) as Box<dyn Any + Send>).map_err(|error| Refusal {
+        opened.map(|opened| Box::new(opened) as Box<dyn Any + Send + Sync>).map_err(|error| Refusal {
             status: StatusCode::TOO_MANY_REQUESTS,
             error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
         })
@@ -197,10 +197,14 @@ impl Host for Agents {
         );
         let duration_ms = seen.elapsed.as_secs_f64() * 1000.0;
         let code = seen.error.map(|error| error.code).unwrap_or_default();
-        if let Some(error) =
-            seen.error.filter(|error| error.message.starts_with("Unsupported protocol version"))
-        {
-            tracing::warn!(req_id = seen.request_id, user = seen.user, "{}", error.message);
+        if let Some(version) = seen.error.and_then(mcp::Error::received_version) {
+            tracing::warn!(
+                req_id = seen.request_id,
+                user = seen.user,
+                operation,
+                received_version = mcp::shown(version),
+                "an unsupported protocol version was refused"
+            );
         }
         if let Some(client) = seen.client {
             tracing::info!(
@@ -280,6 +284,12 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
         feed.tell(News { has_gap: true, ..News::default() });
         return;
     }
+    let is_shared = app.engine.store().is_remote();
+    let is_account = |change: &&revision::Change| {
+        matches!(change.entity_kind.as_str(), "user" | "token" | revision::SESSION)
+    };
+    let accounts: HashSet<String> =
+        changes.iter().filter(is_account).map(|change| change.entity_id.clone()).collect();
     let body = move |tx: &mut store::Tx<'_>| -> store::Result<News> {
         let changes = requirements::changes::of(tx, &changes)?;
         let topics = changes.iter().filter_map(|change| match change {
@@ -287,7 +297,8 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
             _ => None,
         });
         let by_session = by_session(tx, topics)?;
-        Ok(News { has_gap: false, changes, by_session })
+        let claims = if is_shared { mcp_session::claims(tx, now())? } else { HashMap::new() };
+        Ok(News { has_gap: false, changes, by_session, accounts: accounts.clone(), claims })
     };
     match crate::streamable::ask(app.engine.store(), Mode::Snapshot, body).await {
         Ok(news) => feed.tell(news),

@@ -13,7 +13,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use ops::{Caller, Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change, Place, WHOLE_STORE};
+use store::revision::{self, Change, Place, SESSION, WHOLE_STORE};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -224,7 +224,8 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     let (sender, receiver) = mpsc::channel(64);
     app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
     let sees_accounts = sees_accounts(&caller).into();
-    let listener = Listener { app: app.clone(), sender, shown, sees_accounts, _opened: opened };
+    let ids = std::iter::once(caller.user_id).chain(caller.token_id).collect();
+    let listener = Listener { app: app.clone(), sender, shown, ids, sees_accounts, _opened: opened };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
     tokio::spawn(async move { listener.run(changes, after).await });
@@ -271,6 +272,8 @@ struct Listener {
     app: Arc<App>,
     sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
     shown: Credentials,
+    /// The ids of the user and the token.
+    ids: Vec<String>,
     /// Whether changes of users and tokens are told: only administrators see those.
     sees_accounts: AtomicBool,
     _opened: OpenStream,
@@ -297,6 +300,9 @@ impl Listener {
                 received = changes.recv() => match received {
                     Ok(change) if change.place > last => {
                         last = change.place;
+                        if change.concerns(&self.ids) && !self.is_still_welcome().await {
+                            return;
+                        }
                         if !self.may_see(&change) {
                             continue;
                         }
@@ -307,10 +313,9 @@ impl Listener {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 _ = keep_alive.tick() => {
-                    // Who was disabled or whose token was revoked stops listening.
-                    match check(&self.app, self.shown.clone()).await {
-                        Ok(caller) => self.sees_accounts.store(sees_accounts(&caller), Ordering::Relaxed),
-                        Err(_) => return,
+                    // A token may have expired.
+                    if !self.is_still_welcome().await {
+                        return;
                     }
                     ": here\n\n".to_owned()
                 }
@@ -373,8 +378,19 @@ impl Listener {
         }
     }
 
+    /// Whether who opened the stream may still listen, and to what.
+    async fn is_still_welcome(&self) -> bool {
+        let caller = check(&self.app, self.shown.clone()).await;
+        if let Ok(caller) = &caller {
+            self.sees_accounts.store(sees_accounts(caller), Ordering::Relaxed);
+        }
+        caller.is_ok()
+    }
+
     fn may_see(&self, change: &Change) -> bool {
-        !matches!(change.entity_kind.as_str(), "user" | "token") || self.sees_accounts.load(Ordering::Relaxed)
+        change.entity_kind != SESSION
+            && (!matches!(change.entity_kind.as_str(), "user" | "token")
+                || self.sees_accounts.load(Ordering::Relaxed))
     }
 
     async fn send(&self, text: String) -> bool {

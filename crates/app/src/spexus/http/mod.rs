@@ -18,6 +18,7 @@ mod metrics;
 pub mod openapi;
 pub mod outgoing;
 mod page;
+mod process;
 mod refusals;
 mod request;
 mod session;
