@@ -197,6 +197,10 @@ impl Endpoint {
         told: impl Fn(&News) -> Vec<Vec<u8>>,
     ) -> bool {
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+        // The right to listen may have ended before the first news.
+        if !self.host.is_still_welcome(&audience.head).await {
+            return true;
+        }
         loop {
             let messages = tokio::select! {
                 heard = following.next() => match heard {

@@ -288,6 +288,10 @@ impl Drop for Listener {
 impl Listener {
     async fn run(self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
         let Some(mut last) = self.begin(after).await else { return };
+        // What happened before that place is not told, but may have been about the listener.
+        if !self.is_still_welcome().await {
+            return;
+        }
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let shared = self.app.hub.shared.clone();
         let ended = shared.ended.notified();
