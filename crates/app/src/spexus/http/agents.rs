@@ -197,14 +197,11 @@ impl Host for Agents {
         );
         let duration_ms = seen.elapsed.as_secs_f64() * 1000.0;
         let code = seen.error.map(|error| error.code).unwrap_or_default();
-        if let Some(version) = seen.error.and_then(mcp::Error::received_version) {
-            tracing::warn!(
-                req_id = seen.request_id,
-                user = seen.user,
-                operation,
-                received_version = mcp::shown(version),
-                "an unsupported protocol version was refused"
-            );
+        if let Some(error) = seen.error
+            && let Some(version) = error.received_version()
+        {
+            let (req_id, user, received_version) = (seen.request_id, seen.user, mcp::shown(version));
+            tracing::warn!(req_id, user, operation, received_version, "{}", error.message);
         }
         if let Some(client) = seen.client {
             tracing::info!(
