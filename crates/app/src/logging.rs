@@ -87,7 +87,12 @@ fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(|panic| {
         let backtrace = std::backtrace::Backtrace::force_capture();
-        tracing::error!("{panic}\n{backtrace}");
+        match ops::Running::now() {
+            Some(ops::Running { request_id: req_id, user, operation }) => {
+                tracing::error!(req_id, user, operation, "{panic}\n{backtrace}");
+            }
+            None => tracing::error!("{panic}\n{backtrace}"),
+        }
     }));
 }
 

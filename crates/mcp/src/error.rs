@@ -66,6 +66,14 @@ impl Error {
 }
 
 /// A parameter that does not fit.
+impl Error {
+    /// The version that was refused, where this is what the error says.
+    pub fn received_version(&self) -> Option<&str> {
+        let data = self.data.as_ref()?;
+        data.get("received_version").or_else(|| data.get("requested"))?.as_str()
+    }
+}
+
 impl From<FieldError> for Error {
     fn from(error: FieldError) -> Self {
         Self::new(INVALID_PARAMS, format!("Invalid params: {}: {}", error.field, error.message))

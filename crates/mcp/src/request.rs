@@ -1,9 +1,10 @@
 //! The parameters of each method, checked: what is wrong is named with its field.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
+    error::Error,
     failure::FieldError,
     id::Id,
     method::Method,
@@ -110,7 +111,22 @@ impl Request {
 }
 
 /// What an `initialize` says, before the policy on versions is asked.
-pub(crate) fn initialize(params: &mut Map<String, Value>) -> Result<(String, Client), FieldError> {
+pub(crate) fn initialize(
+    params: &mut Map<String, Value>,
+    has_params: bool,
+) -> Result<(String, Client), Error> {
+    if !params.contains_key("protocolVersion") {
+        let missing = if has_params {
+            FieldError::new("protocolVersion", "is required (a string)")
+        } else {
+            FieldError::new("params", "is required (an object with protocolVersion)")
+        };
+        let mut error = Error::from(missing);
+        if let Some(data) = &mut error.data {
+            data["code"] = json!("MALFORMED_REQUEST");
+        }
+        return Err(error);
+    }
     let version = required_string(params, "protocolVersion")?;
     optional_object(params, "capabilities")?;
     let info = optional_object(params, "clientInfo")?;

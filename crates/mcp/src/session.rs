@@ -368,7 +368,8 @@ impl Session {
         if self.state != State::New {
             return Err(Error::new(INVALID_REQUEST, "Already initialized"));
         }
-        let (version, client) = request::initialize(params)?;
+        let has_params = arrival.raw_params.is_some_and(|params| params.get() != "null");
+        let (version, client) = request::initialize(params, has_params)?;
         let known = Revision::parse(&version).filter(|revision| !revision.is_stateless());
         let revision = match (known, self.profile.versions) {
             (Some(revision), _) => revision,

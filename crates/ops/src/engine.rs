@@ -3,6 +3,7 @@
 
 mod again;
 mod run;
+mod running;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use store::{Cancel, Edition, Mode, Store, Tx, Workers};
 use self::again::Refused;
 pub(crate) use self::again::erased;
 use self::run::Run;
+pub use self::running::Running;
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::error::{Error, Kind, Result};
 use crate::memory::{Memory, SecretHash};

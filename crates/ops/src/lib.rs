@@ -35,7 +35,7 @@ mod user;
 pub use ::exchange::Members;
 pub use caller::{Caller, Credentials, Reach, Request, Scope, authenticate, needed};
 pub use context::new_id;
-pub use engine::{Call, Engine, Gate, Reply};
+pub use engine::{Call, Engine, Gate, Reply, Running};
 pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
 pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};

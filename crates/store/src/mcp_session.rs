@@ -1,5 +1,7 @@
 //! Sessions of agents over HTTP: whose they are, which revision they speak, and which resources they are told about.
 
+use std::collections::HashMap;
+
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
@@ -60,6 +62,36 @@ pub fn find(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<Option<Session>> {
 pub fn touch(tx: &mut Tx<'_>, id: &str, now: Time) -> Result<()> {
     tx.execute("update mcp_session set used_at = ?2 where id = ?1", values![id, now])?;
     Ok(())
+}
+
+/// A server that was not heard of for this long has gone.
+const CLAIM_S: i64 = 40;
+
+/// Says that this server tells a session what is new: the last stream was opened there.
+pub fn claim(tx: &mut Tx<'_>, id: &str, server: &str, now: Time) -> Result<()> {
+    tx.execute("update mcp_session set told_by = ?2, told_at = ?3 where id = ?1", values![id, server, now])?;
+    Ok(())
+}
+
+/// Says that a server still has a stream of a session, and tells it if no other does.
+pub fn keep_claim(tx: &mut Tx<'_>, id: &str, server: &str, now: Time) -> Result<()> {
+    let sql = "update mcp_session set told_by = ?2, told_at = ?3
+               where id = ?1 and (told_by is null or told_by = ?2 or told_at <= ?4)";
+    tx.execute(sql, values![id, server, now, now.plus_seconds(-CLAIM_S)])?;
+    Ok(())
+}
+
+/// Says that a server has no stream of a session any more.
+pub fn release(tx: &mut Tx<'_>, id: &str, server: &str) -> Result<()> {
+    tx.execute("update mcp_session set told_by = null where id = ?1 and told_by = ?2", values![id, server])?;
+    Ok(())
+}
+
+/// The server that tells each session.
+pub fn claims(tx: &mut Tx<'_>, now: Time) -> Result<HashMap<String, String>> {
+    let sql = "select id, told_by from mcp_session where told_by is not null and told_at > ?1";
+    let claims = tx.rows(sql, values![now.plus_seconds(-CLAIM_S)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(claims.into_iter().collect())
 }
 
 /// Ends a session.

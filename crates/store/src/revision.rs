@@ -326,6 +326,30 @@ pub fn forget_refusals(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The kind of change that tells that sessions of a user have ended. Nobody is shown it: servers check by it who may still
+/// listen.
+pub const SESSIONS_ENDED: &str = "sessions_ended";
+
+/// Tells that sessions of the selected users end.
+pub(crate) fn tell_session_end(
+    tx: &mut Tx<'_>,
+    users: &'static str,
+    values: &[crate::Value<'_>],
+) -> Result<()> {
+    let sql = if tx.is_postgres() {
+        "insert into change (transaction_number, entity_kind, entity_id, version, operation, created_at)
+         values (cast(cast(pg_current_xact_id() as text) as bigint), ?1, ?2, 1, 'end_session', 0)"
+    } else {
+        "insert into change (transaction_number, entity_kind, entity_id, version, operation, created_at)
+         values (0, ?1, ?2, 1, 'end_session', 0)"
+    };
+    let users: Vec<String> = tx.rows(users, values, |row| row.get(0))?;
+    for user_id in users {
+        tx.execute(sql, values![SESSIONS_ENDED, &user_id])?;
+    }
+    Ok(())
+}
+
 /// A change, as others are told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
@@ -356,6 +380,18 @@ pub struct Change {
     pub actor_id: Option<String>,
     /// When.
     pub created_at: Time,
+}
+
+impl Change {
+    /// Whether what somebody may do can have changed with it, who is known by one of these ids: a user's or a token's.
+    pub fn concerns(&self, ids: &[String]) -> bool {
+        self.entity_kind == WHOLE_STORE || self.is_about_account() && ids.contains(&self.entity_id)
+    }
+
+    /// Whether it is about a user, a token or sessions.
+    pub fn is_about_account(&self) -> bool {
+        matches!(self.entity_kind.as_str(), "user" | "token" | SESSIONS_ENDED)
+    }
 }
 
 /// A place in the order of changes: by transaction, then by number. A transaction that began to write later may have

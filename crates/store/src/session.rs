@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
+use crate::revision;
 use crate::value::Row;
 use crate::values;
 
@@ -115,13 +116,16 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<UserSession>> {
 
 /// Ends a session; false when it had ended already.
 pub fn end(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
+    revision::tell_session_end(tx, "select user_id from session where id = ?1", values![id])?;
     Ok(tx.execute("delete from session where id = ?1", values![id])? == 1)
 }
 
 /// Ends all sessions of a user but the given one.
 pub fn end_others(tx: &mut Tx<'_>, user_id: &str, id: Option<&str>) -> Result<()> {
-    let sql = "delete from session where user_id = ?1 and id <> ?2";
-    tx.execute(sql, values![user_id, id.unwrap_or_default()])?;
+    let values = values![user_id, id.unwrap_or_default()];
+    let ending = "select distinct user_id from session where user_id = ?1 and id <> ?2";
+    revision::tell_session_end(tx, ending, values)?;
+    tx.execute("delete from session where user_id = ?1 and id <> ?2", values)?;
     Ok(())
 }
 

@@ -93,7 +93,7 @@ impl Requirements {
     /// Runs an operation, and waits for it.
     pub fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
         let answer = self.ask(name, arguments, context)?;
-        serde_json::from_str(&answer).map_err(|error| no_json(name, &error))
+        serde_json::from_str(&answer).map_err(|error| no_json(name, &context.request_id(), &error))
     }
 
     /// The same, as the JSON that the operation answered.
@@ -118,12 +118,24 @@ impl Requirements {
             progress: None,
         };
         let reply = progress::wait(&self.engine, call, &context.progress);
-        Ok(reply.result.map_err(|error| failure(&error))?.json)
+        let answer = reply.result.map_err(|error| {
+            let user = reply.caller.as_ref().map_or("-", |caller| caller.username.as_str());
+            let (req_id, operation) = (context.request_id(), entry.name);
+            match error.kind {
+                ops::Kind::InternalError => tracing::error!(req_id, user, operation, "{}", error.message),
+                ops::Kind::Unavailable | ops::Kind::Timeout => {
+                    tracing::warn!(req_id, user, operation, "{}", error.message);
+                }
+                _ => {}
+            }
+            failure(&error)
+        })?;
+        Ok(answer.json)
     }
 }
 
-fn no_json(operation: &str, error: &serde_json::Error) -> Failure {
-    tracing::error!(operation, "an answer is no JSON: {error}");
+fn no_json(operation: &str, req_id: &str, error: &serde_json::Error) -> Failure {
+    tracing::error!(req_id, operation, "an answer is no JSON: {error}");
     Failure::internal()
 }
 
@@ -152,10 +164,7 @@ pub fn failure(error: &Error) -> Failure {
         ops::Kind::RateLimited => Kind::RateLimited,
         ops::Kind::Timeout => Kind::Timeout,
         ops::Kind::Unavailable => Kind::Unavailable,
-        ops::Kind::InternalError => {
-            tracing::error!("{}", error.message);
-            return Failure::internal();
-        }
+        ops::Kind::InternalError => return Failure::internal(),
     };
     let errors: Vec<FieldError> = error
         .fields

@@ -377,6 +377,10 @@ fn resident_kib() -> u64 {
 
 fn log_refusal(id: Option<&mcp::Id>, error: &mcp::Error) {
     match id {
+        Some(id) if let Some(version) = error.received_version() => {
+            let received_version = mcp::shown(version);
+            tracing::warn!(req_id = %id, received_version, "{} ({})", error.message, error.code);
+        }
         Some(id) => tracing::error!(req_id = %id, "{} ({})", error.message, error.code),
         None => tracing::error!("{} ({})", error.message, error.code),
     }

@@ -23,6 +23,10 @@ pub struct News {
     pub changes: Vec<Change>,
     /// The resources that each session is to be told of, as its client wrote them.
     pub by_session: HashMap<String, Vec<String>>,
+    /// The users and tokens that changed: whoever listens as one of them may have lost the right to.
+    pub accounts: HashSet<String>,
+    /// The server that tells each session, where several share the store.
+    pub claims: Arc<HashMap<String, String>>,
 }
 
 /// Passes news on. Whoever makes them does so only while somebody listens.

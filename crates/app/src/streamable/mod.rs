@@ -54,7 +54,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Whether a visitor may open another stream, which lasts until what is returned is dropped.
-    fn admit_stream(&self, _visitor: &Visitor, _head: &Parts) -> Result<Box<dyn Any + Send>, Refusal> {
+    fn admit_stream(&self, _visitor: &Visitor, _head: &Parts) -> Result<Box<dyn Any + Send + Sync>, Refusal> {
         Ok(Box::new(()))
     }
 

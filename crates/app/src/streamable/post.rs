@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::head::{self, SESSION};
 use super::reply::{self, Refusal, Source};
-use super::stream::{Events, event};
+use super::stream::{Audience, Events, event};
 use super::{Endpoint, Seen, Visitor};
 use crate::spexus::http::body::{self, Bounds, Unread};
 
@@ -248,7 +248,8 @@ impl Incoming<'_> {
             };
             let opened = self.endpoint.host.admit_stream(&self.visitor, self.head);
             let opened = opened.map_err(|refusal| (refusal, self.seen.id.clone()))?;
-            return Ok(self.endpoint.listen(session, first, following, self.head.clone(), opened));
+            let audience = Audience::new(self.head.clone(), &self.visitor, opened);
+            return Ok(self.endpoint.listen(session, first, following, audience));
         }
         let Some(message) = message else {
             return Ok(reply::empty(StatusCode::ACCEPTED));

@@ -11,13 +11,15 @@ use crate::spexus::now;
 #[derive(Clone)]
 pub(super) struct Sessions {
     store: Store,
+    /// The id of this server among those that share the store.
+    server: String,
 }
 
 type Result<T> = store::Result<T>;
 
 impl Sessions {
     pub(super) fn new(store: Store) -> Sessions {
-        Sessions { store }
+        Sessions { store, server: ops::new_id(now()) }
     }
 
     /// Begins a session and returns its id.
@@ -51,6 +53,35 @@ impl Sessions {
     pub(super) async fn is_kept(&self, id: &str) -> Result<bool> {
         let (id, now) = (id.to_owned(), now());
         Ok(self.ask(Mode::Point, move |tx| mcp_session::find(tx, &id, now)).await?.is_some())
+    }
+
+    /// Whether other servers may have streams of the same sessions.
+    pub(super) fn is_shared(&self) -> bool {
+        self.store.is_remote()
+    }
+
+    /// Says that this server tells a session what is new.
+    pub(super) async fn claim(&self, id: &str) -> Result<()> {
+        let (id, server) = (id.to_owned(), self.server.clone());
+        self.ask(Mode::Aside, move |tx| mcp_session::claim(tx, &id, &server, now())).await
+    }
+
+    /// Says that this server still has a stream of a session.
+    pub(super) async fn keep_claim(&self, id: &str) -> Result<()> {
+        let (id, server) = (id.to_owned(), self.server.clone());
+        self.ask(Mode::Aside, move |tx| mcp_session::keep_claim(tx, &id, &server, now())).await
+    }
+
+    /// Says that this server has no stream of a session any more. Nobody waits for it.
+    pub(super) fn release(&self, id: &str) {
+        let (id, server) = (id.to_owned(), self.server.clone());
+        let body = move |tx: &mut Tx<'_>| mcp_session::release(tx, &id, &server);
+        self.store.run(Mode::Aside, body, |_: Result<()>| {});
+    }
+
+    /// Whether a claim is this server's.
+    pub(super) fn is_ours(&self, claim: &str) -> bool {
+        claim == self.server
     }
 
     pub(super) async fn end(&self, id: &str) -> Result<()> {

@@ -57,18 +57,16 @@ impl Endpoint {
         mut session: Session,
         first: Vec<u8>,
         following: Following,
-        head: Parts,
-        opened: Box<dyn Any + Send>,
+        audience: Audience,
     ) -> Response<Body> {
         let (events, body) = Events::new();
         let endpoint = self.clone();
         tokio::spawn(async move {
-            let _opened = opened;
             if !events.send(event(&first)).await {
                 return;
             }
             let told = |news: &News| news.changes.iter().flat_map(|change| session.notify(change)).collect();
-            if endpoint.tell(&events, following, &head, None, told).await {
+            if endpoint.tell(&events, following, &audience, None, told).await {
                 for message in session.close() {
                     events.send(event(&message)).await;
                 }
@@ -83,7 +81,9 @@ impl Endpoint {
         let (response, user) = match self.session_of(&head, id).await {
             Ok((session, visitor)) => {
                 let response = match self.host.admit_stream(&visitor, &head) {
-                    Ok(opened) => self.stream_of(session, head.clone(), opened).await,
+                    Ok(opened) => {
+                        self.stream_of(session, Audience::new(head.clone(), &visitor, opened), id).await
+                    }
                     Err(refusal) => refusal.response(None),
                 };
                 (response, visitor.username)
@@ -151,8 +151,8 @@ impl Endpoint {
     async fn stream_of(
         self: &Arc<Self>,
         session: String,
-        head: Parts,
-        opened: Box<dyn Any + Send>,
+        audience: Audience,
+        request_id: &str,
     ) -> Response<Body> {
         let Some(following) = self.host.follow().await else {
             return Refusal::stopping().response(None);
@@ -160,13 +160,18 @@ impl Endpoint {
         let (events, body) = Events::new();
         let endpoint = self.clone();
         let (place, ended) = Place::take(self.clone(), session.clone());
+        if self.sessions.is_shared()
+            && let Err(error) = self.sessions.claim(&session).await
+        {
+            let source = Source { request_id, user: &audience.username, operation: "stream" };
+            return Refusal::store(&error, source).response(None);
+        }
         tokio::spawn(async move {
-            let _opened = opened;
             if !events.send(b": connected\n\n".to_vec()).await {
                 return;
             }
             let told = |news: &News| -> Vec<Vec<u8>> {
-                if !place.is_told() {
+                if !place.is_told(news) {
                     return Vec::new();
                 }
                 let lists = news.changes.iter().filter(|change| !matches!(change, Change::Resource(_)));
@@ -175,7 +180,7 @@ impl Endpoint {
                 lists.map(Change::to_bytes).chain(resources).collect()
             };
             tokio::select! {
-                _ = endpoint.tell(&events, following, &head, Some(&session), told) => {}
+                _ = endpoint.tell(&events, following, &audience, Some(&session), told) => {}
                 _ = ended => {}
             }
         });
@@ -187,26 +192,35 @@ impl Endpoint {
         &self,
         events: &Events,
         mut following: Following,
-        head: &Parts,
+        audience: &Audience,
         session: Option<&str>,
         told: impl Fn(&News) -> Vec<Vec<u8>>,
     ) -> bool {
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
-        let Some(mut hearer) = self.host.hearer(head).await else { return true };
+        // The right to listen may have ended before the first news.
+        let Some(mut hearer) = self.host.hearer(&audience.head).await else { return true };
         loop {
             let messages = tokio::select! {
                 heard = following.next() => match heard {
                     Heard::News(news) if !news.has_gap => {
+                        if audience.is_concerned(&news) {
+                            let Some(still) = self.host.hearer(&audience.head).await else { return true };
+                            hearer = still;
+                        }
                         if hearer.hears(&news).await { told(&news) } else { Vec::new() }
                     }
                     // Who has missed something must know: the client reads anew what it cares for, and listens again.
                     Heard::News(_) | Heard::Gap | Heard::End => return true,
                 },
                 _ = keep_alive.tick() => {
-                    let Some(still) = self.host.hearer(head).await else { return true };
+                    let Some(still) = self.host.hearer(&audience.head).await else { return true };
                     hearer = still;
                     if !self.is_kept(session).await {
                         return true;
+                    }
+                    if let Some(session) = session.filter(|_| self.sessions.is_shared()) {
+                        // A store that cannot be asked now is asked again.
+                        let _ = self.sessions.keep_claim(session).await;
                     }
                     if !events.send(b": here\n\n".to_vec()).await {
                         return false;
@@ -233,6 +247,28 @@ impl Endpoint {
     }
 }
 
+/// Who listens on a stream.
+pub(super) struct Audience {
+    head: Parts,
+    username: String,
+    /// The ids of the user, and of the token where one was shown.
+    ids: [String; 2],
+    /// Counts the stream among those that are open.
+    _opened: Box<dyn Any + Send + Sync>,
+}
+
+impl Audience {
+    pub(super) fn new(head: Parts, visitor: &Visitor, opened: Box<dyn Any + Send + Sync>) -> Audience {
+        let ids = [visitor.user_id.clone(), visitor.counted_by.clone()];
+        Audience { head, username: visitor.username.clone(), ids, _opened: opened }
+    }
+
+    /// Whether what they may do can have changed.
+    fn is_concerned(&self, news: &News) -> bool {
+        self.ids.iter().any(|id| news.accounts.contains(id))
+    }
+}
+
 /// The place of a stream among those that a session listens on. The last one that came is told.
 struct Place {
     endpoint: Arc<Endpoint>,
@@ -250,8 +286,12 @@ impl Place {
         (Place { endpoint, session, number }, ended)
     }
 
-    /// Whether news go here.
-    fn is_told(&self) -> bool {
+    /// Whether news go here: to the last stream of the session, on whichever server.
+    fn is_told(&self, news: &News) -> bool {
+        let claim = news.claims.get(&self.session);
+        if claim.is_some_and(|claim| !self.endpoint.sessions.is_ours(claim)) {
+            return false;
+        }
         let listening = self.endpoint.listening();
         let last = listening.get(&self.session).and_then(|streams| streams.last());
         last.is_some_and(|(number, _)| *number == self.number)
@@ -265,6 +305,10 @@ impl Drop for Place {
             streams.retain(|(number, _)| *number != self.number);
             if streams.is_empty() {
                 listening.remove(&self.session);
+                drop(listening);
+                if self.endpoint.sessions.is_shared() {
+                    self.endpoint.sessions.release(&self.session);
+                }
             }
         }
     }

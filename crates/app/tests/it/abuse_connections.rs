@@ -159,3 +159,18 @@ fn answers_that_nobody_reads_are_given_up() {
         assert_eq!(send(backend.request("GET", "/export?format=json")).text, file.text);
     });
 }
+
+/// The figures that every dashboard for Prometheus knows.
+#[test]
+fn the_process_is_measured() {
+    on_sqlite(&[], &[], |backend, _| {
+        assert!(backend.metric("process_resident_memory_bytes") > 1e6);
+        assert!(backend.metric("process_virtual_memory_bytes") > 1e6);
+        assert!(backend.metric("process_cpu_seconds_total") > 0.0);
+        assert!((3.0..200.0).contains(&backend.metric("process_open_fds")));
+        assert!(backend.metric("process_max_fds") >= 256.0);
+        assert!(backend.metric("process_start_time_seconds") > 1.6e9);
+        let text = backend.get("/metrics").text;
+        assert_eq!(text.matches("# EOF").count(), 1, "{text}");
+    });
+}

@@ -336,3 +336,16 @@ impl Server for TestServer {
         *self.changed.lock().expect("not poisoned") = Some(changed);
     }
 }
+
+/// [000 versions] [000 request] The same on every server: an unsupported version is one warning, a missing one is malformed.
+#[test]
+fn an_unsupported_version_is_one_warning() {
+    let mut serving = Serving::start_with(&[], &[("MCP_VERSION_POLICY", "strict")]);
+    let missing = serving.request(1, "initialize", json!({}));
+    assert_eq!(missing["error"]["data"]["code"], "MALFORMED_REQUEST", "{missing}");
+    let refused = serving.request(2, "initialize", json!({"protocolVersion": "1999-01-01"}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let (_, _, log) = serving.end();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("received_version=1999-01-01")).collect();
+    assert!(matches!(lines[..], [line] if line.contains("[WARN]")), "{log}");
+}

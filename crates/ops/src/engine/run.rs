@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use store::{Cancel, Edition, Mode, Tx, idempotency, session, token};
 
-use super::{Call, Engine, Reply, again};
+use super::{Call, Engine, Reply, Running, again};
 use crate::caller::{Caller, Credentials, Request};
 use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
@@ -187,6 +187,7 @@ impl Run {
         let body = move |tx: &mut Tx<'_>| -> Result<()> {
             let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
             let (run, operation) = state.as_mut().expect("a run is taken once");
+            let _working = run.running().begin();
             let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref());
             operation.prepare(&mut cx)
         };
@@ -236,10 +237,19 @@ impl Run {
         });
     }
 
+    fn running(&self) -> Running {
+        Running {
+            request_id: self.request.request_id.clone().unwrap_or_default(),
+            user: self.caller.as_ref().map_or("-", |caller| caller.username.as_str()).to_owned(),
+            operation: self.entry.name,
+        }
+    }
+
     /// An outer error undoes everything; an inner one is an answer that is kept for the key.
     fn execute(&mut self, tx: &mut Tx<'_>, operation: &dyn Prepared) -> Result<Result<Answer>> {
         self.replayed = false;
         self.admit(tx)?;
+        let _working = self.running().begin();
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
             let mut cx = Cx::new(tx, &self.request, self.entry.doing(), self.caller.as_ref())
                 .telling(self.progress.as_ref());

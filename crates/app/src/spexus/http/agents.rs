@@ -1,7 +1,7 @@
 //! The endpoint for agents: who may ask, which tools they are shown, and what they hear of changes.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,8 +10,7 @@ use axum::http::{StatusCode, header};
 use mcp::Change;
 use ops::{Caller, Credentials, Effect, Error, Kind};
 use serde_json::json;
-use store::Mode;
-use store::revision;
+use store::{Mode, mcp_session, revision};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::answer::status;
@@ -21,6 +20,7 @@ use super::refusals::{Place, Tried};
 use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
 use crate::requirements::{self, Requirements, ToolOptions, Tools};
+use crate::spexus::now;
 use crate::streamable::{
     Endpoint, Feed, Following, Hears, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
 };
@@ -141,9 +141,9 @@ impl Host for Agents {
         })
     }
 
-    fn admit_stream(&self, visitor: &Visitor, head: &Parts) -> Result<Box<dyn Any + Send>, Refusal> {
+    fn admit_stream(&self, visitor: &Visitor, head: &Parts) -> Result<Box<dyn Any + Send + Sync>, Refusal> {
         let opened = self.app.streams.open(&visitor.user_id, address(head));
-        opened.map(|opened| Box::new(opened) as Box<dyn Any + Send>).map_err(|error| Refusal {
+        opened.map(|opened| Box::new(opened) as Box<dyn Any + Send + Sync>).map_err(|error| Refusal {
             status: StatusCode::TOO_MANY_REQUESTS,
             error: requirements::failure(&error).to_error(mcp::Revision::LATEST_HANDSHAKE, ""),
         })
@@ -201,10 +201,11 @@ impl Host for Agents {
         );
         let duration_ms = seen.elapsed.as_secs_f64() * 1000.0;
         let code = seen.error.map(|error| error.code).unwrap_or_default();
-        if let Some(error) =
-            seen.error.filter(|error| error.message.starts_with("Unsupported protocol version"))
+        if let Some(error) = seen.error
+            && let Some(version) = error.received_version()
         {
-            tracing::warn!(req_id = seen.request_id, user = seen.user, "{}", error.message);
+            let (req_id, user, received_version) = (seen.request_id, seen.user, mcp::shown(version));
+            tracing::warn!(req_id, user, operation, received_version, "{}", error.message);
         }
         if let Some(client) = seen.client {
             tracing::info!(
@@ -296,12 +297,15 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
         feed.tell(News { has_gap: true, ..News::default() });
         return;
     }
+    let is_shared = app.engine.store().is_remote();
     // Those of one project have the same audience.
     let mut by_project: BTreeMap<Option<String>, Vec<revision::Change>> = BTreeMap::new();
     for change in changes {
         by_project.entry(change.project_id.clone()).or_default().push(change);
     }
     let body = move |tx: &mut store::Tx<'_>| -> store::Result<Vec<News>> {
+        let claims = if is_shared { mcp_session::claims(tx, now())? } else { HashMap::new() };
+        let claims = Arc::new(claims);
         let mut news = Vec::new();
         for (project_id, together) in &by_project {
             let changes = requirements::changes::of(tx, together)?;
@@ -309,10 +313,15 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
                 Change::Resource(uri) => Some(uri.as_str()),
                 _ => None,
             });
-            let by_session = by_session(tx, topics)?;
-            let audience = together.first().and_then(|change| change.audience.clone());
-            let project_id = project_id.clone();
-            news.push(News { has_gap: false, project_id, audience, changes, by_session });
+            news.push(News {
+                has_gap: false,
+                project_id: project_id.clone(),
+                audience: together.first().and_then(|change| change.audience.clone()),
+                by_session: by_session(tx, topics)?,
+                changes,
+                accounts: accounts(together),
+                claims: claims.clone(),
+            });
         }
         Ok(news)
     };
@@ -323,4 +332,9 @@ async fn tell(app: &App, feed: &Feed, changes: Vec<revision::Change>) {
             feed.tell(News { has_gap: true, ..News::default() });
         }
     }
+}
+
+/// The ids of users and tokens whose rights may have changed.
+fn accounts(changes: &[revision::Change]) -> HashSet<String> {
+    changes.iter().filter(|change| change.is_about_account()).map(|change| change.entity_id.clone()).collect()
 }

@@ -1,9 +1,9 @@
-//! Changes as they happen, by server-sent events. One task reads them from the store and tells everybody who listens.
+//! Changes as they happen, by server-sent events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -11,228 +11,24 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use ops::{Caller, Credentials, Effect, Engine, Error, Kind};
-use store::Mode;
-use store::revision::{self, Change, Holder, Place, WHOLE_STORE};
-use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
+use ops::{Caller, Credentials, Effect, Error, Kind};
+use store::revision::{self, Change, Place, WHOLE_STORE};
+use tokio::sync::{broadcast, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::answer::{failure, http_error};
 use super::endpoint::identify;
 use super::hearer::Hearer;
+use super::hub::{READ_AT_ONCE, ask, read};
 use super::refusals::{Place as RefusedPlace, Tried};
 use super::request::{check_once, credentials, request_id};
 use super::streams::OpenStream;
 use super::{App, Peer};
 
-/// Changes that a slow listener may be behind before it is told to begin anew.
-const BEHIND_MAX: usize = 4_096;
-/// Changes that are read at once.
-const READ_AT_ONCE: i64 = 500;
-/// Other processes write to the same file without a word; while someone listens, the store is looked at this often.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Where others say when they have written, it is only looked at in case that they could not.
-const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
 /// Keeps proxies from closing a quiet stream, and finds out who has gone or may no longer listen.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Streams at once.
 const LISTENERS_MAX: usize = 10_000;
-
-/// Tells listeners about changes.
-#[derive(Clone)]
-pub struct Hub {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    engine: Engine,
-    changes: broadcast::Sender<Arc<Change>>,
-    poked: Notify,
-    listeners: AtomicUsize,
-    /// Whether every change from now on will be told. A listener begins where it is sure to miss nothing.
-    following: watch::Sender<bool>,
-    closed: AtomicBool,
-    ended: Notify,
-}
-
-impl Hub {
-    /// Starts the task that reads changes.
-    pub fn start(engine: Engine) -> Hub {
-        let shared = Arc::new(Shared {
-            engine,
-            changes: broadcast::channel(BEHIND_MAX).0,
-            poked: Notify::new(),
-            listeners: AtomicUsize::new(0),
-            following: watch::Sender::new(false),
-            closed: AtomicBool::new(false),
-            ended: Notify::new(),
-        });
-        let poked = Arc::downgrade(&shared);
-        let listened = shared.engine.store().on_change(move || {
-            if let Some(shared) = poked.upgrade() {
-                shared.poked.notify_one();
-            }
-        });
-        if let Err(error) = listened {
-            tracing::warn!("changes of others are only looked for now and then: {error}");
-        }
-        tokio::spawn(follow(shared.clone()));
-        Hub { shared }
-    }
-
-    /// Says that something has probably changed.
-    pub fn poke(&self) {
-        self.shared.poked.notify_one();
-    }
-
-    /// Hears of changes from now on; nothing when the server ends.
-    pub async fn join(&self) -> Option<Joined> {
-        self.shared.listeners.fetch_add(1, Ordering::SeqCst);
-        let joined = Joined { hub: self.clone(), changes: self.shared.changes.subscribe() };
-        self.poke();
-        let mut following = self.shared.following.subscribe();
-        let ended = self.shared.ended.notified();
-        if self.shared.closed.load(Ordering::Acquire) {
-            return None;
-        }
-        tokio::select! {
-            followed = following.wait_for(|following| *following) => followed.is_ok().then_some(joined),
-            () = ended => None,
-        }
-    }
-
-    /// Ends all streams.
-    pub fn close(&self) {
-        self.shared.closed.store(true, Ordering::Release);
-        self.shared.ended.notify_waiters();
-        self.shared.poked.notify_one();
-    }
-}
-
-/// Somebody who hears of changes.
-pub struct Joined {
-    hub: Hub,
-    /// The changes.
-    pub changes: broadcast::Receiver<Arc<Change>>,
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        self.hub.shared.listeners.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Reads changes as long as the server runs; only while someone listens.
-async fn follow(shared: Arc<Shared>) {
-    let mut last: Option<Place> = None;
-    let mut watch = HolderWatch::default();
-    while !shared.closed.load(Ordering::Acquire) {
-        if shared.listeners.load(Ordering::SeqCst) == 0 {
-            shared.following.send_replace(false);
-            // Who came in between may still have seen that changes are followed, so that none may be left out.
-            if shared.listeners.load(Ordering::SeqCst) == 0 {
-                last = None;
-                shared.poked.notified().await;
-                continue;
-            }
-        }
-        let after = match last {
-            Some(after) => after,
-            None => match ask(&shared.engine, revision::newest_place).await {
-                Ok(newest) => newest,
-                Err(_) => {
-                    tokio::time::sleep(LOOK_EVERY).await;
-                    continue;
-                }
-            },
-        };
-        last = Some(after);
-        shared.following.send_if_modified(|following| !std::mem::replace(following, true));
-        match read(&shared.engine, after).await {
-            Ok(changes) => {
-                let full = changes.len() as i64 == READ_AT_ONCE;
-                for change in changes {
-                    last = Some(change.place);
-                    // Nobody listening is no failure.
-                    let _ = shared.changes.send(Arc::new(change));
-                }
-                if full {
-                    continue;
-                }
-            }
-            Err(error) => tracing::warn!("changes cannot be read: {error}"),
-        }
-        if let Some(place) = last.filter(|_| shared.engine.store().is_remote() && watch.is_due()) {
-            watch.note(ask(&shared.engine, move |tx| revision::holder(tx, place)).await.ok().flatten());
-        }
-        let every = if shared.engine.store().is_remote() { LOOK_EVERY_REMOTE } else { LOOK_EVERY };
-        let _ = tokio::time::timeout(every, shared.poked.notified()).await;
-    }
-}
-
-/// Changes may be held back by a transaction for so long before somebody is told.
-const HELD_MAX: Duration = Duration::from_secs(10);
-
-/// Looks for a transaction that holds back changes, and warns of each once.
-#[derive(Default)]
-struct HolderWatch {
-    looked: Option<Instant>,
-    found: Option<(Holder, Instant)>,
-    is_told: bool,
-}
-
-impl HolderWatch {
-    fn is_due(&self) -> bool {
-        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY_REMOTE)
-    }
-
-    fn note(&mut self, holder: Option<Holder>) {
-        let now = Instant::now();
-        self.looked = Some(now);
-        match (holder, self.found) {
-            (Some(holder), Some((known, since))) if known == holder => {
-                let held_s = (now - since).as_secs();
-                if now - since >= HELD_MAX && !std::mem::replace(&mut self.is_told, true) {
-                    tracing::warn!(
-                        backend_pid = holder.pid,
-                        held_s,
-                        "a transaction of the database has been open for too long: events wait until it ends; see \
-                         pg_stat_activity, and pg_terminate_backend to end it"
-                    );
-                }
-            }
-            (holder, _) => {
-                if std::mem::take(&mut self.is_told) {
-                    tracing::info!("events go on");
-                }
-                self.found = holder.map(|holder| (holder, now));
-            }
-        }
-    }
-}
-
-async fn read(engine: &Engine, after: Place) -> Result<Vec<Change>, Error> {
-    let read = move |tx: &mut store::Tx<'_>| {
-        let mut changes = revision::changes_after(tx, after, READ_AT_ONCE)?;
-        revision::address(tx, &mut changes)?;
-        Ok(changes)
-    };
-    ask(engine, read).await
-}
-
-async fn ask<T: Send + 'static>(
-    engine: &Engine,
-    body: impl FnMut(&mut store::Tx<'_>) -> store::Result<T> + Send + 'static,
-) -> Result<T, Error> {
-    let (sender, receiver) = oneshot::channel();
-    engine.store().run(Mode::Snapshot, body, move |result: store::Result<T>| {
-        let _ = sender.send(result);
-    });
-    match receiver.await {
-        Ok(result) => result.map_err(Error::from),
-        Err(_) => Err(Error::new(Kind::InternalError, "the store dropped the question")),
-    }
-}
 
 /// `GET /api/v1/events`: changes from now on, or after `Last-Event-ID`.
 pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
@@ -275,7 +71,8 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     let (sender, receiver) = mpsc::channel(64);
     app.hub.shared.listeners.fetch_add(1, Ordering::SeqCst);
     let hearer = Hearer::of(&caller);
-    let listener = Listener { app: app.clone(), sender, shown, hearer, _opened: opened };
+    let ids = std::iter::once(caller.user_id).chain(caller.token_id).collect();
+    let listener = Listener { app: app.clone(), sender, shown, ids, hearer, _opened: opened };
     let changes = app.hub.shared.changes.subscribe();
     app.hub.poke();
     tokio::spawn(async move { listener.run(changes, after).await });
@@ -317,6 +114,8 @@ struct Listener {
     app: Arc<App>,
     sender: mpsc::Sender<Result<Frame<Bytes>, Infallible>>,
     shown: Credentials,
+    /// The ids of the user and the token.
+    ids: Vec<String>,
     hearer: Hearer,
     _opened: OpenStream,
 }
@@ -330,6 +129,10 @@ impl Drop for Listener {
 impl Listener {
     async fn run(mut self, mut changes: broadcast::Receiver<Arc<Change>>, after: Option<i64>) {
         let Some(mut last) = self.begin(after).await else { return };
+        // What happened before that place is not told, but may have been about the listener.
+        if !self.is_still_welcome().await {
+            return;
+        }
         let mut keep_alive = tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let shared = self.app.hub.shared.clone();
         let ended = shared.ended.notified();
@@ -342,6 +145,9 @@ impl Listener {
                 received = changes.recv() => match received {
                     Ok(change) if change.place > last => {
                         last = change.place;
+                        if change.concerns(&self.ids) && !self.is_still_welcome().await {
+                            return;
+                        }
                         if !self.hearer.hears(&self.app, &change).await {
                             continue;
                         }
@@ -352,10 +158,9 @@ impl Listener {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 _ = keep_alive.tick() => {
-                    // Who was disabled or whose token was revoked stops listening.
-                    match check(&self.app, self.shown.clone()).await {
-                        Ok(caller) => self.hearer = Hearer::of(&caller),
-                        Err(_) => return,
+                    // A token may have expired.
+                    if !self.is_still_welcome().await {
+                        return;
                     }
                     ": here\n\n".to_owned()
                 }
@@ -416,6 +221,15 @@ impl Listener {
                 return Some(reached);
             }
         }
+    }
+
+    /// Whether who opened the stream may still listen, and to what.
+    async fn is_still_welcome(&mut self) -> bool {
+        let caller = check(&self.app, self.shown.clone()).await;
+        if let Ok(caller) = &caller {
+            self.hearer = Hearer::of(caller);
+        }
+        caller.is_ok()
     }
 
     async fn send(&self, text: String) -> bool {

@@ -180,7 +180,7 @@ impl Guesses {
             let failures = state.failures(account);
             failures.n = failures.n.saturating_add(1);
             failures.last = now;
-            if let Some(n_more) = failures.n.checked_sub(counters.n_free) {
+            if let Some(n_more) = failures.n.checked_sub(counters.n_free + 1) {
                 let pause = Duration::from_secs(1 << n_more.min(6)).min(PAUSE_MAX);
                 state.blocked.insert(Blocked::Account(account), now + pause);
             }

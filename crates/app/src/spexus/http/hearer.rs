@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ops::{Caller, Effect};
 use store::member::{self, Viewer};
-use store::revision::Change;
+use store::revision::{Change, SESSIONS_ENDED};
 use store::{Mode, Tx};
 
 use super::App;
@@ -30,8 +30,9 @@ impl Hearer {
 
     /// Whether they are told of a change.
     pub async fn hears(&self, app: &App, change: &Change) -> bool {
-        let is_account = matches!(change.entity_kind.as_str(), "user" | "token" | "session");
-        (!is_account || self.sees_accounts)
+        let is_account = change.is_about_account() || change.entity_kind == "session";
+        change.entity_kind != SESSIONS_ENDED
+            && (!is_account || self.sees_accounts)
             && self.hears_of(app, change.project_id.as_deref(), change.audience.as_deref()).await
     }
 

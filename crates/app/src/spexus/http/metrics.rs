@@ -10,14 +10,14 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use ops::Engine;
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::App;
+use super::{App, process};
 
 /// The counters.
 pub struct Metrics {
@@ -144,23 +144,19 @@ impl Metrics {
         self.waiting.set(store.waiting() as i64);
         self.connections.set(store.connections() as i64);
         self.recalled.inner().store(self.engine.n_recalled(), Ordering::Relaxed);
-        self.memory.set(resident_memory().unwrap_or_default());
+        let process = process::Figures::read().unwrap_or_default();
+        self.memory.set(process.resident_bytes);
         let mut text = String::new();
         // Writing into a string does not fail.
-        let _ = encode(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &process.registry());
+        let _ = encode_eof(&mut text);
         text
     }
 }
 
 fn buckets() -> Histogram {
     Histogram::new(BUCKETS_S)
-}
-
-/// The memory of this process, where the system tells it.
-fn resident_memory() -> Option<i64> {
-    const PAGE: i64 = 4096;
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    text.split_whitespace().nth(1)?.parse::<i64>().ok().map(|pages| pages * PAGE)
 }
 
 /// `GET /metrics`.

@@ -164,7 +164,13 @@ fn an_unknown_version_in_initialize_is_an_error_that_helps() {
             assert_eq!(error["data"]["received_version"], version);
             assert_eq!(error["data"]["supported_versions"][1], "2025-03-26");
         }
-        backend.log_with("Unsupported protocol version");
+        let log = backend.log_with("received_version=2024-01-01");
+        let lines = log.lines().filter(|line| line.contains("received_version=2024-01-01"));
+        let lines: Vec<&str> = lines.collect();
+        assert!(
+            matches!(lines[..], [line] if line.contains("[WARN]") && line.contains("user=admin")),
+            "{lines:?}"
+        );
     });
 }
 
@@ -187,6 +193,16 @@ fn a_malformed_initialize_is_told_what_is_wrong() {
                 "{error}"
             );
             assert_eq!(answer.header("mcp-session-id"), "");
+        }
+        let bare = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize"}).to_string();
+        let empty = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).to_string();
+        for (message, missing) in [(bare, "params"), (empty, "protocolVersion")] {
+            let error = send(backend.request("POST", "/mcp").body(message)).json["error"].clone();
+            assert_eq!(
+                (&error["code"], &error["data"]["code"]),
+                (&json!(-32602), &json!("MALFORMED_REQUEST"))
+            );
+            assert!(error["message"].as_str().is_some_and(|text| text.contains(missing)), "{error}");
         }
     });
 }
@@ -269,7 +285,10 @@ fn a_failure_inside_is_logged_and_not_told() {
             }
         }
         let log = backend.log_with("no such table");
-        assert!(log.contains("[ERROR]"), "{log}");
+        let line = log.lines().find(|line| line.contains("no such table")).expect("a line");
+        for part in ["[ERROR]", "[req_id=", "user=admin", "operation=get_entity"] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
     });
 }
 
