@@ -8,7 +8,7 @@ pub mod body;
 mod connections;
 mod endpoint;
 mod events;
-mod exports;
+pub mod exports;
 mod file;
 mod guesses;
 mod health;
@@ -69,7 +69,7 @@ pub struct App {
     /// What agents hear of changes.
     feed: Feed,
     options: HttpOptions,
-    exports: Exports,
+    exports: Arc<Exports>,
     /// Streams of changes that are open.
     streams: Arc<Streams>,
     /// Refusals that are in the audit trail already.
@@ -118,7 +118,7 @@ impl App {
             streams: Streams::new(options.limits.streams as usize),
             noted: Noted::default(),
             options,
-            exports: Exports::default(),
+            exports: Arc::default(),
         })
     }
 
