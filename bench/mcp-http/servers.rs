@@ -24,6 +24,7 @@ impl Server {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
         command.env("SPEXUS_RATE_LIMIT", "0").env("SPEXUS_SESSION_LIMIT", "0");
+        command.env("SPEXUS_STREAM_LIMIT", "0").env("SPEXUS_CONNECTION_LIMIT", "0");
         let server = Server::start(command)?;
         wait_until_ready(&server.address)?;
         Ok(server)

@@ -24,6 +24,7 @@ use store::model::Via;
 
 use self::budget::Window;
 use self::tools::Shape;
+use crate::spexus::http::exports::Exports;
 use crate::spexus::now;
 
 pub use self::resources::templates;
@@ -51,18 +52,27 @@ pub struct Requirements {
     /// What makes the same call twice happen once.
     idempotency_key: Option<String>,
     address: Option<String>,
+    /// Bounds exports, where many may ask at once.
+    exports: Option<Arc<Exports>>,
 }
 
 impl Requirements {
     /// A server for whoever shows these credentials.
     pub fn new(engine: Engine, credentials: Credentials, tools: Arc<Tools>) -> Requirements {
-        Requirements { engine, credentials, tools, idempotency_key: None, address: None }
+        Requirements { engine, credentials, tools, idempotency_key: None, address: None, exports: None }
     }
 
     /// The same server for a request with this key, from this address.
     #[must_use]
     pub fn for_request(mut self, idempotency_key: Option<String>, address: Option<String>) -> Requirements {
         (self.idempotency_key, self.address) = (idempotency_key, address);
+        self
+    }
+
+    /// The same server, whose exports are bounded together with others.
+    #[must_use]
+    pub fn with_exports(mut self, exports: Arc<Exports>) -> Requirements {
+        self.exports = Some(exports);
         self
     }
 
@@ -99,6 +109,10 @@ impl Requirements {
     /// The same, as the JSON that the operation answered.
     pub fn ask(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<String, Failure> {
         let Some(entry) = ops::find(name) else { return Err(Failure::internal()) };
+        let mut _making = None;
+        if let Some(exports) = self.exports.as_ref().filter(|_| entry.name == "export") {
+            _making = Some(exports.make_now().map_err(|error| failure(&error))?);
+        }
         let cancel = store::Cancel::default();
         let given_up = cancel.clone();
         context.on_cancel(move || given_up.cancel());

@@ -7,6 +7,7 @@ mod feed;
 mod head;
 mod post;
 mod reply;
+mod running;
 mod sessions;
 mod stream;
 

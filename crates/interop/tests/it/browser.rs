@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +41,28 @@ pub struct Browser {
     _alone: MutexGuard<'static, ()>,
 }
 
+/// The driver takes any port of IPv4, and gives up when something else has the same one of IPv6.
+const DRIVER_STARTS_MAX: usize = 5;
+
+/// Starts the driver, and returns it with its port.
+fn start_driver(program: &Path) -> Option<(Child, u16)> {
+    let mut driver = Command::new(program)
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the driver can be started");
+    let stdout = BufReader::new(driver.stdout.take().expect("stdout is piped"));
+    let port = stdout.lines().map_while(Result::ok).find_map(|line| {
+        let port = line.split_once("started successfully on port ")?.1;
+        port.trim_end_matches('.').parse::<u16>().ok()
+    });
+    if port.is_none() {
+        let _ = driver.wait();
+    }
+    Some((driver, port?))
+}
+
 impl Browser {
     /// Starts a browser, if there is one.
     #[track_caller]
@@ -50,18 +73,8 @@ impl Browser {
             return None;
         }
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut driver = Command::new(folder.join("chromedriver"))
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the driver can be started");
-        let stdout = BufReader::new(driver.stdout.take().expect("stdout is piped"));
-        let port = stdout.lines().map_while(Result::ok).find_map(|line| {
-            let port = line.split_once("started successfully on port ")?.1;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
-        let port = port.expect("the driver tells its port");
+        let started = (0..DRIVER_STARTS_MAX).find_map(|_| start_driver(&folder.join("chromedriver")));
+        let (driver, port) = started.expect("the driver tells its port");
 
         let profile = tempfile::tempdir().expect("a temporary folder");
         let mut capabilities = DesiredCapabilities::chrome();

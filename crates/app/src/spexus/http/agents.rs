@@ -115,7 +115,8 @@ impl Host for Agents {
             let counted_by = caller.token_id.clone().unwrap_or_else(|| user_id.clone());
             let server =
                 Requirements::new(self.app.engine.clone(), Credentials::Known(Box::new(caller)), tools)
-                    .for_request(text("idempotency-key"), address);
+                    .for_request(text("idempotency-key"), address)
+                    .with_exports(self.app.exports.clone());
             Ok(Visitor { user_id, counted_by, username, server: Arc::new(server) })
         })
     }

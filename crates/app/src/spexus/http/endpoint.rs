@@ -199,7 +199,14 @@ impl Endpoint {
         let mut caller = None;
         // Nobody who may not have an export waits for a turn.
         if (has_body || self.is_export()) && !is_public {
-            caller = Some(self.admit(app, shown.clone(), parts, id).await?);
+            caller =
+                Some(self.admit(app, shown.clone(), parts, id).await.map_err(|(mut response, user)| {
+                    if has_body {
+                        // It is not read, so nothing else can come on this connection.
+                        insert(response.headers_mut(), header::CONNECTION, "close");
+                    }
+                    (response, user)
+                })?);
         }
         let started = Instant::now();
         let patience = if is_public { ANONYMOUS_BODY_TIME } else { app.options.request_timeout };
@@ -255,10 +262,7 @@ impl Endpoint {
             Err(error) => (None, error),
         };
         let user = caller.map(|caller| caller.username);
-        let mut response = self.refuse(app, refusal, tried, user.as_deref(), parts, id).await;
-        // The body is not read, so nothing else can come on this connection.
-        insert(response.headers_mut(), header::CONNECTION, "close");
-        Err((response, user))
+        Err((self.refuse(app, refusal, tried, user.as_deref(), parts, id).await, user))
     }
 
     async fn render(

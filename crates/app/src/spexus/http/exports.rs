@@ -34,6 +34,11 @@ impl Exports {
         permit(&self.made, 1).await
     }
 
+    /// Lets an export be made now, or not: for callers that have a thread waiting.
+    pub fn make_now(&self) -> Result<OwnedSemaphorePermit> {
+        self.made.clone().try_acquire_owned().map_err(|_| busy())
+    }
+
     /// Waits until a file of this size may be sent.
     pub async fn send(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit> {
         let n_mib = u32::try_from(n_bytes >> 20).unwrap_or(u32::MAX).saturating_add(1);
@@ -43,8 +48,10 @@ impl Exports {
 
 async fn permit(of: &Arc<Semaphore>, number: u32) -> Result<OwnedSemaphorePermit> {
     let turn = tokio::time::timeout(WAIT, of.clone().acquire_many_owned(number)).await;
-    turn.ok().and_then(std::result::Result::ok).ok_or_else(|| {
-        let error = Error::new(Kind::Unavailable, "too many exports are under way; try again soon");
-        Error { retry_after_s: Some(RETRY_S), ..error }
-    })
+    turn.ok().and_then(std::result::Result::ok).ok_or_else(busy)
+}
+
+fn busy() -> Error {
+    let error = Error::new(Kind::Unavailable, "too many exports are under way; try again soon");
+    Error { retry_after_s: Some(RETRY_S), ..error }
 }

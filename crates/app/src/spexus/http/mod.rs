@@ -8,7 +8,7 @@ pub mod body;
 mod connections;
 mod endpoint;
 mod events;
-mod exports;
+pub mod exports;
 mod file;
 mod guesses;
 mod health;
@@ -72,7 +72,7 @@ pub struct App {
     feed: Feed,
     health: Health,
     options: HttpOptions,
-    exports: Exports,
+    exports: Arc<Exports>,
     /// Streams of changes that are open.
     streams: Arc<Streams>,
     /// Refusals that are in the audit trail already.
@@ -122,7 +122,7 @@ impl App {
             streams: Streams::new(options.limits.streams as usize),
             noted: Noted::default(),
             options,
-            exports: Exports::default(),
+            exports: Arc::default(),
         })
     }
 
