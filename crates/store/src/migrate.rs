@@ -27,8 +27,8 @@ const STEPS: &[Step] = &[
     Step { name: "0006_search_speed", sql: include_str!("../migrations/0006_search_speed.sql") },
     Step { name: TOKENS, sql: include_str!("../migrations/0007_tokens.sql") },
     Step { name: "0008_streams", sql: include_str!("../migrations/0008_streams.sql") },
-    Step { name: "0010_sessions", sql: include_str!("../migrations/0010_sessions.sql") },
-    Step { name: "0011_members", sql: include_str!("../migrations/0011_members.sql") },
+    Step { name: "0009_sessions", sql: include_str!("../migrations/0009_sessions.sql") },
+    Step { name: "0010_members", sql: include_str!("../migrations/0010_members.sql") },
 ];
 
 /// A migration and whether the store has it.

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

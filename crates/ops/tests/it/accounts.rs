@@ -277,7 +277,7 @@ fn accounts_of_an_older_store_are_brought_up_to_date() {
             created_at bigint not null, expires_at bigint not null);
         alter table token drop column version;
         alter table token drop column updated_at;
-        delete from migration where name in ('0007_tokens', '0010_sessions')";
+        delete from migration where name in ('0007_tokens', '0009_sessions')";
     on_every_store(|world| {
         user(world, "Straße", "User");
         let ann = token(world, "strasse", &["read"]);
