@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -13,13 +13,14 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use ops::{Credentials, Effect, Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change, Holder, Place, WHOLE_STORE};
+use store::revision::{self, Change, Place, WHOLE_STORE};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::App;
 use super::answer::{failure, http_error};
 use super::endpoint::identify;
+use super::holder::HolderWatch;
 use super::request::{credentials, request_id};
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
@@ -29,7 +30,7 @@ const READ_AT_ONCE: i64 = 500;
 /// Other processes write to the same file without a word; while someone listens, the store is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Where others say when they have written, it is only looked at in case that they could not.
-const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
+pub(super) const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
 /// Keeps proxies from closing a quiet stream, and finds out who has gone or may no longer listen.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Streams at once.
@@ -164,47 +165,6 @@ async fn follow(shared: Arc<Shared>) {
         }
         let every = if shared.engine.store().is_remote() { LOOK_EVERY_REMOTE } else { LOOK_EVERY };
         let _ = tokio::time::timeout(every, shared.poked.notified()).await;
-    }
-}
-
-/// Changes may be held back by a transaction for so long before somebody is told.
-const HELD_MAX: Duration = Duration::from_secs(10);
-
-/// Looks for a transaction that holds back changes, and warns of each once.
-#[derive(Default)]
-struct HolderWatch {
-    looked: Option<Instant>,
-    found: Option<(Holder, Instant)>,
-    is_told: bool,
-}
-
-impl HolderWatch {
-    fn is_due(&self) -> bool {
-        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY_REMOTE)
-    }
-
-    fn note(&mut self, holder: Option<Holder>) {
-        let now = Instant::now();
-        self.looked = Some(now);
-        match (holder, self.found) {
-            (Some(holder), Some((known, since))) if known == holder => {
-                let held_s = (now - since).as_secs();
-                if now - since >= HELD_MAX && !std::mem::replace(&mut self.is_told, true) {
-                    tracing::warn!(
-                        backend_pid = holder.pid,
-                        held_s,
-                        "a transaction of the database has been open for too long: events wait until it ends; see \
-                         pg_stat_activity, and pg_terminate_backend to end it"
-                    );
-                }
-            }
-            (holder, _) => {
-                if std::mem::take(&mut self.is_told) {
-                    tracing::info!("events go on");
-                }
-                self.found = holder.map(|holder| (holder, now));
-            }
-        }
     }
 }
 

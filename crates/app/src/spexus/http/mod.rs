@@ -6,6 +6,7 @@ mod endpoint;
 mod events;
 mod file;
 mod health;
+mod holder;
 mod limits;
 mod listener;
 mod metrics;
