@@ -81,6 +81,6 @@ pub fn first_start(database: &str) -> anyhow::Result<String> {
     let now = Time::from_microseconds(i64::try_from(now)?);
     let location = Location::parse(database).map_err(anyhow::Error::msg)?;
     let store = Store::open(&location, store::Options::default(), now)?;
-    let request = ops::Request { via: Via::Cli, now, request_id: None, address: None };
+    let request = ops::Request::new(Via::Cli, now);
     Ok(ops::first_start(&store, &request)?.context("the store is not empty")?.token)
 }

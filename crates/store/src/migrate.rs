@@ -68,7 +68,6 @@ pub(crate) fn run(store: &Store, now: Time) -> Result<()> {
     if migrations.iter().all(|migration| migration.state == State::Applied) {
         return Ok(());
     }
-    // Not serializable: after waiting for the lock, what the other server committed must be visible.
     store.wait(Mode::Write, move |tx| {
         lock(tx)?;
         // Another server may have been faster.

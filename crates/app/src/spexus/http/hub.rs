@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ops::{Engine, Error, Kind};
 use store::Mode;
-use store::revision::{self, Change, Holder, Place};
+use store::revision::{self, Change, Place};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
+
+use super::holder::HolderWatch;
 
 /// Changes that a slow listener may be behind before it is told to begin anew.
 const BEHIND_MAX: usize = 4_096;
@@ -16,7 +18,7 @@ pub(super) const READ_AT_ONCE: i64 = 500;
 /// Other processes write to the same file without a word; while someone listens, the store is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Where others say when they have written, it is only looked at in case that they could not.
-const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
+pub(super) const LOOK_EVERY_REMOTE: Duration = Duration::from_secs(5);
 /// Tells listeners about changes.
 #[derive(Clone)]
 pub struct Hub {
@@ -146,47 +148,6 @@ async fn follow(shared: Arc<Shared>) {
         }
         let every = if shared.engine.store().is_remote() { LOOK_EVERY_REMOTE } else { LOOK_EVERY };
         let _ = tokio::time::timeout(every, shared.poked.notified()).await;
-    }
-}
-
-/// Changes may be held back by a transaction for so long before somebody is told.
-const HELD_MAX: Duration = Duration::from_secs(10);
-
-/// Looks for a transaction that holds back changes, and warns of each once.
-#[derive(Default)]
-struct HolderWatch {
-    looked: Option<Instant>,
-    found: Option<(Holder, Instant)>,
-    is_told: bool,
-}
-
-impl HolderWatch {
-    fn is_due(&self) -> bool {
-        self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY_REMOTE)
-    }
-
-    fn note(&mut self, holder: Option<Holder>) {
-        let now = Instant::now();
-        self.looked = Some(now);
-        match (holder, self.found) {
-            (Some(holder), Some((known, since))) if known == holder => {
-                let held_s = (now - since).as_secs();
-                if now - since >= HELD_MAX && !std::mem::replace(&mut self.is_told, true) {
-                    tracing::warn!(
-                        backend_pid = holder.pid,
-                        held_s,
-                        "a transaction of the database has been open for too long: events wait until it ends; see \
-                         pg_stat_activity, and pg_terminate_backend to end it"
-                    );
-                }
-            }
-            (holder, _) => {
-                if std::mem::take(&mut self.is_told) {
-                    tracing::info!("events go on");
-                }
-                self.found = holder.map(|holder| (holder, now));
-            }
-        }
     }
 }
 

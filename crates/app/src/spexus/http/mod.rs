@@ -13,6 +13,7 @@ mod file;
 mod guesses;
 mod health;
 mod hearer;
+mod holder;
 mod hub;
 mod limits;
 mod listener;
