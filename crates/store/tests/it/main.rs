@@ -1,3 +1,4 @@
 //! The store from outside, on both engines.
 
 mod backup;
+mod retries;
