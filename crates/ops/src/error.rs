@@ -22,6 +22,8 @@ pub struct Error {
     pub more: Option<Box<serde_json::Value>>,
     /// After how many seconds the same may succeed.
     pub retry_after_s: Option<u64>,
+    /// What the store's engine said: for the log and for whoever runs the store, not for callers.
+    pub cause: Option<String>,
     /// Whether another transaction was faster, so that the same operation, run again, may come to another result.
     pub lost_race: bool,
 }
@@ -130,7 +132,16 @@ impl Error {
             fields: Vec::new(),
             more: None,
             retry_after_s: None,
+            cause: None,
             lost_race: false,
+        }
+    }
+
+    /// The message with what the engine said.
+    pub fn in_full(&self) -> String {
+        match &self.cause {
+            Some(cause) => format!("{}: {cause}", self.message),
+            None => self.message.clone(),
         }
     }
 
@@ -244,6 +255,6 @@ impl From<store::Error> for Error {
         let retry_after_s = matches!(kind, Kind::Unavailable).then_some(2);
         // Operations check names and references before they write, so a constraint that refuses them was broken meanwhile.
         let lost_race = matches!(error.kind, StoreKind::Taken | StoreKind::Referenced);
-        Error { retry_after_s, lost_race, ..Error::new(kind, message) }
+        Error { retry_after_s, lost_race, cause: error.cause, ..Error::new(kind, message) }
     }
 }

@@ -12,6 +12,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What happened, for people; never holds values of a row.
     pub message: String,
+    /// What the engine said, which may tell addresses, names and paths: for the log and for whoever runs the store.
+    pub cause: Option<String>,
 }
 
 /// The kinds of failure that callers treat differently.
@@ -46,7 +48,13 @@ pub enum ErrorKind {
 impl Error {
     /// An error with its kind and its text.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into() }
+        Error { kind, message: message.into(), cause: None }
+    }
+
+    /// The same error with what the engine said.
+    #[must_use]
+    pub(crate) fn because(self, cause: impl fmt::Display) -> Error {
+        Error { cause: Some(cause.to_string()), ..self }
     }
 
     pub(crate) fn internal(message: impl fmt::Display) -> Error {
@@ -56,7 +64,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
+        match &self.cause {
+            Some(cause) => write!(formatter, "{}: {cause}", self.message),
+            None => formatter.write_str(&self.message),
+        }
     }
 }
 

@@ -136,9 +136,9 @@ impl Requirements {
             let user = reply.caller.as_ref().map_or("-", |caller| caller.username.as_str());
             let (req_id, operation) = (context.request_id(), entry.name);
             match error.kind {
-                ops::Kind::InternalError => tracing::error!(req_id, user, operation, "{}", error.message),
+                ops::Kind::InternalError => tracing::error!(req_id, user, operation, "{}", error.in_full()),
                 ops::Kind::Unavailable | ops::Kind::Timeout => {
-                    tracing::warn!(req_id, user, operation, "{}", error.message);
+                    tracing::warn!(req_id, user, operation, "{}", error.in_full());
                 }
                 _ => {}
             }

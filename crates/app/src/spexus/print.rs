@@ -59,7 +59,7 @@ pub fn error(error: &Error, as_json: bool) {
         json(&json!({ "error": body }));
         return;
     }
-    tell(&error.message);
+    tell(&error.in_full());
     if error.fields.len() > 1 {
         for field in &error.fields {
             tell(&format!("  {}: {}", field.field, field.message));

@@ -132,7 +132,8 @@ fn without_postgres_requests_are_told_to_come_back() {
     let answer = client.create_epic("meanwhile").expect("an answer");
     assert_eq!(answer.status, 503, "{answer:?}");
     let message = answer.body["error"]["message"].as_str().expect("a message");
-    assert!(message.starts_with("the database does not answer"), "{message}");
+    // Where it is and how it failed is in the log, and nobody else's business.
+    assert_eq!(message, "the database does not answer");
     // Nobody has to wait for a store to hear that the process lives.
     assert_eq!(client.get("/health/live").status, 200);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());

@@ -66,6 +66,8 @@ pub(super) const OLDEST_OPEN_WRITER: &str = "
               where writer.pid = held.pid and writer.locktype = 'advisory' and writer.database = here.oid
                 and writer.classid = 1936745848 and writer.objid = 1 and writer.objsubid = 2))";
 
+/// What callers are told of a connection that is gone.
+const CLOSED: &str = "the database closed the connection";
 /// What the caller is told in the end.
 const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
 
@@ -205,7 +207,7 @@ impl Worker {
             && let Err((error, _)) = connection.script(begin)
         {
             self.connection = None;
-            return Err(Error::new(ErrorKind::Unavailable, error.message));
+            return Err(Error { kind: ErrorKind::Unavailable, ..error });
         }
         // What writes is finished once it has begun; what reads is stopped when nobody waits for it.
         let cancel = job.cancel().filter(|_| matches!(job.mode(), Mode::Point | Mode::Snapshot)).cloned();
@@ -249,7 +251,7 @@ impl Worker {
             }
             Attempt::Again(Failure::Disconnected) => {
                 self.connection = None;
-                Err(Error::new(ErrorKind::Unavailable, "the database closed the connection"))
+                Err(Error::new(ErrorKind::Unavailable, CLOSED))
             }
         }
     }
@@ -257,7 +259,7 @@ impl Worker {
     fn commit(&mut self) -> Result<()> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         connection.script("commit").map_err(|(error, failure)| match failure {
-            Some(Failure::LostRace) => Error::new(ErrorKind::Contention, error.message),
+            Some(Failure::LostRace) => Error { kind: ErrorKind::Contention, ..error },
             Some(Failure::Disconnected) => {
                 self.connection = None;
                 let message =
@@ -362,7 +364,7 @@ impl ToSql for Value<'_> {
 fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
     let Some(told) = error.as_db_error() else {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-        let unavailable = Error::new(ErrorKind::Unavailable, format!("{error}{cause}"));
+        let unavailable = Error::new(ErrorKind::Unavailable, CLOSED).because(format!("{error}{cause}"));
         // Everything that is not an answer of the server is taken for the loss of the connection.
         return (unavailable, Some(Failure::Disconnected));
     };
@@ -383,11 +385,14 @@ fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
         "28000" | "28P01" | "3D000" => (ErrorKind::Schema, None),
         _ => (ErrorKind::Internal, None),
     };
-    let text = match kind {
-        ErrorKind::Full => "the disk of the database is full".to_owned(),
-        ErrorKind::ReadOnly => "the database cannot be written to".to_owned(),
-        ErrorKind::Timeout => "the query took too long".to_owned(),
-        _ => text,
+    let message = match kind {
+        ErrorKind::Full => "the disk of the database is full",
+        ErrorKind::ReadOnly => "the database cannot be written to",
+        ErrorKind::Timeout => "the query took too long",
+        ErrorKind::Contention => LOST_RACE,
+        ErrorKind::Unavailable if failure.is_some() => CLOSED,
+        ErrorKind::Unavailable => "the database has no connection or memory to spare",
+        _ => return (Error::new(kind, text), failure),
     };
-    (Error::new(kind, text), failure)
+    (Error::new(kind, message).because(text), failure)
 }

@@ -365,6 +365,7 @@ fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
         return (Error::internal(&error), None);
     };
     let text = message.clone().unwrap_or_else(|| error.to_string());
+    let told = |kind, message: &str| (Error::new(kind, message).because(&text), None);
     let (kind, text) = match (code.code, code.extended_code) {
         (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => (ErrorKind::Taken, text),
         (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => (ErrorKind::Referenced, text),
@@ -377,12 +378,10 @@ fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
         (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => {
             (ErrorKind::ReadOnly, "the database cannot be written to".to_owned())
         }
-        (ErrorCode::CannotOpen, _) => (ErrorKind::Unavailable, format!("the file cannot be opened ({text})")),
-        (ErrorCode::SystemIoFailure, _) => {
-            (ErrorKind::Unavailable, format!("reading or writing failed ({text})"))
-        }
+        (ErrorCode::CannotOpen, _) => return told(ErrorKind::Unavailable, "the file cannot be opened"),
+        (ErrorCode::SystemIoFailure, _) => return told(ErrorKind::Unavailable, "reading or writing failed"),
         (ErrorCode::NotADatabase, _) => (ErrorKind::Schema, "the file is not a SQLite database".to_owned()),
-        (ErrorCode::DatabaseCorrupt, _) => (ErrorKind::Damaged, format!("the file is damaged ({text})")),
+        (ErrorCode::DatabaseCorrupt, _) => return told(ErrorKind::Damaged, "the file is damaged"),
         _ => (ErrorKind::Internal, text),
     };
     (Error::new(kind, text), None)

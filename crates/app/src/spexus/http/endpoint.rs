@@ -315,9 +315,9 @@ impl Endpoint {
                 }
                 return failure(&error, id);
             }
-            Kind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.message),
+            Kind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.in_full()),
             Kind::Unavailable | Kind::Timeout => {
-                tracing::warn!(req_id = id, user, operation, "{}", error.message);
+                tracing::warn!(req_id = id, user, operation, "{}", error.in_full());
             }
             _ => {}
         }

@@ -66,7 +66,7 @@ impl Connector {
             let (told, _) = super::translate(&error);
             let kind = if told.kind == ErrorKind::Schema { told.kind } else { ErrorKind::Unavailable };
             let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            Error::new(kind, format!("the database does not answer: {cause}"))
+            Error::new(kind, "the database does not answer").because(cause)
         })
     }
 }
