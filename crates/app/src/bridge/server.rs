@@ -163,8 +163,8 @@ impl Server for Bridge {
         Ok(Page::whole(self.all_tools(context)?.to_vec()))
     }
 
-    /// The backend lists only what the token may use. A tool of the default set that it does not list is called all the same, so
-    /// that the host is told that it is forbidden and not that it is unknown.
+    /// The backend lists only what the token may use. A tool of the default set that it does not list is called anyway: the
+    /// backend then answers that it is forbidden, where we could only say that it is unknown.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         let listed = self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned();
         let is_default = || ops::find(name).is_some_and(|entry| entry.toolset == Some(SETS[0]));

@@ -7,7 +7,7 @@ use crate::mcp_http::agent::{Agent, HANDSHAKES, STATELESS};
 use crate::rest_events::Events;
 use crate::spexus_cli::{json_of, refused};
 
-/// A store with an open project and a closed one, and somebody who is no member of it.
+/// A store with an open and a closed project, and an outsider who is not a member of the closed one.
 struct Closed<'a> {
     backend: &'a Backend,
     /// A token of the outsider.
@@ -179,7 +179,7 @@ fn every_surface_decides_by_role_scope_and_project() {
     });
 }
 
-/// The status of a request; what is made is as good as what is done.
+/// The status of a request, with 201 counted as 200.
 fn by_rest(backend: &Backend, token: &str, method: &str, path: &str, arguments: &Value) -> u16 {
     let mut request = backend.anonymous(method, path).bearer_auth(token);
     if ["POST", "PUT", "PATCH"].contains(&method) {
@@ -207,7 +207,7 @@ fn by_tool(backend: &Backend, token: &str, tool: &str, arguments: &Value) -> u16
     }
 }
 
-/// Whether somebody hears of a change is decided when it is told.
+/// The server decides who receives a change at the moment it is sent.
 #[test]
 fn events_of_a_hidden_project_are_told_to_its_members_alone() {
     on_every_store(|backend| {
@@ -230,21 +230,21 @@ fn events_of_a_hidden_project_are_told_to_its_members_alone() {
         rename("HID-EP-001", "Fourth");
         rename("EP-001", "Fifth");
         assert_eq!(outsider.next()["reference_id"], "EP-001");
-        // What was missed is decided as of now, too.
+        // Missed changes are filtered by the memberships of now.
         let mut resumed = Events::open_as(backend, &closed.token, Some(1));
         let mut seen = resumed.next();
         while seen["reference_id"] != "EP-001" || seen["operation"] != "update_epic" {
             assert!(!seen.to_string().contains("HID"), "{seen}");
             seen = resumed.next();
         }
-        // A narrowed token reaches nothing of the open project, and its owner is no member of the other.
+        // A narrowed token does not reach the open project, and its owner is not a member of the other.
         let set = backend.send("PUT", "/projects/HID/members/narrow", &json!({ "role": "User" }));
         assert_eq!(set.status, 200);
         assert_eq!(narrowed.next()["entity_kind"], "project_member");
         rename("EP-001", "Sixth");
         rename("HID-EP-001", "Seventh");
         assert_eq!(narrowed.next()["reference_id"], "HID-EP-001");
-        // A project that is closed while somebody listens is heard of no more.
+        // A listener receives nothing more of a project that is closed meanwhile.
         backend.send("PATCH", "/projects/DEFAULT", &json!({ "access": "members" }));
         rename("EP-001", "Eighth");
         backend.send("PATCH", "/projects/DEFAULT", &json!({ "access": "open" }));

@@ -163,7 +163,7 @@ fn check(with: &World, without: &World, steps: &[(bool, Step)]) {
             .map(|(world, reader)| normalized(ask(world, reader, operation, arguments)));
         assert_eq!(seen, expected, "{operation} {arguments}");
     }
-    // What is there but hidden, by reference id or id, is told of like what is not there at all.
+    // Asking for something hidden, by reference id or UUID, gives the same answer as asking for something missing.
     for reference in hidden.made.values().flatten() {
         for (operation, arguments) in about(reference) {
             let [seen, expected] = [(with, &readers[0]), (without, &readers[1])]

@@ -66,7 +66,7 @@ pub(super) const OLDEST_OPEN_WRITER: &str = "
               where writer.pid = held.pid and writer.locktype = 'advisory' and writer.database = here.oid
                 and writer.classid = 1936745848 and writer.objid = 1 and writer.objsubid = 2))";
 
-/// What callers are told of a connection that is gone.
+/// The message for a lost connection.
 const CLOSED: &str = "the database closed the connection";
 /// What the caller is told in the end.
 const LOST_RACE: &str = "others keep changing the same things at the same time; try again";

@@ -1,4 +1,4 @@
-//! Who is told of changes as they happen, and of which: nobody hears of what they could not read.
+//! Decides which changes a listener receives: only those of what they could read at that moment.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use store::{Mode, Tx};
 
 use super::App;
 
-/// Somebody who is told of changes.
+/// Somebody who listens to changes.
 pub struct Hearer {
     user_id: String,
-    /// Only administrators are told of users, tokens and sessions.
+    /// Whether they receive changes of users, tokens and sessions, as administrators do.
     sees_accounts: bool,
     /// Whom the store is asked for, where the token is narrowed to some projects.
     narrowed: Option<Viewer>,
@@ -28,7 +28,7 @@ impl Hearer {
         }
     }
 
-    /// Whether they are told of a change.
+    /// Whether they receive a change.
     pub async fn hears(&self, app: &App, change: &Change) -> bool {
         let is_account = change.is_about_account() || change.entity_kind == "session";
         change.entity_kind != SESSIONS_ENDED
@@ -36,7 +36,7 @@ impl Hearer {
             && self.hears_of(app, change.project_id.as_deref(), change.audience.as_deref()).await
     }
 
-    /// Whether they are told of what happens in a project that some users see, or all.
+    /// Whether they receive changes in a project. The audience is the users who see it; none means everybody.
     pub async fn hears_of(
         &self,
         app: &App,
