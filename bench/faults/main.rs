@@ -57,57 +57,59 @@ struct Row {
 
 /// Kills the server under load, and starts it again.
 fn kill_server(settings: &Settings, name: &str, database: &str, n_kills: u64) -> anyhow::Result<Row> {
-    let token = server::first_start(database)?;
-    let address = server::free_address()?;
-    let started = Instant::now();
-    let outage = Outage::default();
-    let mut server = Server::start(&settings.spexus, database, &address)?;
-    let written = client::load(N_CLIENTS, &address, &token, &outage, || {
-        for number in 0..n_kills {
-            tell(name, number, n_kills);
-            pause(50, 200);
-            outage.begin();
-            server.kill()?;
-            server = Server::start(&settings.spexus, database, &address)?;
-            outage.end();
-        }
-        pause(200, 300);
+    under_load(settings, name, database, n_kills, |server, address, outage, _| {
+        pause(50, 200);
+        outage.begin();
+        server.kill()?;
+        *server = Server::start(&settings.spexus, database, address)?;
+        outage.end();
         Ok(())
-    })?;
-    server.stop()?;
-    let found = check::check(database, &written)?;
-    Ok(Row { name: name.to_owned(), n_outages: n_kills, written, found, time: started.elapsed() })
+    })
 }
 
 /// Kills or stops PostgreSQL in turn, and starts it again, while the server goes on.
 fn restart_postgres(settings: &Settings, postgres: &mut Postgres, database: &str) -> anyhow::Result<Row> {
     let (name, n_restarts) = ("PostgreSQL restarted", settings.postgres_restarts);
+    under_load(settings, name, database, n_restarts, |_, address, outage, number| {
+        pause(200, 500);
+        outage.begin();
+        if number % 2 == 0 {
+            postgres.kill()
+        } else {
+            postgres.stop()
+        }
+        pause(0, 300);
+        postgres.start();
+        server::wait_until_ready(address)?;
+        outage.end();
+        Ok(())
+    })
+}
+
+/// Lets faults happen one after the other while clients write, and checks what was written.
+fn under_load(
+    settings: &Settings,
+    name: &str,
+    database: &str,
+    n_outages: u64,
+    mut fault: impl FnMut(&mut Server, &str, &Outage, u64) -> anyhow::Result<()>,
+) -> anyhow::Result<Row> {
     let token = server::first_start(database)?;
     let address = server::free_address()?;
     let started = Instant::now();
     let outage = Outage::default();
     let mut server = Server::start(&settings.spexus, database, &address)?;
     let written = client::load(N_CLIENTS, &address, &token, &outage, || {
-        for number in 0..n_restarts {
-            tell(name, number, n_restarts);
-            pause(200, 500);
-            outage.begin();
-            if number % 2 == 0 {
-                postgres.kill()
-            } else {
-                postgres.stop()
-            }
-            pause(0, 300);
-            postgres.start();
-            server::wait_until_ready(&address)?;
-            outage.end();
+        for number in 0..n_outages {
+            tell(name, number, n_outages);
+            fault(&mut server, &address, &outage, number)?;
         }
         pause(500, 600);
         Ok(())
     })?;
     server.stop()?;
     let found = check::check(database, &written)?;
-    Ok(Row { name: name.to_owned(), n_outages: n_restarts, written, found, time: started.elapsed() })
+    Ok(Row { name: name.to_owned(), n_outages, written, found, time: started.elapsed() })
 }
 
 fn tell(name: &str, number: u64, total: u64) {

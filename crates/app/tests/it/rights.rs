@@ -100,35 +100,38 @@ fn rest_tells_of_a_hidden_project_like_of_none() {
     });
 }
 
-/// What somebody does in the hidden project: by REST, by a tool, and the role and the scope that it needs.
-fn deeds() -> [(&'static str, &'static str, Value, Option<&'static str>, usize, usize); 5] {
+/// Something that is done in the hidden project, by REST and by a tool, and the role and the scope that it needs.
+struct Deed {
+    method: &'static str,
+    path: &'static str,
+    tool: Option<&'static str>,
+    arguments: Value,
+    role: usize,
+    scope: usize,
+}
+
+fn deeds() -> [Deed; 5] {
+    let epic = "/epics/HID-EP-001";
+    let deed =
+        |(method, path), tool, arguments, role, scope| Deed { method, path, tool, arguments, role, scope };
     [
-        ("GET", "/epics/HID-EP-001", json!({ "reference": "HID-EP-001" }), Some("get_entity"), 0, 0),
-        (
-            "POST",
-            "/comments",
-            json!({ "reference": "HID-EP-001", "content": "Yes" }),
+        deed(("GET", epic), Some("get_entity"), json!({ "reference": "HID-EP-001" }), 0, 0),
+        deed(
+            ("POST", "/comments"),
             Some("add_comment"),
+            json!({ "reference": "HID-EP-001", "content": "Yes" }),
             0,
             1,
         ),
-        (
-            "PATCH",
-            "/epics/HID-EP-001",
-            json!({ "epic_id": "HID-EP-001", "priority": 1 }),
-            Some("update_epic"),
-            1,
-            2,
-        ),
-        (
-            "DELETE",
-            "/epics/HID-EP-001?dry_run=true",
-            json!({ "reference": "HID-EP-001", "dry_run": true }),
+        deed(("PATCH", epic), Some("update_epic"), json!({ "epic_id": "HID-EP-001", "priority": 1 }), 1, 2),
+        deed(
+            ("DELETE", "/epics/HID-EP-001?dry_run=true"),
             Some("delete_entity"),
+            json!({ "reference": "HID-EP-001", "dry_run": true }),
             1,
             2,
         ),
-        ("PUT", "/projects/HID/members/outsider", json!({ "role": "Commenter" }), None, 2, 3),
+        deed(("PUT", "/projects/HID/members/outsider"), None, json!({ "role": "Commenter" }), 2, 3),
     ]
 }
 
@@ -154,12 +157,12 @@ fn every_surface_decides_by_role_scope_and_project() {
                     let arguments = json!({ "name": scope_name, "user": name, "scopes": [scope_name] });
                     let made = backend.create("/tokens", &arguments);
                     let token = made["token"].as_str().expect("a secret");
-                    for (method, path, arguments, tool, role_needed, scope_needed) in deeds() {
+                    for Deed { method, path, tool, arguments, role, scope: scope_needed } in deeds() {
                         let expected = match held {
                             _ if scope < scope_needed => 403,
-                            None if role_needed > global => 403,
+                            None if role > global => 403,
                             None => 404,
-                            Some(role) if role < role_needed => 403,
+                            Some(held) if held < role => 403,
                             Some(_) => 200,
                         };
                         let who = format!("{method} {path} by {name} with {scope_name}");
