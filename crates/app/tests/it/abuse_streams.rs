@@ -45,8 +45,9 @@ fn check_ends(mut stream: Response, what: &str) {
 /// Logs a user in and returns the cookie.
 #[track_caller]
 fn cookie_of(backend: &Backend, username: &str) -> String {
-    let body = json!({ "username": username, "password": "correct horse battery" });
-    let login = backend.send("POST", "/auth/login", &body);
+    let body = json!({ "username": username, "password": "correct horse battery", "cookie": true });
+    let login = backend.anonymous("POST", "/auth/login").header("sec-fetch-site", "same-origin");
+    let login = send(login.header("content-type", "application/json").body(body.to_string()));
     login.header("set-cookie").split(';').next().expect("a cookie").to_owned()
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Exports that are made at once.
 const MADE_MAX: usize = 2;
 /// What files that are being sent may take together, in MiB. A file that is larger is sent alone.
-const SENT_MIB_MAX: u32 = 256;
+const SENT_MIB_MAX: u32 = 128;
 /// An export waits this long for its turn.
 const WAIT: Duration = Duration::from_secs(10);
 /// And is asked to come again after this long.
