@@ -42,11 +42,14 @@ fn the_secret_of_a_session_is_in_the_answer_or_in_a_cookie() {
         let with = |pair: &str| send(backend.anonymous("GET", "/auth/me").header("cookie", pair)).status;
         assert_eq!((with(pair), with(&format!("__Host-{pair}"))), (200, 401));
 
+        let n_sessions = || backend.get("/auth/sessions").json["total_count"].clone();
+        let n_before = n_sessions();
         for origin in [None, Some("https://evil.example")] {
             let refused = login(backend, &password(true), origin);
             assert_eq!((refused.status, refused.header("set-cookie")), (403, ""), "{}", refused.text);
             assert!(!refused.text.contains("spexus_session_"), "{}", refused.text);
         }
+        assert_eq!(n_sessions(), n_before, "a refused login begins no session");
     });
 }
 

@@ -122,6 +122,9 @@ impl Endpoint {
             Err(refused) => return refused,
         };
         let Gathered { credentials, arguments } = gathered;
+        if let Err(error) = session::check_page(self.entry.name, &arguments, parts, &app.options) {
+            return (failure(&error, id), None);
+        }
         let tried = self.tried(&credentials, &arguments);
         let guesses = &app.limits.guesses;
         let account = tried.as_ref().and_then(Tried::name).map(|name| guesses.account(name));
@@ -284,7 +287,7 @@ impl Endpoint {
                 Err(error) => failure(&error, id),
             };
         }
-        let cookie = match session::take_cookie(self.entry.name, &mut answer, parts, &app.options) {
+        let cookie = match session::take_cookie(self.entry.name, &mut answer, &app.options) {
             Ok(cookie) => cookie,
             Err(error) => return failure(&error, id),
         };

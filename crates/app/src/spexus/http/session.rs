@@ -18,11 +18,21 @@ pub fn cookie_name(options: &HttpOptions) -> &'static str {
     if is_secure(options) { SECURE_COOKIE } else { COOKIE }
 }
 
+/// Refuses a login that asks for a cookie from a page of another site, which could log its visitors in as somebody else.
+pub fn check_page(
+    operation: &str,
+    arguments: &Map<String, Value>,
+    parts: &Parts,
+    options: &HttpOptions,
+) -> Result<(), Error> {
+    let asks_for_cookie = operation == "login" && arguments.get("cookie") == Some(&Value::Bool(true));
+    if asks_for_cookie { check_origin(&parts.method, &parts.headers, options) } else { Ok(()) }
+}
+
 /// Returns the `Set-Cookie` header that belongs to an answer, if any, and takes the secret that it sets out of the answer.
 pub fn take_cookie(
     operation: &str,
     answer: &mut Answer,
-    parts: &Parts,
     options: &HttpOptions,
 ) -> Result<Option<String>, Error> {
     let name = cookie_name(options);
@@ -36,8 +46,6 @@ pub fn take_cookie(
             if body.get("cookie") != Some(&Value::Bool(true)) {
                 return Ok(None);
             }
-            // Otherwise a page of another site could log its visitors in as somebody else.
-            check_origin(&parts.method, &parts.headers, options)?;
             let secret = body.shift_remove("session").unwrap_or_default();
             answer.json = serde_json::to_string(&body).map_err(unexpected)?;
             Ok(Some(format!("{name}={}; {attributes}", secret.as_str().unwrap_or_default())))
