@@ -40,10 +40,9 @@ pub fn spexus() -> &'static Path {
 fn built(name: &str) -> &'static Path {
     static PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut cargo = Command::new(env!("CARGO"));
-        // What `cargo test` builds from the root of the workspace: with other targets, features would be unified
-        // otherwise, and half of the dependencies built twice.
-        cargo.args(["test", "--no-run", "--message-format=json"]);
-        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+        // What `./test` builds: with other targets, features would be unified otherwise, and half of the dependencies
+        // built twice.
+        cargo.args(["test", "--workspace", "--no-run", "--message-format=json"]);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
