@@ -95,7 +95,7 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
 /// system does not let us.
 fn in_small_disk(folder: &Path, inner: Command) -> Option<Command> {
     let folder = folder.to_str().expect("UTF-8");
-    let mount = format!("mount -t tmpfs -o size=6m,mode=777 tmpfs '{folder}' && exec \"$@\"");
+    let mount = format!("mount -t tmpfs -o size=128m,mode=777 tmpfs '{folder}' && exec \"$@\"");
     let as_root: &[&str] = if Uid::effective().is_root() { &[] } else { &["--user", "--map-root-user"] };
     let outer = || {
         let mut command = clean(Command::new("unshare"), &[("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")]);
