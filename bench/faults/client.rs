@@ -170,7 +170,7 @@ impl Client<'_> {
         self.written.changed.push((own_title, n_changes));
     }
 
-    /// Sends a request until it is answered. None when it was refused for a reason that is no outage.
+    /// Sends a request until it is answered. None when it was refused for a reason other than an outage.
     fn ask(&mut self, method: &str, path: &str, body: &Value) -> Option<Value> {
         self.n_sent += 1;
         let key = format!("{}-{}", self.name, self.n_sent);

@@ -125,7 +125,7 @@ impl Engine {
         match parsed {
             // With a key, that the arguments are wrong is an answer like any other.
             Err(error) if run.has_key() => run.start(Box::new(Refused(error)), done),
-            // Who may not ask is told that first, and not what is wrong with the question.
+            // Report missing rights before mistakes in the arguments.
             Err(error) => run.let_in_first(move |run, admitted| done(run.reply(admitted.and(Err(error))))),
             Ok(operation)
                 if (self.store.is_remote() || entry.mode == Mode::Point)

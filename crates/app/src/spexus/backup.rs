@@ -138,7 +138,7 @@ fn finish(done: store::Result<()>, matches: &ArgMatches, said: &str, path: &Path
 
 fn failed(error: &store::Error) -> Exit {
     print::tell(&error.to_string());
-    // A file that is no backup, or a store that cannot be reached, is what was wrongly named.
+    // A file that is not a backup, or a store that cannot be reached, counts as wrong usage.
     let is_usage = matches!(error.kind, ErrorKind::Schema | ErrorKind::Unavailable);
     if is_usage { Exit::Usage } else { Exit::Refused }
 }

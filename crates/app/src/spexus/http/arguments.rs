@@ -178,7 +178,7 @@ impl Endpoint {
         if error.kind != Kind::ValidationError {
             return error;
         }
-        // What the path says is no help where something else was expected.
+        // Do not suggest names that the path already decides.
         let in_path: Vec<&str> = self.route.parameters().collect();
         let is_taken = |name: &str| in_path.contains(&name) || !self.route.takes(name);
         for field in error.fields.iter_mut().filter(|field| self.arguments.property(&field.field).is_none()) {

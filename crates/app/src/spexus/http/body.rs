@@ -77,7 +77,7 @@ impl Drained {
     /// The body of a request as its handler gets it.
     pub fn body(request: hyper::Request<Incoming>) -> axum::extract::Request {
         let is_http1 = request.version() < hyper::Version::HTTP_2;
-        // Such a client sends its body when it is told to go on, and after a refusal not at all.
+        // Such a client sends its body only after 100 Continue, and never after a refusal.
         let waits = request.headers().contains_key(hyper::header::EXPECT);
         request.map(|body| {
             if !is_http1 || waits || body.is_end_stream() {

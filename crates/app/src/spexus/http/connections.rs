@@ -21,7 +21,7 @@ const FIRST_REQUEST_TIME: Duration = Duration::from_secs(10);
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// From one address; 0 is no limit.
+    /// From one address; 0 means unlimited.
     pub per_address: usize,
     /// In all, as many as there are files for.
     pub total: usize,
@@ -104,7 +104,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Notes a request, which lasts until what is returned is dropped.
+    /// Counts a request until the returned guard is dropped.
     pub fn begin(&self) -> Busy {
         self.activity.has_begun.store(true, Ordering::Release);
         self.activity.n_requests.fetch_add(1, Ordering::AcqRel);

@@ -236,7 +236,7 @@ impl Endpoint {
             (Ok(arguments), None) => Ok(Gathered { credentials: shown, arguments }),
             (Err(response), Some(caller)) => Err((*response, Some(caller.username))),
             (Err(response), None) if is_public => Err((*response, None)),
-            // Who may not ask is told that first, and not what is wrong with the question.
+            // Report missing rights before mistakes in the arguments.
             (Err(response), None) => {
                 let caller = self.admit(app, shown, parts, id).await?;
                 Err((*response, Some(caller.username)))
