@@ -4,9 +4,11 @@
 //! elsewhere the time stands first. With `LOG_FORMAT=json` it is an object with a time.
 
 use std::{
+    backtrace::Backtrace,
     borrow::Cow,
     fmt::{self, Write as _},
     io::{self, Write},
+    panic::PanicHookInfo,
     sync::{
         LazyLock, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -85,15 +87,20 @@ fn begin(settings: &mut Settings, level: LevelFilter, has_time: bool) {
     let _ = thread::Builder::new().spawn(|| LINES.write_with_pauses(BETWEEN_WRITES));
     // A second start in one process, as in tests, keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    std::panic::set_hook(Box::new(|panic| {
-        let backtrace = std::backtrace::Backtrace::force_capture();
-        match ops::Running::now() {
-            Some(ops::Running { request_id: req_id, user, operation }) => {
-                tracing::error!(req_id, user, operation, "{panic}\n{backtrace}");
-            }
-            None => tracing::error!("{panic}\n{backtrace}"),
+    std::panic::set_hook(Box::new(|panic| log_panic(panic, Backtrace::force_capture())));
+}
+
+/// Logs a panic with the request that the thread works on, or else the name of the thread.
+fn log_panic(panic: &PanicHookInfo<'_>, backtrace: Backtrace) {
+    match ops::Running::now().as_deref() {
+        Some(ops::Running { request_id: req_id, user, operation }) => {
+            tracing::error!(req_id, user, %operation, "{panic}\n{backtrace}");
         }
-    }));
+        None => {
+            let thread = thread::current();
+            tracing::error!(thread = thread.name().unwrap_or("-"), "{panic}\n{backtrace}");
+        }
+    }
 }
 
 /// Keeps a secret out of every line from now on. Tokens of our own form are kept out in any case.
@@ -329,8 +336,56 @@ impl Visit for JsonFields {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::without_secrets;
+pub mod tests {
+    //! What is logged is seen as it would be written.
+
+    use std::backtrace::Backtrace;
+    use std::sync::{Arc, Mutex};
+    use std::{io, panic, thread};
+
+    use super::{Format, Lines, log_panic, without_secrets};
+
+    /// Runs something that panics, and returns what this thread logs meanwhile.
+    pub fn logged<T>(work: impl FnOnce() -> T) -> (T, String) {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || Buffer(writer.clone()))
+            .event_format(Lines { format: Format::Text, has_time: false })
+            .finish();
+        // Other tests run beside this one, and theirs is the usual hook.
+        let (here, usual) = (thread::current().id(), panic::take_hook());
+        panic::set_hook(Box::new(move |panic| match thread::current().id() == here {
+            true => log_panic(panic, Backtrace::disabled()),
+            false => usual(panic),
+        }));
+        let result = tracing::subscriber::with_default(subscriber, work);
+        let lines = String::from_utf8(log.lock().expect("no panic").clone()).expect("text");
+        (result, lines)
+    }
+
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Buffer {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no panic").write(line)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_outside_of_requests_names_its_thread() {
+        let thread = thread::Builder::new().name("follower".to_owned());
+        let run = || logged(|| panic::catch_unwind(|| panic!("out of cheese")).is_err());
+        let (has_panicked, log) =
+            thread.spawn(run).expect("a thread").join().expect("what panicked was caught");
+        assert!(has_panicked);
+        assert!(log.starts_with("[ERROR] panicked at "), "{log}");
+        assert!(log.trim_end().ends_with("thread=follower"), "{log}");
+    }
 
     #[test]
     fn tokens_are_taken_out_of_lines() {

@@ -195,11 +195,18 @@ impl Store {
         }
     }
 
-    /// Whether a call has met damage in the file. It stays so until [`Store::note_mended`].
+    /// Whether damage in the file is known. It stays so until [`Store::note_mended`].
     pub fn is_damaged(&self) -> bool {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.damage().load(Ordering::Relaxed),
             Engine::Postgres(_) => false,
+        }
+    }
+
+    /// Says that a look into the file has found damage.
+    pub fn note_damage(&self) {
+        if let Engine::Sqlite(engine) = &*self.engine {
+            engine.damage().store(true, Ordering::Relaxed);
         }
     }
 

@@ -4,6 +4,30 @@ use crate::db::{Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::user;
 
+/// Looks through the file of a store on SQLite, and remembers damage as if a call had met it: otherwise a server on a damaged
+/// file would be called ready until somebody asks for what is gone. One table at a time, so that no snapshot is held for long.
+pub fn look_through(store: &Store) -> Result<()> {
+    if store.is_remote() {
+        return Ok(());
+    }
+    let sql = "select name from sqlite_schema where type = 'table' and rootpage > 0";
+    let tables = store.wait(Mode::Snapshot, |tx| tx.rows(sql, &[], |row| row.get::<String>(0)))?;
+    for table in tables {
+        let sql = "select * from pragma_quick_check(?1)";
+        let check = move |tx: &mut Tx<'_>| tx.rows(sql, &[table.as_str().into()], |row| row.get::<String>(0));
+        let found = store.wait(Mode::Snapshot, check)?;
+        if let Some(damage) = found.into_iter().find(|finding| finding != "ok") {
+            store.note_damage();
+            return Err(damaged(&damage));
+        }
+    }
+    Ok(())
+}
+
+fn damaged(finding: &str) -> Error {
+    Error::new(ErrorKind::Damaged, format!("the file is damaged: {finding}"))
+}
+
 /// Reads a little, and hands to `done` whether that worked. A store that has met damage is checked as a whole: it may have
 /// been replaced by a backup meanwhile.
 pub fn check_read(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static) {
@@ -13,7 +37,7 @@ pub fn check_read(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static)
     let mended = store.clone();
     store.run(Mode::Snapshot, damage, move |found: Result<Vec<String>>| {
         done(found.and_then(|found| match found.first() {
-            Some(damage) => Err(Error::new(ErrorKind::Damaged, format!("the file is damaged: {damage}"))),
+            Some(damage) => Err(damaged(damage)),
             None => {
                 mended.note_mended();
                 Ok(())
@@ -36,6 +60,12 @@ pub fn write(tx: &mut Tx<'_>) -> Result<()> {
         }
         // A record in the journal alone: an update would leave a dead row behind.
         let sql = "select cast(pg_logical_emit_message(true, 'spexus', 'health') as text)";
+        tx.each(sql, &[], |_| Ok(()))?;
+        // The journal has room of its own, which lasts longer than that of the tables. A sort with too little memory
+        // makes a file beside these, and removes it.
+        tx.script("set local work_mem = '64kB'; set local temp_tablespaces = ''")?;
+        let sql = "select count(*) from (select repeat(md5(cast(number as text)), 64) as line
+                   from generate_series(1, 64) number order by line offset 0) lines";
         return tx.each(sql, &[], |_| Ok(()));
     }
     // A number in the head of the file that nothing else uses. It must differ, or nothing is written.

@@ -83,6 +83,12 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
     let forgetting = tokio::spawn(forget(store.clone()));
+    let looked_through = store.clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = store::health::look_through(&looked_through) {
+            tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
+        }
+    });
     let closing = app.clone();
     let cut = listener.serve(router(app.clone()), stop.requested(), move || closing.close_streams()).await;
     forgetting.abort();

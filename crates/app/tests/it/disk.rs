@@ -14,6 +14,7 @@ use std::{
 };
 
 use nix::unistd::Uid;
+use private_postgres::{Options, Server};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -89,6 +90,44 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
     check_integrity(&copy.path().join("spexus.db"));
     let server = Spexus::on_file(&copy.path().join("spexus.db"));
     check_all_there(&epics, &Client::new(&server.address, &token).epics());
+}
+
+/// PostgreSQL keeps its journal in files that it has made before, so that it does not notice a full disk at once.
+#[test]
+fn a_server_whose_postgres_has_a_full_disk_is_not_ready_to_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut inner = Command::new(env::current_exe().expect("this program"));
+    inner.args(["--exact", "disk::in_a_small_disk_with_postgres", "--ignored", "--nocapture"]);
+    inner.env("TMPDIR", folder.path());
+    if let Ok(required) = env::var("SPEXUS_REQUIRE_TOOLS") {
+        inner.env("SPEXUS_REQUIRE_TOOLS", required);
+    }
+    let Some(mut inner) = in_small_disk(folder.path(), inner) else { return };
+    let output = inner.output().expect("a run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{output:?}");
+}
+
+#[test]
+#[ignore = "runs in a small disk, for the test above"]
+fn in_a_small_disk_with_postgres() {
+    let Some(postgres) = Server::own(Options::default()) else { return };
+    let database = postgres.database();
+    let server = Spexus::start(database.url());
+    let mut client = server.client();
+    assert_eq!(client.get("/health/ready").status, 200);
+    let ballast = env::temp_dir().join("ballast");
+    let mut file = fs::File::create(&ballast).expect("a file");
+    assert!(std::io::copy(&mut std::io::repeat(0), &mut file).is_err(), "a disk without end");
+    wait_until("the disk to be seen", || {
+        let health = client.get("/health/ready");
+        (health.status, &health.body["read"], &health.body["write"]) == (503, &"ok".into(), &"failed".into())
+    });
+    assert_eq!(client.get("/health/ready?for=read").status, 200);
+    drop(file);
+    fs::remove_file(&ballast).expect("the ballast goes");
+    wait_until("health with room again", || client.get("/health/ready").status == 200);
+    assert_eq!(client.create_epic("after").expect("an answer").status, 201);
 }
 
 /// Runs a command where `folder` is a disk of a few megabytes; none, or a failure where tools are required, when the

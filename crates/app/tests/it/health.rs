@@ -34,12 +34,13 @@ fn a_damaged_store_is_not_ready_until_it_is_replaced() {
 
     let server = Spexus::on_file(&path);
     let mut client = Client::new(&server.address, &token);
-    assert_eq!(client.get("/api/v1/epics/EP-001").status, 200);
-    assert_eq!(client.get("/api/v1/epics/EP-001/history").status, 500);
+    // Nobody has asked for what is gone.
     wait_until("the damage to be seen", || {
         let health = client.get("/health/ready");
         health.status == 503 && health.body["read"] == "failed"
     });
+    assert_eq!(client.get("/api/v1/epics/EP-001").status, 200);
+    assert_eq!(client.get("/api/v1/epics/EP-001/history").status, 500);
     let health = client.get("/health/ready");
     let expected = json!({ "status": "unavailable", "store": "SQLite", "read": "failed", "write": "ok" });
     assert_eq!(health.body, expected);

@@ -207,6 +207,7 @@ impl Run {
             return self.start(operation, done);
         }
         self.engine.workers.clone().run(move |admitted| {
+            let _working = self.running().begin();
             let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
             let computed = match admitted {
                 Ok(()) if is_cancelled => {
@@ -237,12 +238,12 @@ impl Run {
         });
     }
 
-    fn running(&self) -> Running {
-        Running {
+    fn running(&self) -> Arc<Running> {
+        Arc::new(Running {
             request_id: self.request.request_id.clone().unwrap_or_default(),
             user: self.caller.as_ref().map_or("-", |caller| caller.username.as_str()).to_owned(),
-            operation: self.entry.name,
-        }
+            operation: self.entry.name.into(),
+        })
     }
 
     /// An outer error undoes everything; an inner one is an answer that is kept for the key.

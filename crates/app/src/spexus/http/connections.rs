@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
+use ops::Running;
 use tokio::sync::Notify;
 
 use super::address::counted;
@@ -156,12 +157,13 @@ impl Drop for Busy {
 pub struct Answering {
     body: Body,
     _busy: Busy,
+    running: Arc<Running>,
 }
 
 impl Answering {
     /// A body and the request that it answers.
-    pub fn new(body: Body, busy: Busy) -> Answering {
-        Answering { body, _busy: busy }
+    pub fn new(body: Body, busy: Busy, running: Arc<Running>) -> Answering {
+        Answering { body, _busy: busy, running }
     }
 }
 
@@ -173,6 +175,7 @@ impl HttpBody for Answering {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let _working = self.running.clone().begin();
         Pin::new(&mut self.body).poll_frame(context)
     }
 

@@ -1,5 +1,6 @@
 //! Accepts connections, with TLS or without, and lets those that are open finish at the end.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::Peer;
 use super::address::Proxies;
 use super::body::Drained;
 use super::connections::{Answering, Connection, ConnectionLimits, Connections};
+use super::guard::{guarded, identified};
 use super::outgoing::{STALL_TIME, Stalling};
 
 /// Who sends a request's head slower than this is not waited for.
@@ -215,8 +217,13 @@ async fn converse<S>(
         let busy = connection.begin();
         let address = proxies.client(peer.ip(), request.headers());
         request.extensions_mut().insert(Peer(address));
+        let running = identified(&mut request);
         let answer = router.clone().oneshot(Drained::body(request));
-        async move { answer.await.map(|response| response.map(|body| Answering::new(body, busy))) }
+        async move {
+            let handler = async { answer.await.unwrap_or_else(|never| match never {}) };
+            let response = guarded(running.clone(), handler).await;
+            Ok::<_, Infallible>(response.map(|body| Answering::new(body, busy, running)))
+        }
     });
     let mut builder = Builder::new(TokioExecutor::new());
     // Between requests, too, a connection has this long to send the next head.

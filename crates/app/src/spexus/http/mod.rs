@@ -10,6 +10,7 @@ mod endpoint;
 mod events;
 pub mod exports;
 mod file;
+mod guard;
 mod guesses;
 mod health;
 mod hearer;
