@@ -11,8 +11,12 @@ use crate::mcp_http::token_of;
 
 /// What the server may take in memory to refuse whatever strangers send.
 const GROWTH_MAX: usize = 8 << 20;
-/// A refusal takes at most this long. The release build takes 50 ms; here tests share the machine.
-const PROMPT: Duration = Duration::from_millis(800);
+/// With huge pages the system counts 2 MiB for whatever is touched first in them, and nothing could be said of less.
+const SMALL_PAGES: [(&str, &str); 1] = [("MIMALLOC_ALLOW_THP", "0")];
+/// Nine of ten refusals take no longer than this.
+const PROMPT: Duration = Duration::from_millis(50);
+/// Other tests share the machine, and some refusals wait for their turn on it.
+const LATE: Duration = Duration::from_millis(800);
 
 /// How a stranger sends a body.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +51,7 @@ fn routes() -> Vec<(&'static str, String)> {
 
 #[test]
 fn strangers_cannot_make_the_server_read_a_body() {
-    on_sqlite(&[], &[], |backend, _| {
+    on_sqlite(&[], &SMALL_PAGES, |backend, _| {
         // What is made once, such as the OpenAPI file, is there before.
         let client = reqwest::blocking::Client::new();
         for (method, path) in routes() {
@@ -59,17 +63,23 @@ fn strangers_cannot_make_the_server_read_a_body() {
             let routes = routes();
             // Those that send little wait for the most part.
             let n_at_once = if matches!(sent, Sent::Slow) { 8 } else { 1 };
-            std::thread::scope(|scope| {
-                for part in routes.chunks(routes.len().div_ceil(n_at_once)) {
+            let mut times: Vec<Duration> = std::thread::scope(|scope| {
+                let parts = routes.chunks(routes.len().div_ceil(n_at_once)).map(|part| {
                     scope.spawn(move || {
-                        part.iter().for_each(|(method, path)| check_refused(backend, method, path, sent));
-                    });
-                }
+                        let check =
+                            |(method, path): &(&str, String)| check_refused(backend, method, path, sent);
+                        part.iter().map(check).collect::<Vec<_>>()
+                    })
+                });
+                let parts: Vec<_> = parts.collect();
+                parts.into_iter().flat_map(|part| part.join().expect("no panic")).collect()
             });
+            times.sort();
+            let most = times[times.len() * 9 / 10];
+            assert!(most < PROMPT, "{sent:?}: {most:?}");
         }
         let grown = backend.peak_memory() - before;
-        // 450 requests, some at once; the allocator takes 2 MiB at a time for each thread, and gives them back later.
-        assert!(grown < 4 * GROWTH_MAX, "{} KiB for what strangers sent", grown >> 10);
+        assert!(grown < GROWTH_MAX, "{} KiB for what strangers sent", grown >> 10);
         assert_eq!(backend.get("/auth/me").status, 200);
     });
 }
@@ -77,7 +87,7 @@ fn strangers_cannot_make_the_server_read_a_body() {
 #[test]
 fn one_huge_body_takes_little_memory() {
     for (path, status) in [("/api/v1/import", 401), ("/api/v1/auth/login", 413), ("/api/v1/mcp", 401)] {
-        on_sqlite(&[], &[], |backend, _| {
+        on_sqlite(&[], &SMALL_PAGES, |backend, _| {
             assert_eq!(send(backend.anonymous("GET", "/epics")).status, 401);
             let before = backend.peak_memory();
             assert_eq!(stranger(backend, "POST", path, Sent::Huge, "").0, status);
@@ -87,23 +97,25 @@ fn one_huge_body_takes_little_memory() {
     }
 }
 
+/// Sends a body as a stranger, and returns how long the refusal took.
 #[track_caller]
-fn check_refused(backend: &Backend, method: &str, path: &str, sent: Sent) {
+fn check_refused(backend: &Backend, method: &str, path: &str, sent: Sent) -> Duration {
     let (status, elapsed) = stranger(backend, method, path, sent, "");
     let what = format!("{method} {path} {sent:?}");
     // A login is read to 64 KiB, and waited for; the id of a short message is looked for.
     let (expected, time): (&[u16], Duration) = match (path, sent) {
         ("/api/v1/auth/login", Sent::Slow) => (&[408], Duration::from_secs(15)),
-        ("/api/v1/auth/login", _) => (&[413], PROMPT),
-        ("/api/v1/mcp", Sent::Slow) => (&[401, 405], PROMPT + Duration::from_secs(1)),
-        ("/api/v1/mcp", _) => (&[401, 405], PROMPT),
-        _ if path.starts_with("/api/v1/") => (&[401, 404, 200], PROMPT),
-        _ => (&[200, 405], PROMPT),
+        ("/api/v1/auth/login", _) => (&[413], LATE),
+        ("/api/v1/mcp", Sent::Slow) => (&[401, 405], LATE + Duration::from_secs(1)),
+        ("/api/v1/mcp", _) => (&[401, 405], LATE),
+        _ if path.starts_with("/api/v1/") => (&[401, 404, 200], LATE),
+        _ => (&[200, 405], LATE),
     };
     assert!(expected.contains(&status), "{what}: {status}");
     let is_open = path.ends_with("openapi.json") || path.ends_with("nothing");
     assert!(status != 200 || is_open || !path.starts_with("/api/v1/"), "{what}: {status}");
     assert!(elapsed < time, "{what}: {elapsed:?}");
+    elapsed
 }
 
 /// Sends a body as a stranger would, and returns the status of the answer and how long it took.
@@ -153,7 +165,7 @@ fn stranger(backend: &Backend, method: &str, path: &str, sent: Sent, more: &str)
 
 #[test]
 fn who_lacks_the_right_is_refused_before_the_body() {
-    on_sqlite(&[], &[], |backend, _| {
+    on_sqlite(&[], &SMALL_PAGES, |backend, _| {
         let commenter = token_of(backend, "carol", "Commenter");
         let reader = backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"] }));
         let before = backend.peak_memory();
@@ -162,7 +174,7 @@ fn who_lacks_the_right_is_refused_before_the_body() {
             for sent in [Sent::Huge, Sent::Slow, Sent::Endless] {
                 let (status, elapsed) = stranger(backend, "POST", "/api/v1/import", sent, &known);
                 assert_eq!(status, 403, "{sent:?}");
-                assert!(elapsed < PROMPT, "{sent:?}: {elapsed:?}");
+                assert!(elapsed < LATE, "{sent:?}: {elapsed:?}");
             }
         }
         let grown = backend.peak_memory() - before;
@@ -172,14 +184,16 @@ fn who_lacks_the_right_is_refused_before_the_body() {
 
 #[test]
 fn json_is_bounded_by_its_values() {
-    on_sqlite(&[], &[], |backend, _| {
+    on_sqlite(&[], &SMALL_PAGES, |backend, _| {
         let deep = format!("[{}[]]", "[],".repeat(3 << 20));
-        backend.send("POST", "/epics", &json!({ "title": "Warm", "priority": 1 }));
+        let reader = backend.create("/tokens", &json!({ "name": "reader", "scopes": ["read"] }));
+        let reader = reader["token"].as_str().expect("a secret");
         let before = backend.peak_memory();
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let answer = send(backend.request("POST", "/mcp").body(deep.clone()));
+                    let request = backend.anonymous("POST", "/mcp").bearer_auth(reader);
+                    let answer = send(request.body(deep.clone()));
                     assert_eq!(
                         (answer.status, answer.message()),
                         (413, "Message too large (limit 100000 JSON values)")
@@ -195,7 +209,7 @@ fn json_is_bounded_by_its_values() {
             assert_eq!(answer.message(), "the body has more than 100000 JSON values");
         }
         let grown = backend.peak_memory() - before;
-        assert!(grown < 2 * GROWTH_MAX, "{} KiB", grown >> 10);
+        assert!(grown < GROWTH_MAX, "{} KiB", grown >> 10);
         // Commas in text are no values.
         let text = format!("title,priority\n{}", ",".repeat(200_000));
         let import = json!({ "format": "csv", "content": text, "dry_run": true });
