@@ -212,7 +212,6 @@ impl Operation for GetComment {
     const ROUTES: &'static [Route] = &[get("/comments/{comment_id}")];
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);
-    const KEEPS: bool = true;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {

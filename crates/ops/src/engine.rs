@@ -4,24 +4,24 @@
 mod again;
 mod run;
 mod running;
+mod touched;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use store::model::Time;
-use store::{Cancel, Edition, Mode, Store, Tx, Workers};
+use store::{Cancel, Mode, Store, Workers};
 
 use self::again::Refused;
 pub(crate) use self::again::erased;
 use self::run::Run;
 pub use self::running::Running;
+use self::touched::Touched;
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::error::{Error, Kind, Result};
-use crate::memory::{Memory, SecretHash};
 use crate::operation::{Answer, Entry};
 use crate::progress::OnProgress;
-use crate::secret;
 
 /// A call of an operation.
 pub struct Call {
@@ -77,14 +77,20 @@ pub struct Engine {
     store: Store,
     gate: Option<Arc<Gate>>,
     running: Arc<Mutex<HashSet<String>>>,
-    memory: Arc<Memory>,
+    touched: Arc<Touched>,
     workers: Arc<Workers>,
 }
 
 impl Engine {
     /// An engine on a store.
     pub fn new(store: Store) -> Engine {
-        Engine { store, gate: None, running: Arc::default(), memory: Arc::default(), workers: Arc::default() }
+        Engine {
+            store,
+            gate: None,
+            running: Arc::default(),
+            touched: Arc::default(),
+            workers: Arc::default(),
+        }
     }
 
     /// The same engine behind a gate.
@@ -99,11 +105,6 @@ impl Engine {
         &self.store
     }
 
-    /// How many reads were answered from memory, because nothing was written since they were answered before.
-    pub fn n_recalled(&self) -> u64 {
-        self.memory.n_recalled()
-    }
-
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
     pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
         let entry = call.entry;
@@ -112,9 +113,6 @@ impl Engine {
             Err(error) => return done(Reply::failed(error)),
         };
         let (mut run, arguments) = Run::new(self.clone(), call, key);
-        if let Some(result) = run.recall() {
-            return done(run.reply(result));
-        }
         let parsed = entry.parse(&arguments);
         if parsed.is_err() {
             run.reject(arguments);
@@ -160,12 +158,10 @@ impl Engine {
         now: Time,
         done: impl FnOnce(Result<Option<Caller>>) + Send + 'static,
     ) {
-        let edition = self.store.edition();
-        if let Some(caller) = self.recall_caller(edition, &credentials, now) {
-            return done(caller.map(Some));
+        if let Credentials::Known(caller) = credentials {
+            return done(Ok(Some(*caller)));
         }
-        let engine = self.clone();
-        self.store.run(Mode::Point, move |tx| engine.authenticate(tx, edition, &credentials, now), done);
+        self.store.run(Mode::Point, move |tx| authenticate(tx, &credentials, now), done);
     }
 
     /// Like [`Engine::identify`], and waits for it. Not for asynchronous callers.
@@ -175,45 +171,5 @@ impl Engine {
             let _ = sender.send(caller);
         });
         receiver.recv().unwrap_or_else(|_| Err(Error::new(Kind::InternalError, "the call was dropped")))
-    }
-
-    /// Who is asking, where that is known without a look into the store.
-    fn recall_caller(
-        &self,
-        edition: Option<Edition>,
-        credentials: &Credentials,
-        now: Time,
-    ) -> Option<Result<Caller>> {
-        match credentials {
-            Credentials::Known(caller) => Some(Ok((**caller).clone())),
-            Credentials::Bearer(secret) => {
-                let caller = self.memory.caller(edition?, &SecretHash(secret::hash(secret)))?;
-                Some(caller.check_time(now).map(|()| (*caller).clone()))
-            }
-            Credentials::None | Credentials::Local(_) => None,
-        }
-    }
-
-    /// Finds out who is asking, in a transaction that has written nothing, and remembers it for the edition that was
-    /// current before.
-    fn authenticate(
-        &self,
-        tx: &mut Tx<'_>,
-        edition: Option<Edition>,
-        credentials: &Credentials,
-        now: Time,
-    ) -> Result<Option<Caller>> {
-        let caller = authenticate(tx, credentials, now)?;
-        if let (Some(caller), Credentials::Bearer(secret)) = (&caller, credentials)
-            && let Some(edition) = self.unchanged(edition)
-        {
-            self.memory.keep_caller(edition, SecretHash(secret::hash(secret)), caller.clone());
-        }
-        Ok(caller)
-    }
-
-    /// The edition, if it is still current.
-    fn unchanged(&self, edition: Option<Edition>) -> Option<Edition> {
-        edition.filter(|_| self.store.edition() == edition)
     }
 }

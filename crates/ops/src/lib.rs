@@ -15,7 +15,6 @@ mod exchange;
 mod input;
 mod login;
 mod member;
-mod memory;
 mod operation;
 mod page;
 mod progress;

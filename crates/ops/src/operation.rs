@@ -30,9 +30,6 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const MODE: Option<Mode> = None;
     /// Arguments that the command line takes without a flag, in order.
     const POSITIONAL: &'static [&'static str] = &[];
-    /// Whether the answer follows from the arguments and the store alone, whoever asks and whenever. Then it is kept, and
-    /// given again until something is written.
-    const KEEPS: bool = false;
     /// Whether [`Operation::prepare`] does something.
     const PREPARES: bool = false;
 
@@ -273,8 +270,6 @@ pub struct Entry {
     pub mode: Mode,
     /// See [`Operation::POSITIONAL`].
     pub positional: &'static [&'static str],
-    /// See [`Operation::KEEPS`].
-    pub keeps: bool,
     /// See [`Operation::PREPARES`].
     pub prepares: bool,
     /// See [`Operation::ANSWERS_SECRET`].
@@ -301,7 +296,6 @@ pub const fn entry<T: Operation>() -> Entry {
         effect: T::EFFECT,
         mode,
         positional: T::POSITIONAL,
-        keeps: T::KEEPS,
         prepares: T::PREPARES,
         answers_secret: T::ANSWERS_SECRET,
         proof: T::PROOF,

@@ -116,7 +116,6 @@ impl Operation for GetProject {
     const ROUTES: &'static [Route] = &[get("/projects/{project}")];
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);
-    const KEEPS: bool = true;
     const POSITIONAL: &'static [&'static str] = &["project"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {

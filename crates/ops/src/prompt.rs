@@ -190,7 +190,6 @@ impl Operation for GetPrompt {
     const ROUTES: &'static [Route] = &[get("/prompts/{prompt_id}")];
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);
-    const KEEPS: bool = true;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
@@ -242,7 +241,6 @@ impl Operation for GetActivePrompt {
     const TOOLSET: Option<&'static str> = Some("prompts");
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);
-    const KEEPS: bool = true;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         prompt::active(cx.tx)?.ok_or_else(|| Error::new(crate::Kind::NotFound, "no prompt is active"))

@@ -5,7 +5,6 @@
 //! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
 
 mod cancel;
-mod edition;
 mod job;
 mod location;
 mod number;
@@ -25,7 +24,6 @@ use crate::search;
 use crate::value::{Row, Value};
 
 pub use self::cancel::Cancel;
-pub use self::edition::Edition;
 use self::job::{Job, Task};
 pub use self::location::Location;
 use self::signal::Signal;
@@ -38,7 +36,7 @@ pub enum Mode {
     Point,
     /// Reads that see one state from beginning to end.
     Snapshot,
-    /// Writes beside what is kept: when a token was used, which sessions there are. What was read stays true.
+    /// Writes beside what is kept, of which nobody is told: when a token was used, which sessions there are.
     Aside,
     /// Writes, guarded by versions and constraints, and by [`Tx::lock`] where an invariant spans rows.
     Write,
@@ -183,15 +181,6 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(_) => Ok(()),
             Engine::Postgres(engine) => engine.listen(),
-        }
-    }
-
-    /// The current edition, where it can be found out for less than a query costs: on SQLite. What was read while the
-    /// edition stayed the same is true as long as it does, but for what [`Mode::Aside`] writes.
-    pub fn edition(&self) -> Option<Edition> {
-        match &*self.engine {
-            Engine::Sqlite(engine) => engine.edition(),
-            Engine::Postgres(_) => None,
         }
     }
 

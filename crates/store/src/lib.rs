@@ -28,7 +28,7 @@ pub mod token;
 pub mod types;
 pub mod user;
 
-pub use db::{Cancel, Edition, Location, Mode, Options, Store, Tx};
+pub use db::{Cancel, Location, Mode, Options, Store, Tx};
 pub use error::{Error, ErrorKind, Result};
 pub use migrate::{Migration, State};
 pub use value::{Column, Row, Value};

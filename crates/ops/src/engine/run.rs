@@ -1,15 +1,14 @@
-//! One call on its way: who asks is found out once, and what was known before is not looked for again.
+//! One call on its way: who asks is found out once, and then it runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use store::{Cancel, Edition, Mode, Tx, idempotency, session, token};
+use store::{Cancel, Mode, Tx, idempotency, session, token};
 
 use super::{Call, Engine, Reply, Running, again};
-use crate::caller::{Caller, Credentials, Request};
+use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
-use crate::memory::{Question, TOUCH_EVERY_S};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 
@@ -19,10 +18,6 @@ const REFUSALS_MAX: u32 = 4;
 /// One call on its way.
 pub struct Run {
     engine: Engine,
-    /// The edition of the store before anything was read.
-    edition: Option<Edition>,
-    /// What is asked, where the answer may be kept.
-    question: Option<Question>,
     entry: &'static Entry,
     credentials: Credentials,
     request: Request,
@@ -42,12 +37,8 @@ pub struct Run {
 impl Run {
     /// A call that is about to run, and its arguments.
     pub fn new(engine: Engine, call: Call, key: Option<(String, String)>) -> (Run, Value) {
-        let edition = engine.store.edition();
-        let is_kept = edition.is_some() && call.entry.keeps;
         let run = Run {
             engine,
-            edition,
-            question: is_kept.then(|| Question::new(call.entry.name, &call.arguments)),
             entry: call.entry,
             credentials: call.credentials,
             request: call.request,
@@ -78,9 +69,7 @@ impl Run {
     pub fn reply(self, result: Result<Answer>) -> Reply {
         let now = self.request.now;
         if let Some(caller) = self.caller.as_ref().filter(|_| result.is_ok())
-            && let Some(id) = caller.session_id.as_ref().or(caller.token_id.as_ref())
-            && caller.last_used_at.is_none_or(|last| last.plus_seconds(TOUCH_EVERY_S) <= now)
-            && self.engine.memory.touch(id, now)
+            && self.engine.touched.is_due(caller, now)
         {
             let (session_id, token_id) = (caller.session_id.clone(), caller.token_id.clone());
             let body = move |tx: &mut Tx<'_>| {
@@ -98,7 +87,9 @@ impl Run {
 
     /// Checks who is asking and whether they may before anything else, in a transaction of its own.
     pub fn let_in_first(mut self, next: impl FnOnce(Run, Result<()>) + Send + 'static) {
-        if let Some(admitted) = self.recall_admission() {
+        if let Credentials::Known(caller) = &self.credentials {
+            let caller = (**caller).clone();
+            let admitted = self.let_in(Some(caller));
             return next(self, admitted);
         }
         let engine = self.engine.clone();
@@ -113,39 +104,11 @@ impl Run {
 
     /// Checks who is asking and whether they may. Does nothing the second time.
     fn admit(&mut self, tx: &mut Tx<'_>) -> Result<()> {
-        if let Some(admitted) = self.recall_admission() {
-            return admitted;
-        }
-        let caller = self.engine.authenticate(tx, self.edition, &self.credentials, self.request.now)?;
-        self.let_in(caller)
-    }
-
-    /// The same, where it is known without a look into the store who is asking. None where it is not.
-    fn recall_admission(&mut self) -> Option<Result<()>> {
         if self.admitted {
-            return Some(Ok(()));
+            return Ok(());
         }
-        let caller = self.engine.recall_caller(self.edition, &self.credentials, self.request.now)?;
-        Some(caller.and_then(|caller| self.let_in(Some(caller))))
-    }
-
-    /// What the same question was answered with, if nothing was written since.
-    pub fn recall(&mut self) -> Option<Result<Answer>> {
-        let question = self.question?;
-        if let Err(error) = self.recall_admission()? {
-            return Some(Err(error));
-        }
-        let question = question.of(self.caller.as_ref());
-        self.engine.memory.answer(self.edition?, &question).map(Ok)
-    }
-
-    /// Remembers what was answered, if nothing was written meanwhile.
-    fn remember(&self, result: &Result<Answer>) {
-        if let (Some(question), Ok(answer)) = (self.question, result)
-            && let Some(edition) = self.engine.unchanged(self.edition)
-        {
-            self.engine.memory.keep_answer(edition, question.of(self.caller.as_ref()), answer);
-        }
+        let caller = authenticate(tx, &self.credentials, self.request.now)?;
+        self.let_in(caller)
     }
 
     /// Lets a caller in who may do this.
@@ -233,7 +196,6 @@ impl Run {
         engine.store.run_unless(cancel, mode, body, move |result: Result<Result<Answer>>| {
             let run = run.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (run, result) = (run.expect("a run is taken once"), result.and_then(|answer| answer));
-            run.remember(&result);
             done(run.reply(result));
         });
     }

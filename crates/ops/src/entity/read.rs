@@ -47,7 +47,6 @@ impl Operation for GetEntity {
     const TOOLSET: Option<&'static str> = Some("requirements");
     const EFFECT: Effect = Effect::Reads;
     const MODE: Option<Mode> = Some(Mode::Point);
-    const KEEPS: bool = true;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection as Sqlite, ErrorCode, ffi, params_from_iter, types};
 
 use self::connection::{Connected, connect, empty_journal, make_private};
-use super::edition::{Began, Edition, Head};
 use super::job::{Attempt, Job};
 use super::queue::{Next, Queue};
 use super::signal::Signal;
@@ -49,8 +48,6 @@ pub(super) struct Engine {
     writes: Arc<Queue>,
     reads: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
-    /// Closed after the connections.
-    head: Arc<Head>,
     /// Set when a call has met damage in the file.
     damage: Arc<AtomicBool>,
 }
@@ -75,12 +72,11 @@ impl Engine {
             writes: Arc::new(Queue::new()),
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
-            head: Arc::new(Head::of(path, &writer.sqlite)),
             damage: damage.clone(),
         };
-        let (queue, head) = (engine.writes.clone(), engine.head.clone());
+        let queue = engine.writes.clone();
         engine.threads.push(spawn("store writer", move || {
-            write_until_closed(&writer, &queue, &head, &signal, chore);
+            write_until_closed(&writer, &queue, &signal, chore);
         })?);
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let n_readers = (n_cores + 1).clamp(READERS_MIN, READERS_MAX);
@@ -108,10 +104,6 @@ impl Engine {
 
     pub(super) fn waiting(&self) -> usize {
         self.writes.len() + self.reads.len()
-    }
-
-    pub(super) fn edition(&self) -> Option<Edition> {
-        self.head.edition()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -178,7 +170,7 @@ fn read(connected: &Connected, mut job: Box<dyn Job>) {
     job.finish();
 }
 
-fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal: &Signal, chore: Chore) {
+fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, chore: Chore) {
     let mut patience = None;
     // Whether erased text may still be in the journal.
     let mut is_unclean = false;
@@ -189,7 +181,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
         };
         match next {
             Next::Job(first) => {
-                let outcome = write_group(connected, queue, head, first);
+                let outcome = write_group(connected, queue, first);
                 is_unclean |= outcome.has_erased;
                 if outcome.has_changed {
                     signal.raise();
@@ -197,7 +189,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
                 }
             }
             Next::Nothing => {
-                patience = do_some(connected, head, chore).then_some(PAUSE);
+                patience = do_some(connected, chore).then_some(PAUSE);
                 if patience.is_none() && is_unclean {
                     // The chore may have moved erased words, and a reader may have kept the journal in use until now.
                     is_unclean = !empty_journal(connected);
@@ -212,20 +204,16 @@ fn write_until_closed(connected: &Connected, queue: &Queue, head: &Head, signal:
 }
 
 /// Does a part of the chore. Returns whether there is more to do. Nobody waits for it, so nobody is told of failures.
-fn do_some(connected: &Connected, head: &Head, chore: Chore) -> bool {
+fn do_some(connected: &Connected, chore: Chore) -> bool {
     let connection = &connected.sqlite;
     connected.watch.start();
     if script(connection, "begin immediate").is_err() {
         return false;
     }
-    let began = Began::now(connection, head, true);
     let done = chore(&mut Tx::new(Connection::Sqlite(connection)));
     let is_kept = done.is_ok() && script(connection, "commit").is_ok();
     if !is_kept && !connection.is_autocommit() {
         let _ = script(connection, "rollback");
-    }
-    if is_kept {
-        began.committed_aside(connection, head);
     }
     is_kept && done.unwrap_or_default()
 }
@@ -240,17 +228,16 @@ struct Written {
 }
 
 /// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
-fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn Job>) -> Written {
+fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Written {
     let connection = &connected.sqlite;
     let started = Instant::now();
     let is_long = |job: &dyn Job| job.mode() == Mode::Long;
-    let (alone, is_aside) = (is_long(&*first), first.mode() == Mode::Aside);
+    let alone = is_long(&*first);
     let mut group = Vec::new();
     let mut written = Written { has_changed: false, has_erased: false };
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
-    let began = Began::now(connection, head, is_aside);
     // Then all who wait are told: one after the other they would wait for the same lock many times as long.
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
@@ -275,13 +262,6 @@ fn write_group(connected: &Connected, queue: &Queue, head: &Head, first: Box<dyn
     }
     if failed.is_some() {
         written = Written { has_changed: false, has_erased: false };
-    }
-    if failed.is_none() {
-        if group.iter().all(|job| job.mode() == Mode::Aside) {
-            began.committed_aside(connection, head);
-        } else {
-            began.committed(head, written.has_changed);
-        }
     }
     if written.has_erased {
         empty_journal(connected);

@@ -1,7 +1,6 @@
 //! What the server counts, for Prometheus.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -32,7 +31,6 @@ pub struct Metrics {
     waiting: Gauge,
     connections: Gauge,
     memory: Gauge,
-    recalled: Counter,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -93,12 +91,6 @@ impl Metrics {
         registry.register("store_waiting", "Calls that wait for the store", waiting.clone());
         registry.register("store_connections", "Threads with a connection to the store", connections.clone());
         registry.register("resident_memory_bytes", "Memory that the process uses", memory.clone());
-        let recalled = Counter::default();
-        registry.register(
-            "reads_from_memory",
-            "Reads that were answered before, with nothing written since",
-            recalled.clone(),
-        );
         Metrics {
             registry,
             engine,
@@ -111,7 +103,6 @@ impl Metrics {
             waiting,
             connections,
             memory,
-            recalled,
         }
     }
 
@@ -143,7 +134,6 @@ impl Metrics {
         let store = self.engine.store();
         self.waiting.set(store.waiting() as i64);
         self.connections.set(store.connections() as i64);
-        self.recalled.inner().store(self.engine.n_recalled(), Ordering::Relaxed);
         let process = process::Figures::read().unwrap_or_default();
         self.memory.set(process.resident_bytes);
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What is remembered between calls is never older than what was written, whoever wrote it.
+//! Whoever reads, reads what was written last, on whichever server; and tokens end when they are revoked.
 
 use std::thread;
 
@@ -13,24 +13,7 @@ fn title(world: &World) -> Value {
 }
 
 #[test]
-fn a_read_is_answered_from_memory_until_something_is_written() {
-    on_every_store(|world| {
-        world.ok("create_epic", json!({ "title": "One", "priority": 1 }));
-        // The use of the token is written down beside the first of these calls, so that more than two may be needed.
-        let is_recalled = (0..1_000).any(|_| {
-            assert_eq!(title(world), "One");
-            world.engine.n_recalled() > 0
-        });
-        assert_eq!(is_recalled, !world.engine.store().is_remote());
-        world.ok("update_epic", json!({ "epic_id": "EP-001", "title": "Two" }));
-        assert_eq!(title(world), "Two");
-        world.ok("delete_entity", json!({ "reference": "EP-001" }));
-        assert!(world.refused("get_entity", json!({ "reference": "EP-001" })).starts_with("NOT_FOUND"));
-    });
-}
-
-#[test]
-fn the_use_of_a_token_is_written_every_minute_and_makes_nothing_be_forgotten() {
+fn the_use_of_a_token_is_written_down_every_minute() {
     on_every_store(|world| {
         world.ok("create_epic", json!({ "title": "One", "priority": 1 }));
         let last_used = || {
@@ -40,15 +23,11 @@ fn the_use_of_a_token_is_written_every_minute_and_makes_nothing_be_forgotten() {
             tokens["data"][0]["last_used_at"].as_str().unwrap_or_default().to_owned()
         };
         let before = last_used();
-        let n_recalled = world.engine.n_recalled();
         for _ in 0..10 {
             world.pass_seconds(61);
-            (0..50).for_each(|_| assert_eq!(title(world), "One"));
+            (0..5).for_each(|_| assert_eq!(title(world), "One"));
         }
-        let n_recalled = world.engine.n_recalled() - n_recalled;
         if !world.engine.store().is_remote() {
-            // While the use is being written down, one or the other read may go to the store.
-            assert!(n_recalled > 400, "{n_recalled} of 500");
             assert_eq!(&before[..16], "2026-11-15T08:00");
             assert_eq!(&last_used()[..16], "2026-11-15T08:10");
         }
@@ -56,25 +35,7 @@ fn the_use_of_a_token_is_written_every_minute_and_makes_nothing_be_forgotten() {
 }
 
 #[test]
-fn an_answer_from_memory_is_given_only_to_those_who_may_read_it() {
-    on_every_store(|world| {
-        user(world, "ann", "Commenter");
-        let ann = token(world, "ann", &["read"]);
-        world.ok("create_epic", json!({ "title": "Mine", "priority": 1 }));
-        let read = |credentials: &Credentials| {
-            outcome(world.call_as(credentials.clone(), "get_entity", json!({ "reference": "EP-001" })))
-        };
-        for _ in 0..20 {
-            assert_eq!(title(world), "Mine");
-            assert_eq!(read(&ann), "ok");
-            assert_eq!(read(&Credentials::None), "UNAUTHENTICATED");
-            assert_eq!(read(&Credentials::Bearer(format!("mcp_pat_{}", "A".repeat(43)))), "UNAUTHENTICATED");
-        }
-    });
-}
-
-#[test]
-fn a_token_that_is_remembered_ends_in_time_and_is_revoked_at_once() {
+fn a_token_ends_in_time_and_is_revoked_at_once_on_every_server() {
     on_two_servers(|one, other| {
         user(one, "ann", "User");
         let made = one.ok("create_token", json!({ "name": "short", "user": "ann", "expires_in": "1d" }));
@@ -122,14 +83,4 @@ fn who_has_written_reads_it_on_every_server() {
             }
         });
     });
-}
-
-#[test]
-fn only_short_reads_are_kept() {
-    let kept: Vec<&ops::Entry> = ops::OPERATIONS.iter().filter(|entry| entry.keeps).collect();
-    assert!(kept.iter().any(|entry| entry.name == "get_entity"));
-    for entry in kept {
-        assert_eq!((entry.effect, entry.mode), (ops::Effect::Reads, store::Mode::Point), "{}", entry.name);
-        assert!(!entry.prepares && !entry.answers_secret, "{}", entry.name);
-    }
 }
