@@ -46,16 +46,17 @@ pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
     })
 }
 
-/// Everything live below an entity, and the entity itself: parents before children.
+/// Everything live below an entity, and the entity itself: parents before children. Ids that are looked up, and not a join:
+/// SQLite would go through the whole table for that.
 pub fn below(tx: &mut Tx<'_>, id: &str, limit: i64) -> Result<Vec<Entity>> {
     let sql = select_entity!(
-        "join (with recursive down (id, depth) as (
-                   select id, 0 from entity where id = ?1
-                   union all
-                   select child.id, down.depth + 1 from entity child join down on child.parent_id = down.id
-                   where child.deleted_at is null
-               ) select id, depth from down) below on below.id = e.id
-         order by below.depth, e.kind, e.number limit ?2"
+        "where e.id in (with recursive down (id) as (
+                            select id from entity where id = ?1
+                            union all
+                            select child.id from entity child join down on child.parent_id = down.id
+                            where child.deleted_at is null
+                        ) select id from down)
+         order by case e.kind when 'epic' then 1 when 'user_story' then 2 else 3 end, e.kind, e.number limit ?2"
     );
     tx.rows(sql, values![id, limit], read)
 }
