@@ -1,7 +1,7 @@
 //! One dialect, two engines. [`Store`] runs closures in transactions on SQLite or PostgreSQL; [`Tx`] is what they query.
 //!
-//! The dialect: columns are `text` or `bigint`, parameters `?1`, statements `&'static str`, so that none can be assembled
-//! from input. A closure may run more than once (a lost race is retried), so it has no effect but its queries. Results
+//! The dialect: columns are `text` or `bigint`, parameters `?1`, statements `&'static str` or a [`Shape`] of such parts, so that
+//! none can be assembled from input. A closure may run more than once (a lost race is retried), so it has no effect but its queries. Results
 //! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
 
 mod cancel;
@@ -10,6 +10,7 @@ mod location;
 mod number;
 mod postgres;
 mod queue;
+mod shape;
 mod signal;
 mod sqlite;
 
@@ -26,6 +27,7 @@ use crate::value::{Row, Value};
 pub use self::cancel::Cancel;
 use self::job::{Job, Task};
 pub use self::location::Location;
+pub use self::shape::Shape;
 use self::signal::Signal;
 pub(crate) use self::sqlite::told as translate_sqlite;
 
@@ -293,6 +295,20 @@ impl Tx<'_> {
         Ok(found)
     }
 
+    /// All rows of a query that was put together.
+    pub fn shaped_rows<T>(
+        &mut self,
+        shape: &Shape<'_>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        self.query(shape.text(), shape.values(), |row| {
+            found.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// The first row of a query.
     pub fn row<T>(
         &mut self,
@@ -314,6 +330,15 @@ impl Tx<'_> {
     pub fn each(
         &mut self,
         sql: &'static str,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.query(sql, values, read)
+    }
+
+    fn query(
+        &mut self,
+        sql: &str,
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {

@@ -38,6 +38,8 @@ const RACES_MIN: u32 = 12;
 const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_LONGEST: Duration = Duration::from_millis(250);
 const RACE_PAUSE_LONGEST: Duration = Duration::from_millis(32);
+/// Prepared statements that a connection keeps.
+const STATEMENTS_MAX: usize = 512;
 
 /// Whoever may note a change says so with a lock that all of them share, before the transaction has a number.
 const BEGIN_WRITER: &str =
@@ -283,7 +285,7 @@ fn jittered(pause: Duration) -> Duration {
 /// A connection with its prepared statements.
 pub(crate) struct Connection {
     client: Client,
-    statements: HashMap<&'static str, Statement, foldhash::fast::RandomState>,
+    statements: HashMap<Box<str>, Statement, foldhash::fast::RandomState>,
     leases: Arc<Leases>,
 }
 
@@ -298,7 +300,7 @@ impl Connection {
 
     pub(super) fn each(
         &mut self,
-        sql: &'static str,
+        sql: &str,
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Outcome<()> {
@@ -323,12 +325,16 @@ impl Connection {
         self.client.batch_execute(sql).map_err(|error| translate(&error))
     }
 
-    fn prepare(&mut self, sql: &'static str) -> Outcome<Statement> {
+    fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
         let statement = self.client.prepare(&dollars(sql)).map_err(|error| translate(&error))?;
-        self.statements.insert(sql, statement.clone());
+        // Filters have more shapes than a connection can keep. Whichever are in use come back.
+        if self.statements.len() >= STATEMENTS_MAX {
+            self.statements.clear();
+        }
+        self.statements.insert(sql.into(), statement.clone());
         Ok(statement)
     }
 }

@@ -303,7 +303,7 @@ fn write_one(connected: &Connected, job: &mut dyn Job, written: &mut Written) ->
 
 pub(super) fn each(
     connection: &Sqlite,
-    sql: &'static str,
+    sql: &str,
     values: &[Value<'_>],
     mut read: impl FnMut(&Row<'_>) -> Result<()>,
 ) -> Outcome<()> {

@@ -1,10 +1,11 @@
-//! Lists of entities: filtered, sorted, a page at a time. Statements are fixed; a filter that is not given is null.
+//! Lists of entities: filtered, sorted, a page at a time.
 
 use super::{Entity, read, select_entity};
-use crate::db::Tx;
+use crate::db::{Shape, Tx};
 use crate::error::Result;
+use crate::member::{Viewer, visible};
 use crate::model::{Kind, Time};
-use crate::project::{Projects, in_projects};
+use crate::project::Projects;
 use crate::value::Value;
 use crate::values;
 
@@ -66,132 +67,109 @@ pub enum Sort {
 /// How many values a filter takes; more are refused above.
 pub const VALUES_MAX: usize = 8;
 
-macro_rules! conditions {
-    () => {
-        concat!(
-            " where (e.kind = ?1 or ?1 is null) and ",
-            in_projects!("e.project_id", "?2", "?27", "?28"),
-            "and (e.parent_id = ?3 or ?3 is null)
-            and (e.parent_id = ?4 or e.parent_id in (select story.id from entity story where story.parent_id = ?4)
-                 or ?4 is null)
-            and (e.status in (?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) or ?5 is null)
-            and (e.priority in (?13, ?14, ?15, ?16) or ?13 is null)
-            and (e.type_id = ?17 or ?17 is null) and (e.criterion_id = ?18 or ?18 is null)
-            and (e.assignee_id = ?19 or ?19 is null) and (e.creator_id = ?20 or ?20 is null)
-            and (e.id in (select epic_id from steering_link where document_id = ?21)
-                 or e.id in (select document_id from steering_link where epic_id = ?21) or ?21 is null)
-            and (e.created_at >= ?22 or ?22 is null) and (e.created_at <= ?23 or ?23 is null)
-            and (e.updated_at >= ?24 or ?24 is null) and (e.updated_at <= ?25 or ?25 is null)
-            and (e.deleted_at is null or ?26 = 1) "
-        )
-    };
-}
-
-/// The plain case (a kind of a project, or the children of a parent, live ones only) has statements of its own, because
-/// a condition with `or` keeps both engines from using an index.
-macro_rules! plain {
-    (project) => {
-        " where e.project_id = ?1 and e.kind = ?2 and e.deleted_at is null "
-    };
-    (parent) => {
-        " where e.parent_id = ?1 and e.kind = ?2 and e.deleted_at is null "
-    };
-}
-
-/// A page of entities.
+/// A page of entities. Which index serves it depends on what is asked for, so a statement has only the conditions that are
+/// given, and what is shown of entities is looked up for those of the page alone.
 pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, limit: i64, offset: i64) -> Result<Vec<Entity>> {
-    if let Some((by_parent, values)) = filter.plain()
-        && sort == Sort::Number
-    {
-        let sql = if by_parent {
-            select_entity!(plain!(parent), "order by e.number limit ?3 offset ?4")
-        } else {
-            select_entity!(plain!(project), "order by e.number limit ?3 offset ?4")
-        };
-        return tx.rows(sql, values![values[0], values[1], limit, offset], read);
+    let window = values![limit, offset];
+    if sort == Sort::Number && filter.is_in_order() {
+        let mut shape = Shape::new(select_entity!(""));
+        filter.restrict(&mut shape);
+        shape.add(" order by e.number limit ? offset ?", window);
+        return tx.shaped_rows(&shape, read);
     }
-    let sql = match sort {
-        Sort::Number => {
-            select_entity!(conditions!(), "order by p.key, e.kind, e.number limit ?29 offset ?30")
-        }
-        Sort::NumberDescending => {
-            select_entity!(conditions!(), "order by p.key, e.kind, e.number desc limit ?29 offset ?30")
-        }
-        Sort::Title => select_entity!(conditions!(), "order by e.title, e.id limit ?29 offset ?30"),
-        Sort::Priority => {
-            select_entity!(conditions!(), "order by e.priority, p.key, e.number limit ?29 offset ?30")
-        }
-        Sort::Created => {
-            select_entity!(conditions!(), "order by e.created_at desc, e.id desc limit ?29 offset ?30")
-        }
-        Sort::Updated => {
-            select_entity!(conditions!(), "order by e.updated_at desc, e.id desc limit ?29 offset ?30")
-        }
+    let order = match sort {
+        Sort::Number => " order by p.key, e.kind, e.number",
+        Sort::NumberDescending => " order by p.key, e.kind, e.number desc",
+        Sort::Title => " order by e.title, e.id",
+        Sort::Priority => " order by e.priority, p.key, e.number",
+        Sort::Created => " order by e.created_at desc, e.id desc",
+        Sort::Updated => " order by e.updated_at desc, e.id desc",
     };
-    let mut values = filter.values();
-    values.extend_from_slice(values![limit, offset]);
-    tx.rows(sql, &values, read)
+    let mut shape = Shape::new(select_entity!("where e.id in (select e.id from "));
+    // The first projects fill the page: SQLite reads them in order, and no more, if it is told so by `cross`.
+    let by_project = matches!(sort, Sort::Number | Sort::NumberDescending) && !filter.is_narrow();
+    if by_project {
+        shape.add("project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);
+    } else {
+        shape.add("entity e join project p on p.id = e.project_id", &[]);
+    }
+    filter.restrict(&mut shape);
+    shape.add(order, &[]).add(" limit ? offset ?)", window).add(order, &[]);
+    tx.shaped_rows(&shape, read)
 }
 
 /// How many there are on all pages.
 pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
-    let total = if let Some((by_parent, values)) = filter.plain() {
-        let sql = if by_parent {
-            concat!("select count(*) from entity e", plain!(parent))
-        } else {
-            concat!("select count(*) from entity e", plain!(project))
-        };
-        tx.row(sql, &values, |row| row.get(0))?
-    } else {
-        tx.row(concat!("select count(*) from entity e", conditions!()), &filter.values(), |row| row.get(0))?
-    };
-    Ok(total.unwrap_or_default())
+    let mut shape = Shape::new("select count(*) from entity e");
+    filter.restrict(&mut shape);
+    Ok(tx.shaped_rows(&shape, |row| row.get(0))?.first().copied().unwrap_or_default())
 }
 
 impl Filter {
-    fn values(&self) -> Vec<Value<'_>> {
-        let [project, user, token] = self.projects.values();
-        let mut values: Vec<Value<'_>> =
-            values![self.kind.map(Kind::name), project, &self.parent_id, &self.epic_id].to_vec();
-        values.extend((0..VALUES_MAX).map(|index| Value::from(self.statuses.get(index))));
-        values.extend((0..4).map(|index| Value::from(self.priorities.get(index).copied())));
-        values.extend_from_slice(values![
-            &self.type_id,
-            &self.criterion_id,
-            &self.assignee_id,
-            &self.creator_id,
-            &self.linked_with,
-            self.created_from,
-            self.created_to,
-            self.updated_from,
-            self.updated_to,
-            self.include_deleted,
-            user,
-            token,
-        ]);
-        values
+    /// Adds its conditions on entities `e`.
+    fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
+        if let Some(kind) = self.kind {
+            shape.condition("e.kind = ?", values![kind.name()]);
+        }
+        match &self.projects {
+            Projects::All => {}
+            Projects::One(id) => {
+                shape.condition("e.project_id = ?", values![id]);
+            }
+            Projects::VisibleTo(Viewer { user_id, token_id }) => {
+                let condition = concat!("e.project_id in (", visible!("?", "?"), ")");
+                shape.condition(condition, values![user_id, token_id, token_id]);
+            }
+        }
+        if let Some(epic) = &self.epic_id {
+            let condition =
+                "(e.parent_id = ? or e.parent_id in (select s.id from entity s where s.parent_id = ?))";
+            shape.condition(condition, values![epic, epic]);
+        }
+        if let Some(linked) = &self.linked_with {
+            let condition = "(e.id in (select epic_id from steering_link where document_id = ?)
+                              or e.id in (select document_id from steering_link where epic_id = ?))";
+            shape.condition(condition, values![linked, linked]);
+        }
+        shape.one_of("e.status", &self.statuses.iter().map(Value::from).collect::<Vec<_>>());
+        shape
+            .one_of("e.priority", &self.priorities.iter().map(|number| (*number).into()).collect::<Vec<_>>());
+        let texts = [
+            ("e.parent_id = ?", &self.parent_id),
+            ("e.type_id = ?", &self.type_id),
+            ("e.criterion_id = ?", &self.criterion_id),
+            ("e.assignee_id = ?", &self.assignee_id),
+            ("e.creator_id = ?", &self.creator_id),
+        ];
+        for (condition, text) in texts {
+            if let Some(text) = text {
+                shape.condition(condition, values![text]);
+            }
+        }
+        let times = [
+            ("e.created_at >= ?", self.created_from),
+            ("e.created_at <= ?", self.created_to),
+            ("e.updated_at >= ?", self.updated_from),
+            ("e.updated_at <= ?", self.updated_to),
+        ];
+        for (condition, time) in times {
+            if let Some(time) = time {
+                shape.condition(condition, values![time]);
+            }
+        }
+        if !self.include_deleted {
+            shape.condition("e.deleted_at is null", &[]);
+        }
     }
 
-    /// The values of the plain case, and whether it is the one by parent.
-    fn plain(&self) -> Option<(bool, [Value<'_>; 2])> {
-        let kind = self.kind?.name().into();
-        let others = self.epic_id.is_some()
-            || !self.statuses.is_empty()
-            || !self.priorities.is_empty()
-            || self.type_id.is_some()
-            || self.criterion_id.is_some()
-            || self.assignee_id.is_some()
-            || self.creator_id.is_some()
-            || self.linked_with.is_some()
-            || self.created_from.is_some()
-            || self.created_to.is_some()
-            || self.updated_from.is_some()
-            || self.updated_to.is_some()
-            || self.include_deleted;
-        match (others, &self.parent_id, &self.projects) {
-            (false, Some(parent), Projects::All) => Some((true, [parent.into(), kind])),
-            (false, None, Projects::One(project)) => Some((false, [project.into(), kind])),
-            _ => None,
-        }
+    /// Whether an index has them in the order of their numbers: those of one kind in one project or below one parent.
+    fn is_in_order(&self) -> bool {
+        self.kind.is_some() && (self.parent_id.is_some() || matches!(self.projects, Projects::One(_)))
+    }
+
+    /// Whether an index finds the few that it is about, wherever they are.
+    fn is_narrow(&self) -> bool {
+        let by_index = [&self.parent_id, &self.epic_id, &self.criterion_id, &self.linked_with];
+        by_index.iter().any(|id| id.is_some())
     }
 }
