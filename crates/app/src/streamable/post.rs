@@ -335,12 +335,20 @@ impl Incoming<'_> {
         let (sender, mut progress) = mpsc::channel(PROGRESS_MAX);
         let timeout = self.endpoint.options.request_timeout;
         let mut run = Box::pin(self.run(call, sender));
+        let mut finished = None;
         let first = tokio::select! {
             biased;
             Some(message) = progress.recv() => message,
-            ran = &mut run => {
-                let answered = finish(&mut session, After::Nothing, ran, timeout);
-                return First::Answer(Box::new(session), Box::new(answered));
+            ran = &mut run => match progress.try_recv() {
+                // It made progress and finished after the look at its progress and before the one at its end.
+                Ok(message) => {
+                    finished = Some(ran);
+                    message
+                }
+                Err(_) => {
+                    let answered = finish(&mut session, After::Nothing, ran, timeout);
+                    return First::Answer(Box::new(session), Box::new(answered));
+                }
             }
         };
         let (events, body) = Events::new();
@@ -352,6 +360,9 @@ impl Incoming<'_> {
                 {
                     // Nobody listens any more: dropping the call gives it up.
                     return;
+                }
+                if let Some(ran) = finished.take() {
+                    break ran;
                 }
                 tokio::select! {
                     biased;
