@@ -340,13 +340,17 @@ pub mod tests {
     //! What is logged is seen as it would be written.
 
     use std::backtrace::Backtrace;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Mutex, PoisonError};
     use std::{io, panic, thread};
 
     use super::{Format, Lines, log_panic, without_secrets};
 
+    /// A process has one panic hook, so tests replace it one at a time.
+    static HOOK: Mutex<()> = Mutex::new(());
+
     /// Runs something that panics, and returns what this thread logs meanwhile.
     pub fn logged<T>(work: impl FnOnce() -> T) -> (T, String) {
+        let _hook = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
         let log = Arc::new(Mutex::new(Vec::new()));
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()

@@ -38,7 +38,7 @@ pub enum Mode {
     Point,
     /// Reads that see one state from beginning to end.
     Snapshot,
-    /// Writes beside what is kept, of which nobody is told: when a token was used, which sessions there are.
+    /// Bookkeeping writes that publish no change: last use of tokens, sessions, probes.
     Aside,
     /// Writes, guarded by versions and constraints, and by [`Tx::lock`] where an invariant spans rows.
     Write,

@@ -26,7 +26,7 @@ impl Running {
         RUNNING.try_with(|running| running.try_borrow().ok()?.clone()).ok().flatten()
     }
 
-    /// Works on a request until what is returned is dropped. The hook of a panic runs before that.
+    /// Marks this thread as working on a request until the guard is dropped. A panic hook runs before that drop.
     pub fn begin(self: Arc<Running>) -> Working {
         Working { before: RUNNING.replace(Some(self)) }
     }

@@ -1,5 +1,5 @@
-//! When tokens and sessions were last used. Written down once a minute, because a write for every read would make reads as
-//! slow as writes.
+//! Limits how often the last use of a token or session is recorded: a write for every read would make reads as slow as
+//! writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ const EVERY_S: i64 = 60;
 pub struct Touched(Mutex<HashMap<String, Time>>);
 
 impl Touched {
-    /// Whether the use of the caller's token or session is to be written down now. Who is told so does it.
+    /// Returns true at most once a minute for each token or session; the caller of this function then records the use.
     pub fn is_due(&self, caller: &Caller, now: Time) -> bool {
         let Some(id) = caller.session_id.as_ref().or(caller.token_id.as_ref()) else { return false };
         let is_recent = |last: &Time| *last <= now && last.plus_seconds(EVERY_S) > now;

@@ -86,7 +86,7 @@ pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, limit: i64, offset: i6
         Sort::Updated => " order by e.updated_at desc, e.id desc",
     };
     let mut shape = Shape::new(select_entity!("where e.id in (select e.id from "));
-    // The first projects fill the page: SQLite reads them in order, and no more, if it is told so by `cross`.
+    // `cross join` makes SQLite read projects in order of their keys and stop when the page is full.
     let by_project = matches!(sort, Sort::Number | Sort::NumberDescending) && !filter.is_narrow();
     if by_project {
         shape.add("project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);

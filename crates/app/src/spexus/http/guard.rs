@@ -1,5 +1,4 @@
-//! What surrounds a request: an id, which every line that is logged on its way carries, and an answer even where its
-//! handler panics.
+//! Wraps every request: assigns its id, which all its log lines carry, and answers even if its handler panics.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +14,7 @@ use ops::{Error, Kind, Running};
 use super::answer::{REQUEST_ID, failure, insert};
 use super::request::request_id;
 
-/// Makes sure that a request has an id, and says how it is called in the log until an operation knows better.
+/// Gives a request an id if it has none, and returns what the log calls it until its operation starts.
 pub fn identified<B>(request: &mut Request<B>) -> Arc<Running> {
     let request_id = request_id(request.headers());
     insert(request.headers_mut(), REQUEST_ID, &request_id);
@@ -23,7 +22,7 @@ pub fn identified<B>(request: &mut Request<B>) -> Arc<Running> {
     Arc::new(Running { request_id, user: "-".to_owned(), operation })
 }
 
-/// Runs a handler. One that panics has been logged by the panic's hook; whoever asked is told the id to look for.
+/// Runs a handler. If it panics, the panic hook logs it, and the client receives 500 with the request id to search for.
 pub async fn guarded(running: Arc<Running>, handler: impl Future<Output = Response<Body>>) -> Response<Body> {
     let mut handler = pin!(handler);
     let answered = poll_fn(|context| {
