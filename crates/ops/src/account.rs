@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::audit::{self, NewEvent};
 use store::model::Role;
-use store::revision::{self, NewEvent};
 use store::{Mode, session, user};
 
 use crate::context::Cx;
@@ -122,7 +122,7 @@ impl Operation for ChangePassword {
             request_id: cx.request.request_id.clone(),
         };
         let id = cx.new_id();
-        revision::note_authentication(cx.tx, &id, &event, cx.now())?;
+        audit::note_authentication(cx.tx, &id, &event, cx.now())?;
         Ok(PasswordChanged { changed: true })
     }
 }

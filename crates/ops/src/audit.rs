@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Mode;
-use store::revision::{self, AuditEntry, AuditFilter};
+use store::audit::{self, AuditEntry, Filter};
 
 use crate::context::Cx;
 use crate::entity::read::any_user;
 use crate::error::Result;
 use crate::input::{Id, Limit, Moment, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Route, command, get};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page_after, window};
 
 /// List what happened, the newest first: every change, and every login that succeeded or failed.
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,12 @@ pub struct ListAudit {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
+
+/// The name of the list in its cursors.
+const LIST: &str = "audit";
 
 impl Operation for ListAudit {
     type Output = Page<AuditEntry>;
@@ -46,7 +51,7 @@ impl Operation for ListAudit {
             Some(id) => Some(cx.any_entity("entity", id)?.id),
             None => None,
         };
-        let filter = AuditFilter {
+        let filter = Filter {
             actor_id: self.actor.as_ref().map(|who| any_user(cx, "actor", who.as_str())).transpose()?,
             entity_id,
             event: self.event.as_ref().map(Into::into),
@@ -54,7 +59,11 @@ impl Operation for ListAudit {
             to: self.to.map(Moment::last),
         };
         let window = window(self.limit, self.offset);
-        let (entries, total) = revision::audit(cx.tx, &filter, window.0, window.1)?;
-        Ok(page(entries, total, window))
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
+        let entries = audit::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        let total = audit::count(cx.tx, &filter)?;
+        Ok(page_after(entries, total, window, |last| {
+            Cursor::at(LIST, &(last.created_at.microseconds(), &last.id))
+        }))
     }
 }

@@ -97,6 +97,10 @@ impl Operation for Bulk {
     const EFFECT: Effect = Effect::Destroys;
     const MODE: Option<Mode> = Some(Mode::Long);
 
+    fn only_reads(&self) -> bool {
+        self.operations.iter().all(|step| crate::find(&step.operation).is_none_or(|entry| !entry.writes()))
+    }
+
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {
         if self.operations.is_empty() || self.operations.len() > STEPS_MAX {
             let message = format!("expected 1 to {STEPS_MAX} operations, found {}", self.operations.len());

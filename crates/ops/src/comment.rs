@@ -17,7 +17,7 @@ use crate::input::{Id, KindName, Limit, Number, Offset, Set, Text, Version};
 use crate::operation::{
     Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post,
 };
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page_after, window};
 
 impl Output for Comment {
     fn version(&self) -> Option<i64> {
@@ -150,7 +150,12 @@ pub struct ListComments {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
+
+/// The name of the list in its cursors.
+const LIST: &str = "comments";
 
 impl Operation for ListComments {
     type Output = Page<Comment>;
@@ -189,8 +194,12 @@ impl Operation for ListComments {
             filter.projects = cx.projects("project", None)?;
         }
         let window = window(self.limit, self.offset);
-        let comments = comment::list(cx.tx, &filter, window.0, window.1)?;
-        Ok(page(comments, comment::count(cx.tx, &filter)?, window))
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
+        let comments = comment::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        let total = comment::count(cx.tx, &filter)?;
+        Ok(page_after(comments, total, window, |last| {
+            Cursor::at(LIST, &(last.created_at.microseconds(), &last.id))
+        }))
     }
 }
 
@@ -323,6 +332,10 @@ impl Operation for DeleteComment {
     const TOOLSET: Option<&'static str> = Some("comments");
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
+
+    fn only_reads(&self) -> bool {
+        self.dry_run
+    }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedComment> {
         let mut gone = find_live(cx, "comment_id", &self.comment_id)?;

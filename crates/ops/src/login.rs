@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Mode;
+use store::audit::{self, NewEvent};
 use store::model::Time;
-use store::revision::{self, NewEvent};
 use store::session::{self, BeginSession};
 use store::token::{self, Token};
 use store::user::{self, User};
@@ -148,7 +148,7 @@ impl Operation for Login {
             request_id: cx.request.request_id.clone(),
         };
         let event_id = cx.new_id();
-        revision::note_authentication(cx.tx, &event_id, &event, cx.now())?;
+        audit::note_authentication(cx.tx, &event_id, &event, cx.now())?;
         Ok(NewSession { user, id, session: Some(secret), cookie: self.cookie, expires_at })
     }
 }

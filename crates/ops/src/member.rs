@@ -9,7 +9,7 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Limit, Offset, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, get, put};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 use crate::project;
 use crate::user::RoleName;
 
@@ -35,6 +35,8 @@ pub struct ListProjectMembers {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListProjectMembers {
@@ -47,7 +49,7 @@ impl Operation for ListProjectMembers {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Member>> {
         let project = project::find(cx, &self.project)?;
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (members, total) = member::list(cx.tx, &project.id, window.0, window.1)?;
         Ok(page(members, total, window))
     }

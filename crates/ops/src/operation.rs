@@ -39,6 +39,11 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     /// could be guessed from is kept of the request, to answer it again.
     const PROOF: Option<&'static str> = None;
 
+    /// Whether these arguments only ask what would happen. Then nobody's write waits for it.
+    fn only_reads(&self) -> bool {
+        false
+    }
+
     /// Does what is slow (parsing) before the transaction that writes. It may read.
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
         Ok(())
@@ -311,6 +316,7 @@ pub const fn entry<T: Operation>() -> Entry {
 /// Arguments that were understood, ready to run.
 pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
+    fn only_reads(&self) -> bool;
     fn computes(&self) -> bool;
     fn compute(&mut self) -> Result<()>;
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer>;
@@ -319,6 +325,10 @@ pub(crate) trait Prepared: Send {
 impl<T: Operation> Prepared for T {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         Operation::prepare(self, cx)
+    }
+
+    fn only_reads(&self) -> bool {
+        Operation::only_reads(self)
     }
 
     fn computes(&self) -> bool {

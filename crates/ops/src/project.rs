@@ -10,7 +10,7 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Description, Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for Project {
     fn version(&self) -> Option<i64> {
@@ -84,6 +84,8 @@ pub struct ListProjects {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListProjects {
@@ -94,7 +96,7 @@ impl Operation for ListProjects {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Project>> {
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let viewer = cx.caller()?.viewer();
         let projects = project::list(cx.tx, viewer, window.0, window.1)?;
         Ok(page(projects, project::count(cx.tx, viewer)?, window))

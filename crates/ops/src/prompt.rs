@@ -15,7 +15,7 @@ use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Vers
 use crate::operation::{
     Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post, put,
 };
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
 impl Output for Prompt {
@@ -211,6 +211,8 @@ pub struct ListPrompts {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListPrompts {
@@ -222,7 +224,7 @@ impl Operation for ListPrompts {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Prompt>> {
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (prompts, total) = prompt::list(cx.tx, self.include_deleted, window.0, window.1)?;
         Ok(page(prompts, total, window))
     }
@@ -320,6 +322,10 @@ impl Operation for DeletePrompt {
     const TOOLSET: Option<&'static str> = Some("prompts");
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
+
+    fn only_reads(&self) -> bool {
+        self.dry_run
+    }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {
         let gone = find_live(cx, &self.prompt_id)?;

@@ -14,7 +14,7 @@ use crate::entity::delete::note_relationship;
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Offset, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, post};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for Relationship {
     fn version(&self) -> Option<i64> {
@@ -191,6 +191,8 @@ pub struct ListRelationships {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListRelationships {
@@ -203,7 +205,7 @@ impl Operation for ListRelationships {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
         let requirement = cx.entity("requirement_id", &self.requirement_id, Kind::Requirement)?;
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let found = relationship::of(cx.tx, &requirement.id, window.0, window.1)?;
         Ok(page(found, relationship::count_of(cx.tx, &requirement.id)?, window))
     }
@@ -219,6 +221,8 @@ pub struct ListSuspectLinks {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListSuspectLinks {
@@ -230,7 +234,7 @@ impl Operation for ListSuspectLinks {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
         let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (found, total) = relationship::suspects(cx.tx, &projects, window.0, window.1)?;
         Ok(page(found, total, window))
     }

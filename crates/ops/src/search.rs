@@ -15,7 +15,7 @@ use crate::entity::requirement_type;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
-use crate::page::window;
+use crate::page::{Cursor, Page, page, window_from};
 
 /// How many characters of the text a snippet shows.
 const SNIPPET_CHARS: usize = 200;
@@ -65,6 +65,8 @@ pub struct SearchGlobal {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 /// An order of what was found.
@@ -97,6 +99,9 @@ pub struct SearchPage {
     limit: i64,
     /// How many came before.
     offset: i64,
+    /// Where the next page begins, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
     /// What to do when nothing was found, or what was left out of a long query.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
@@ -188,7 +193,7 @@ impl Operation for SearchGlobal {
             SortName::Updated => Sort::Updated,
             SortName::Priority => Sort::Priority,
         };
-        run(cx, &query, &filter, sort, window(self.limit, self.offset))
+        run(cx, &query, &filter, sort, window_from(self.limit, self.offset, self.cursor.as_ref())?)
     }
 }
 
@@ -226,6 +231,8 @@ pub struct SearchRequirements {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for SearchRequirements {
@@ -250,7 +257,7 @@ impl Operation for SearchRequirements {
             kinds,
             ..Filter::default()
         };
-        run(cx, &query, &filter, Sort::Relevance, window(self.limit, self.offset))
+        run(cx, &query, &filter, Sort::Relevance, window_from(self.limit, self.offset, self.cursor.as_ref())?)
     }
 }
 
@@ -333,8 +340,9 @@ fn run(
     query: &Query,
     filter: &Filter,
     sort: Sort,
-    (limit, offset): (i64, i64),
+    window: (i64, i64),
 ) -> Result<SearchPage> {
+    let (limit, offset) = window;
     let Found { hits, total, is_exact } = search::search(cx.tx, query, filter, sort, limit, offset)?;
     let message = match query.n_dropped {
         0 => hits.is_empty().then(|| advice(query, total)),
@@ -343,7 +351,8 @@ fn run(
         }
     };
     let data = hits.into_iter().map(|hit| shown(query, hit)).collect();
-    Ok(SearchPage { data, total_count: total, more_than_counted: !is_exact, limit, offset, message })
+    let Page { data, total_count, next_cursor, .. } = page(data, total, window);
+    Ok(SearchPage { data, total_count, more_than_counted: !is_exact, limit, offset, next_cursor, message })
 }
 
 /// What to try when a page is empty.

@@ -10,7 +10,7 @@ use crate::context::{Cx, Subject, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, get};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 use crate::token::owner;
 
 impl Output for UserSession {
@@ -29,6 +29,8 @@ pub struct ListSessions {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListSessions {
@@ -42,7 +44,7 @@ impl Operation for ListSessions {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<UserSession>> {
         let sessions = of_user(cx, self.user.as_ref())?;
         let total = i64::try_from(sessions.len()).unwrap_or(i64::MAX);
-        let (limit, offset) = window(self.limit, self.offset);
+        let (limit, offset) = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let [n_shown, n_before] = [limit, offset].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
         let shown = sessions.into_iter().skip(n_before).take(n_shown).collect();
         Ok(page(shown, total, (limit, offset)))

@@ -11,7 +11,7 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Limit, Moment, Offset, Patch, Set, Span, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
 impl Output for Token {
@@ -175,6 +175,8 @@ pub struct ListTokens {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListTokens {
@@ -192,7 +194,7 @@ impl Operation for ListTokens {
             (None, true) => None,
             (user, false) => Some(owner(cx, user.as_ref())?.0),
         };
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (tokens, total) = token::list(cx.tx, user_id.as_deref(), window.0, window.1)?;
         Ok(page(tokens, total, window))
     }

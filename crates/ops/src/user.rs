@@ -14,7 +14,7 @@ use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Set, Text, Version, shortened};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
 impl Output for User {
@@ -131,6 +131,8 @@ pub struct ListUsers {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListUsers {
@@ -142,7 +144,7 @@ impl Operation for ListUsers {
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<User>> {
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let users = user::list(cx.tx, window.0, window.1)?;
         Ok(page(users, user::count(cx.tx)?, window))
     }
@@ -325,6 +327,8 @@ pub struct ListUserDirectory {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListUserDirectory {
@@ -335,7 +339,7 @@ impl Operation for ListUserDirectory {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Name>> {
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (names, total) = user::directory(cx.tx, window.0, window.1)?;
         Ok(page(names, total, window))
     }

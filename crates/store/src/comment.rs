@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::db::Tx;
+use crate::db::{Shape, Tx};
 use crate::entity::{Entity, read_kind};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
-use crate::project::{Projects, in_projects};
+use crate::project::Projects;
 use crate::search;
+use crate::tally::{self, Dimension, Total};
 use crate::value::{Row, Value};
 use crate::values;
 
@@ -98,61 +99,68 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
     tx.row(select!("where c.id = ?1"), values![id], read)
 }
 
-/// The comments with these ids, in a list as the engine takes it.
-pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &str) -> Result<Vec<Comment>> {
+/// The comments with these ids.
+pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Comment>> {
     let sql = if tx.is_postgres() {
         select!("where c.id = any(string_to_array(?1, ','))")
     } else {
         select!("where c.id in (select value from json_each(?1))")
     };
-    tx.rows(sql, values![ids], read)
-}
-
-/// Which comments a filter is about: its values are the first seven parameters.
-macro_rules! filtered {
-    () => {
-        concat!(
-            "where (c.entity_id = ?1 or ?1 is null) and (c.author_id = ?2 or ?2 is null)
-               and (c.resolved = ?3 or ?3 is null) and (c.deleted_at is null or ?4 = 1) and ",
-            in_projects!("c.project_id", "?5", "?6", "?7")
-        )
-    };
+    let ids = tx.list(ids);
+    tx.rows(sql, values![&ids], read)
 }
 
 impl Filter {
-    fn values(&self) -> [Value<'_>; 7] {
-        let Filter { entity_id, author_id, resolved, projects, include_deleted } = self;
-        let [project, user, token] = projects.values();
-        let (entity_id, author_id) = (entity_id.into(), author_id.into());
-        [entity_id, author_id, (*resolved).into(), (*include_deleted).into(), project, user, token]
+    /// Adds its conditions on comments `c`.
+    fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
+        if let Some(entity_id) = &self.entity_id {
+            shape.condition("c.entity_id = ?", values![entity_id]);
+        }
+        if let Some(author_id) = &self.author_id {
+            shape.condition("c.author_id = ?", values![author_id]);
+        }
+        if let Some(resolved) = self.resolved {
+            shape.condition("c.resolved = ?", values![resolved]);
+        }
+        if !self.include_deleted {
+            shape.condition("c.deleted_at is null", &[]);
+        }
+        self.projects.restrict(shape, "c.project_id");
     }
 }
 
-/// A page of comments, the oldest first.
-pub fn list(tx: &mut Tx<'_>, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Comment>> {
-    if let Filter {
-        entity_id: Some(entity_id),
-        author_id: None,
-        resolved: None,
-        projects: Projects::All,
-        include_deleted: false,
-    } = filter
-    {
-        let sql = select!(
-            "where c.entity_id = ?1 and c.deleted_at is null order by c.created_at, c.id limit ?2 offset ?3"
-        );
-        return tx.rows(sql, values![entity_id, limit, offset], read);
+/// The place of a comment among others: when it was made, in microseconds, and its id.
+pub type Place = (i64, String);
+
+/// A page of comments after a place, the oldest first.
+pub fn list(
+    tx: &mut Tx<'_>,
+    filter: &Filter,
+    after: Option<&Place>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<Comment>> {
+    let mut shape = Shape::new(select!(""));
+    filter.restrict(&mut shape);
+    if let Some((time, id)) = after {
+        let condition = "c.created_at >= ? and (c.created_at > ? or c.id > ?)";
+        shape.condition(condition, values![*time, *time, id]);
     }
-    let sql = select!(concat!(filtered!(), "order by c.created_at, c.id limit ?8 offset ?9"));
-    let mut values = filter.values().to_vec();
-    values.extend_from_slice(values![limit, offset]);
-    tx.rows(sql, &values, read)
+    shape.add(" order by c.created_at, c.id limit ? offset ?", values![limit, offset]);
+    tx.shaped_rows(&shape, read)
 }
 
 /// How many there are on all pages.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
-    let sql = concat!("select count(*) from comment c ", filtered!());
-    Ok(tx.row(sql, &filter.values(), |row| row.get(0))?.unwrap_or_default())
+pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
+    let Filter { entity_id, author_id, resolved, projects, include_deleted } = filter;
+    if entity_id.is_none() && author_id.is_none() && !include_deleted {
+        let wanted = resolved.map(|resolved| Value::Text(if resolved { "1" } else { "0" }));
+        let wanted = wanted.as_slice();
+        return tally::sum(tx, "comment", projects, Dimension::Resolved, wanted).map(Total::exact);
+    }
+    let mut shape = Shape::new("select 1 from comment c");
+    filter.restrict(&mut shape);
+    tally::counted(tx, shape)
 }
 
 /// Comments of an entity that are anchored to its text, or were. Deleted ones too: they may be restored.

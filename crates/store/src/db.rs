@@ -10,6 +10,8 @@ mod location;
 mod number;
 mod postgres;
 mod queue;
+#[cfg(test)]
+pub(crate) mod seen;
 mod shape;
 mod signal;
 mod sqlite;
@@ -342,6 +344,8 @@ impl Tx<'_> {
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
+        #[cfg(test)]
+        seen::note(sql);
         let result = match &mut self.connection {
             Connection::Sqlite(connection) => sqlite::each(connection, sql, values, read),
             Connection::Postgres(connection) => connection.each(sql, values, read),
@@ -351,6 +355,8 @@ impl Tx<'_> {
 
     /// Runs a statement and returns how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+        #[cfg(test)]
+        seen::note(sql);
         let result = match &mut self.connection {
             Connection::Sqlite(connection) => sqlite::execute(connection, sql, values),
             Connection::Postgres(connection) => connection.execute(sql, values),
@@ -441,6 +447,14 @@ impl Tx<'_> {
             Connection::Postgres(connection) => connection.script(sql),
         };
         self.noted(result)
+    }
+
+    /// Numbers or ids as one parameter: an array of JSON for `json_each` on SQLite, and what `string_to_array` splits at
+    /// commas on PostgreSQL.
+    pub(crate) fn list(&self, items: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+        let quote = if self.is_postgres() { "" } else { "\"" };
+        let items: Vec<String> = items.into_iter().map(|item| format!("{quote}{item}{quote}")).collect();
+        if self.is_postgres() { items.join(",") } else { format!("[{}]", items.join(",")) }
     }
 
     /// The connection itself, for what only PostgreSQL has.

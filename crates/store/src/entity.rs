@@ -1,5 +1,6 @@
 //! Epics, user stories, acceptance criteria, requirements and steering documents: one table, one set of queries.
 
+mod filter;
 mod list;
 mod names;
 mod tree;
@@ -14,11 +15,12 @@ use crate::search;
 use crate::value::Row;
 use crate::values;
 
-pub use self::list::{Filter, Sort, VALUES_MAX, count, list};
+pub use self::filter::{Filter, VALUES_MAX};
+pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, names};
 pub use self::tree::{
-    Ancestor, Below, ancestors, below, delete, deletion, deletion_members, lock_below, lock_deletion, purge,
-    released_at, restore,
+    Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,
+    leaves, lock_below, lock_deletion, purge, released_at, restore,
 };
 
 /// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or

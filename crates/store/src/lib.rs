@@ -4,10 +4,13 @@
 mod db;
 mod error;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod time;
 mod value;
 mod workers;
 
+pub mod audit;
 pub mod backup;
 pub mod comment;
 pub mod entity;
@@ -24,6 +27,7 @@ pub mod revision;
 pub mod search;
 pub mod session;
 pub mod status;
+pub mod tally;
 pub mod token;
 pub mod types;
 pub mod user;

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::db::Tx;
+use crate::db::{Shape, Tx};
 use crate::error::{Error, Result};
 use crate::member::{Viewer, visible};
 use crate::model::Time;
@@ -82,6 +82,22 @@ impl Projects {
             Projects::One(id) => [id.into(), Value::Null, Value::Null],
             Projects::VisibleTo(Viewer { user_id, token_id }) => {
                 [Value::Null, user_id.into(), token_id.into()]
+            }
+        }
+    }
+}
+
+impl Projects {
+    /// Adds the condition that a column names one of them.
+    pub(crate) fn restrict<'a>(&'a self, shape: &mut Shape<'a>, column: &'static str) {
+        match self {
+            Projects::All => {}
+            Projects::One(id) => {
+                shape.condition(column, &[]).add(" = ?", values![id]);
+            }
+            Projects::VisibleTo(Viewer { user_id, token_id }) => {
+                let seen = concat!(" in (", visible!("?", "?"), ")");
+                shape.condition(column, &[]).add(seen, values![user_id, token_id, token_id]);
             }
         }
     }

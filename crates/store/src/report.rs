@@ -35,42 +35,44 @@ impl Scope {
         }
     }
 
-    /// Whether it is an epic, which other statements are for.
+    /// Whether it is an epic. What is in projects is known without counting; what is below an epic is counted.
     fn is_epic(&self) -> bool {
         matches!(self, Scope::Epic(_))
     }
 }
 
-/// Selects from live entities `e` of a scope. The second form finds an epic's by index, which a condition with `or`
-/// would prevent. `?1` to `?3` are the projects in the first, and the epic and two nulls in the second.
-macro_rules! in_scope {
-    (project, $select:expr, $joins:expr, $rest:expr) => {
+/// The epic with an id, given three times, and everything below it, as entities `e`: found by index.
+macro_rules! from_epic {
+    ($first:literal, $second:literal, $third:literal) => {
         concat!(
-            $select,
-            " from entity e ",
-            $joins,
-            " where e.deleted_at is null and ",
-            $crate::project::in_projects!("e.project_id", "?1", "?2", "?3"),
-            $rest
+            " from (select id from entity where id = ",
+            $first,
+            " union all
+                    select id from entity where parent_id = ",
+            $second,
+            " union all
+                    select child.id from entity story join entity child on child.parent_id = story.id
+                    where story.parent_id = ",
+            $third,
+            ") scope join entity e on e.id = scope.id "
         )
     };
-    (epic, $select:expr, $joins:expr, $rest:expr) => {
+}
+use from_epic;
+
+/// Selects from the live entities `e` of the epic `?1`; `?2` and `?3` are null.
+macro_rules! in_epic {
+    ($select:expr, $joins:expr, $rest:expr) => {
         concat!(
             $select,
-            " from (select id from entity where id = ?1
-                    union all
-                    select id from entity where parent_id = ?1
-                    union all
-                    select child.id from entity story join entity child on child.parent_id = story.id
-                    where story.parent_id = ?1) scope
-              join entity e on e.id = scope.id ",
+            $crate::report::from_epic!("?1", "?1", "?1"),
             $joins,
             " where e.deleted_at is null and cast(?2 as text) is null and cast(?3 as text) is null ",
             $rest
         )
     };
 }
-use in_scope;
+use in_epic;
 
 /// An entity in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

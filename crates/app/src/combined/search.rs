@@ -112,7 +112,7 @@ impl Managed<'_> {
         }
         let mut arguments = self.arguments.clone();
         arguments.insert("limit".into(), json!(limit));
-        self.requirements.run(self.requirements.offer(NAME)?, arguments, offset, self.context)
+        self.requirements.run(self.requirements.offer(NAME)?, arguments, (None, offset), self.context)
     }
 }
 

@@ -18,13 +18,24 @@ const OFFSET_MAX: i64 = 1_000_000_000;
 pub struct Window {
     /// How many items come before.
     pub offset: i64,
+    /// Where the page of the operation begins that they are taken from; its beginning when absent.
+    page: Option<PageStart>,
     max_tokens: usize,
+}
+
+/// Where a page of an operation begins that was cut to the budget.
+#[derive(Clone)]
+struct PageStart {
+    /// The operation's own cursor.
+    cursor: String,
+    /// How many items of that page were told before.
+    skip: i64,
 }
 
 impl Window {
     /// The beginning of a list, in so many tokens.
     pub fn of(max_tokens: usize) -> Window {
-        Window { offset: 0, max_tokens }
+        Window { offset: 0, page: None, max_tokens }
     }
 
     /// Takes `max_tokens`, `cursor` and `offset` out of the arguments.
@@ -35,9 +46,29 @@ impl Window {
         window.offset = given.unwrap_or_default();
         if let Some(cursor) = arguments.shift_remove("cursor") {
             arguments.shift_remove("offset");
-            window.offset = cursor.as_str().and_then(place).ok_or_else(bad_cursor)?;
+            let place = cursor.as_str().and_then(place).ok_or_else(bad_cursor)?;
+            (window.offset, window.page) = place;
         }
         Ok(window)
+    }
+
+    /// The operation's arguments that say where to begin.
+    pub fn start(&self) -> (Option<&str>, i64) {
+        match &self.page {
+            Some(page) => (Some(&page.cursor), page.skip),
+            None => (None, self.offset),
+        }
+    }
+
+    /// The cursor for what comes after the first items of a page; the whole page when the operation has told where the next
+    /// one begins.
+    fn cursor_after(&self, n_kept: i64, next: Option<&str>) -> String {
+        let page = match (next, &self.page) {
+            (Some(cursor), _) => Some(PageStart { cursor: cursor.to_owned(), skip: 0 }),
+            (None, Some(page)) => Some(PageStart { skip: page.skip + n_kept, ..page.clone() }),
+            (None, None) => None,
+        };
+        cursor(self.offset + n_kept, page.as_ref())
     }
 
     /// Cuts the list under `key` into a page. How many items it has in all stands at `total`; where that is empty, the
@@ -56,6 +87,11 @@ impl Window {
         });
         object.shift_remove("limit");
         object.shift_remove("offset");
+        let next_page = object.shift_remove("next_cursor");
+        let next_page = next_page.as_ref().and_then(Value::as_str);
+        // Of what is counted up to a limit only, nobody knows how many remain.
+        let is_counted = object.get("total_count_exact") != Some(&json!(false));
+        let n_items = items.len();
         if self.offset > 0 {
             // What stands beside the list was told with its first page.
             object.retain(|_, value| value.get("data").is_none());
@@ -64,12 +100,17 @@ impl Window {
         let room = self.max_tokens.saturating_sub(NOTE + count(&answer));
         let mut kept = fitting(items, room);
         loop {
-            let next = self.offset + kept.len() as i64;
-            let remaining = all - next;
+            let n_kept = kept.len() as i64;
+            let remaining = all - self.offset - n_kept;
+            let next_page = next_page.filter(|_| kept.len() == n_items);
             answer[key] = json!(kept);
-            if remaining > 0 && !kept.is_empty() {
-                answer["nextCursor"] = json!(cursor(next));
-                answer["remaining"] = json!(remaining);
+            let has_more =
+                if is_counted { remaining > 0 } else { next_page.is_some() || kept.len() < n_items };
+            if has_more && !kept.is_empty() {
+                answer["nextCursor"] = json!(self.cursor_after(n_kept, next_page));
+                if remaining > 0 {
+                    answer["remaining"] = json!(remaining);
+                }
             }
             // Tokens do not end where items do, so that the sum may be a little off.
             if kept.len() < 2 || count(&answer) <= self.max_tokens {
@@ -249,13 +290,24 @@ fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
 }
 
 /// The letter keeps clients from taking a cursor for a number to calculate with.
-fn cursor(offset: i64) -> String {
-    format!("o{offset}")
+fn cursor(offset: i64, page: Option<&PageStart>) -> String {
+    match page {
+        None => format!("o{offset}"),
+        Some(PageStart { cursor, skip }) => format!("o{offset}.{skip}.{cursor}"),
+    }
 }
 
-fn place(text: &str) -> Option<i64> {
-    let offset = text.strip_prefix('o')?.parse().ok()?;
-    (cursor(offset) == text && (0..=OFFSET_MAX).contains(&offset)).then_some(offset)
+fn place(text: &str) -> Option<(i64, Option<PageStart>)> {
+    let mut parts = text.strip_prefix('o')?.splitn(3, '.');
+    let offset = parts.next()?.parse().ok()?;
+    let page = match (parts.next(), parts.next()) {
+        (Some(skip), Some(cursor)) => Some(PageStart { cursor: cursor.to_owned(), skip: skip.parse().ok()? }),
+        _ => None,
+    };
+    let is_valid = cursor(offset, page.as_ref()) == text
+        && (0..=OFFSET_MAX).contains(&offset)
+        && page.as_ref().is_none_or(|page| (0..=OFFSET_MAX).contains(&page.skip) && !page.cursor.is_empty());
+    is_valid.then_some((offset, page))
 }
 
 /// Says that a cursor was never given to anybody.

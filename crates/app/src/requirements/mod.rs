@@ -89,10 +89,10 @@ impl Requirements {
         &self,
         offer: &Offer,
         arguments: Map<String, Value>,
-        offset: i64,
+        start: (Option<&str>, i64),
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
-        self.call(offer.entry.name, offer.arguments(arguments, offset), context).map(plain)
+        self.call(offer.entry.name, offer.arguments(arguments, start), context).map(plain)
     }
 
     /// What is behind a tool.
@@ -231,10 +231,10 @@ impl Server for Requirements {
         let parts = include::take(&mut arguments);
         if offer.shape == Shape::Whole && parts.is_empty() {
             let name = offer.entry.name;
-            let answer = self.ask(name, offer.arguments(arguments, window.offset), context)?;
+            let answer = self.ask(name, offer.arguments(arguments, window.start()), context)?;
             return Ok(ToolOutput::json_text(answer));
         }
-        let mut answer = self.run(offer, arguments, window.offset, context)?;
+        let mut answer = self.run(offer, arguments, window.start(), context)?;
         include::add(self, context, &mut answer, &parts)?;
         Ok(ToolOutput::json(match offer.shape {
             Shape::Whole => answer,

@@ -151,18 +151,19 @@ fn tree(
 fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> Result<Value, Failure> {
     let mut data = Vec::new();
     let mut total = 0;
-    for page in 0..PAGES_MAX {
-        let mut arguments = target.arguments.clone();
-        arguments.insert("limit".into(), json!(PAGE));
-        arguments.insert("offset".into(), json!(page * PAGE));
-        let mut found = plain(server.call(target.operation, Value::Object(arguments), context)?);
+    let mut arguments = target.arguments;
+    arguments.insert("limit".into(), json!(PAGE));
+    for _ in 0..PAGES_MAX {
+        let mut found = plain(server.call(target.operation, Value::Object(arguments.clone()), context)?);
         total = found["total_count"].as_i64().unwrap_or_default();
         let Value::Array(items) = found["data"].take() else { break };
-        let last = items.len() < PAGE as usize;
         data.extend(items);
-        if last || context.is_cancelled() {
-            break;
-        }
+        match found["next_cursor"].take() {
+            Value::String(cursor) if !context.is_cancelled() => {
+                arguments.insert("cursor".into(), json!(cursor))
+            }
+            _ => break,
+        };
     }
     let mut whole = json!({ "data": data, "total_count": total });
     if data_is_empty(&whole) {

@@ -255,8 +255,8 @@ impl Offer {
         let shown = self.alias.map(|alias| alias.shown).or(narrowed);
         let properties = self.known.properties().filter(|(name, _)| match shown {
             Some(shown) => shown.contains(name),
-            // Pages are turned by cursor; searches take both.
-            None => *name != "offset" || self.name.starts_with("search"),
+            // Pages are turned by a cursor that knows the budget; searches take an offset too.
+            None => *name != "cursor" && (*name != "offset" || self.name.starts_with("search")),
         });
         let mut arguments: Vec<(String, Value, bool)> = properties
             .map(|(name, property)| {
@@ -299,7 +299,7 @@ impl Offer {
     }
 
     /// The arguments of the operation that the arguments of the tool mean.
-    pub fn arguments(&self, given: Map<String, Value>, offset: i64) -> Value {
+    pub fn arguments(&self, given: Map<String, Value>, (cursor, offset): (Option<&str>, i64)) -> Value {
         let mut arguments = Map::new();
         for (name, value) in given {
             let name = match self.alias.and_then(|alias| alias.renamed) {
@@ -314,6 +314,9 @@ impl Offer {
         }
         if self.known.property("offset").is_some() && offset > 0 {
             arguments.insert("offset".into(), json!(offset));
+        }
+        if let Some(cursor) = cursor {
+            arguments.insert("cursor".into(), json!(cursor));
         }
         Value::Object(arguments)
     }

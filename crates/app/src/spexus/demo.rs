@@ -12,7 +12,7 @@ const PROJECT: &str = include_str!("demo.json");
 /// Fills the store, if nothing is in it.
 pub fn fill(store: &Store) -> Result<()> {
     let filter = entity::Filter { include_deleted: true, ..entity::Filter::default() };
-    if store.wait(Mode::Snapshot, move |tx| entity::count(tx, &filter))? > 0 {
+    if store.wait(Mode::Snapshot, move |tx| entity::count(tx, &filter))?.count > 0 {
         tracing::info!("the store is not empty, so the demonstration is left out");
         return Ok(());
     }

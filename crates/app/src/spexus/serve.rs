@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, mcp_session, revision};
+use store::{Mode, Store, audit, mcp_session, revision, tally};
 use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
@@ -19,6 +19,7 @@ use crate::logging;
 const KEPT_S: i64 = 24 * 3600;
 /// How often what is older is forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(600);
+const SUM_UP_EVERY: Duration = Duration::from_secs(5);
 
 /// Files that are not for connections of clients: the store's, the log, those of telemetry.
 const FILES_RESERVED: usize = 64;
@@ -82,7 +83,7 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
-    let forgetting = tokio::spawn(forget(store.clone()));
+    let tidying = [tokio::spawn(forget(store.clone())), tokio::spawn(sum_up(store.clone()))];
     let looked_through = store.clone();
     tokio::task::spawn_blocking(move || {
         if let Err(error) = store::health::look_through(&looked_through) {
@@ -91,7 +92,7 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     });
     let closing = app.clone();
     let cut = listener.serve(router(app.clone()), stop.requested(), move || closing.close_streams()).await;
-    forgetting.abort();
+    tidying.iter().for_each(tokio::task::JoinHandle::abort);
     if cut > 0 {
         tracing::warn!(connections = cut, "some connections had to be cut");
     }
@@ -193,6 +194,19 @@ impl Stop {
     }
 }
 
+/// Sums up what writers have counted, so that totals are read from few rows.
+async fn sum_up(store: Store) {
+    let mut every = tokio::time::interval(SUM_UP_EVERY);
+    loop {
+        every.tick().await;
+        store.run(Mode::Aside, tally::fold, |done: store::Result<bool>| {
+            if let Err(error) = done {
+                tracing::warn!("counts could not be summed up: {error}");
+            }
+        });
+    }
+}
+
 /// Forgets old changes and answers, now and then.
 async fn forget(store: Store) {
     let mut every = tokio::time::interval(FORGET_EVERY);
@@ -204,7 +218,7 @@ async fn forget(store: Store) {
             Mode::Aside,
             move |tx| {
                 mcp_session::forget(tx, now())?;
-                revision::forget_refusals(tx)?;
+                audit::forget_refusals(tx)?;
                 revision::forget(tx, before)
             },
             |done: store::Result<()>| {

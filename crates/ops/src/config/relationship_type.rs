@@ -10,7 +10,7 @@ use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::Page;
+use crate::page::{Cursor, Page};
 
 impl Output for RelationshipType {
     fn version(&self) -> Option<i64> {
@@ -30,6 +30,8 @@ pub struct ListRelationshipTypes {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListRelationshipTypes {
@@ -40,7 +42,7 @@ impl Operation for ListRelationshipTypes {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RelationshipType>> {
-        types::list(cx, self.limit, self.offset)
+        types::list(cx, self.limit, self.offset, self.cursor.as_ref())
     }
 }
 

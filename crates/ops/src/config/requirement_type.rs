@@ -9,7 +9,7 @@ use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
-use crate::page::Page;
+use crate::page::{Cursor, Page};
 
 impl Output for RequirementType {
     fn version(&self) -> Option<i64> {
@@ -29,6 +29,8 @@ pub struct ListRequirementTypes {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListRequirementTypes {
@@ -39,7 +41,7 @@ impl Operation for ListRequirementTypes {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RequirementType>> {
-        types::list(cx, self.limit, self.offset)
+        types::list(cx, self.limit, self.offset, self.cursor.as_ref())
     }
 }
 

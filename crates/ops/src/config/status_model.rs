@@ -11,7 +11,7 @@ use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{KindName, Limit, Offset, Text, Version};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get, put};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for StatusModel {
     fn version(&self) -> Option<i64> {
@@ -27,6 +27,8 @@ pub struct ListStatusModels {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for ListStatusModels {
@@ -38,7 +40,7 @@ impl Operation for ListStatusModels {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<StatusModel>> {
         let all = status_models(cx)?;
-        let (total, window) = (all.len() as i64, window(self.limit, self.offset));
+        let (total, window) = (all.len() as i64, window_from(self.limit, self.offset, self.cursor.as_ref())?);
         let shown = all.into_iter().skip(window.1 as usize).take(window.0 as usize).collect();
         Ok(page(shown, total, window))
     }

@@ -6,12 +6,17 @@ use super::record;
 use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 
 /// A page of them.
-pub fn list<T: Type>(cx: &mut Cx<'_, '_>, limit: Option<Limit>, offset: Option<Offset>) -> Result<Page<T>> {
+pub fn list<T: Type>(
+    cx: &mut Cx<'_, '_>,
+    limit: Option<Limit>,
+    offset: Option<Offset>,
+    cursor: Option<&Cursor>,
+) -> Result<Page<T>> {
     let all = T::all(cx.tx)?;
-    let (total, window) = (all.len() as i64, window(limit, offset));
+    let (total, window) = (all.len() as i64, window_from(limit, offset, cursor)?);
     let shown = all.into_iter().skip(window.1 as usize).take(window.0 as usize).collect();
     Ok(page(shown, total, window))
 }

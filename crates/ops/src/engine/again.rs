@@ -33,6 +33,10 @@ impl Prepared for Refused {
         Ok(())
     }
 
+    fn only_reads(&self) -> bool {
+        false
+    }
+
     fn computes(&self) -> bool {
         false
     }

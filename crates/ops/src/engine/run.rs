@@ -187,9 +187,14 @@ impl Run {
     }
 
     /// Runs the operation in its transaction.
-    pub fn start(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+    pub fn start(mut self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
-        let mode = self.entry.mode;
+        let mut mode = self.entry.mode;
+        if operation.only_reads() {
+            // Nothing happens, so that nothing has to be kept from happening twice.
+            self.key = None;
+            mode = Mode::Snapshot;
+        }
         let run = Arc::new(Mutex::new(Some(self)));
         let handle = run.clone();
         let body = move |tx: &mut Tx<'_>| with(&handle, |run| run.execute(tx, &*operation));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::{Map, json};
-use store::entity::{self, Below, Entity};
+use store::entity::{self, Below, Entity, Leaf};
 use store::model::{Kind, Reference, Time};
 use store::relationship::{self, Relationship};
 use store::{comment, types};
@@ -62,6 +62,8 @@ impl Output for Deleted {}
 const LISTED: usize = 100;
 /// A delete that takes more than this is refused: it would keep everybody else waiting.
 const AT_ONCE: i64 = 100_000;
+/// An epic, its stories, and what is below them.
+const LEVELS: i64 = 3;
 
 impl Operation for DeleteEntity {
     type Output = Deleted;
@@ -85,6 +87,10 @@ impl Operation for DeleteEntity {
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
+    fn only_reads(&self) -> bool {
+        self.dry_run
+    }
+
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {
         let mut root = cx.live_entity("reference", &self.reference)?;
         check_kind(&root, self.kind)?;
@@ -94,7 +100,7 @@ impl Operation for DeleteEntity {
             root = cx.live_entity("reference", &Id(Reference::Id(root.id)))?;
         }
         check_version(self.expected_version, &root.reference_id, root.version, &root)?;
-        let members = entity::below(cx.tx, &root.id, AT_ONCE + 1)?;
+        let members = entity::leaves(cx.tx, &[&root.id], LEVELS, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
             return Err(Error::conflict(format!(
                 "more than {AT_ONCE} entities are below {}",
@@ -103,6 +109,7 @@ impl Operation for DeleteEntity {
         }
         let n_total = if self.dry_run { members.len() } else { 2 * members.len() };
         cx.steps.begin("counting what goes", Some(n_total));
+        cx.steps.reach(members.len());
         let (with_it, dependents) = dependents(cx, &root, &members)?;
         let held = held_by(cx, &root)?;
         let mut outcome = Deleted {
@@ -142,37 +149,26 @@ fn counted(number: usize) -> String {
 }
 
 /// What would go with an entity: how much, and the names of what depends on it directly or below.
-fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Entity]) -> Result<(Below, Vec<String>)> {
-    let mut below = Below::default();
+fn dependents(cx: &mut Cx<'_, '_>, root: &Entity, members: &[Leaf]) -> Result<(Below, Vec<String>)> {
+    let (relationships, comments) = entity::count_attached(cx.tx, &root.id)?;
+    let mut below = Below { relationships, comments, ..Below::default() };
     let mut names = Vec::new();
-    // One between two of the members is met at both its ends.
-    let mut relationships = HashSet::new();
-    for member in members {
-        if member.id != root.id {
-            names.push(member.reference_id.clone());
-            match member.kind {
-                Kind::UserStory => below.user_stories += 1,
-                Kind::AcceptanceCriteria => below.acceptance_criteria += 1,
-                _ => below.requirements += 1,
-            }
+    for member in members.iter().filter(|member| member.id != root.id) {
+        names.push(member.reference_id.clone());
+        match member.kind {
+            Kind::UserStory => below.user_stories += 1,
+            Kind::AcceptanceCriteria => below.acceptance_criteria += 1,
+            _ => below.requirements += 1,
         }
-        if member.kind == Kind::Requirement {
-            let related = relationship::ids_of(cx.tx, &member.id)?;
-            if !related.is_empty() && member.id == root.id {
-                let relations = relationship::of(cx.tx, &member.id, 10, 0)?;
-                names.extend(relations.iter().map(|relation| {
-                    format!("{} {} {}", relation.source, relation.type_name, relation.target)
-                }));
-            }
-            relationships.extend(related);
-        }
-        if member.kind != Kind::SteeringDocument {
-            let filter = comment::Filter { entity_id: Some(member.id.clone()), ..comment::Filter::default() };
-            below.comments += comment::count(cx.tx, &filter)?;
-        }
-        cx.steps.advance();
     }
-    below.relationships = relationships.len() as i64;
+    if root.kind == Kind::Requirement && relationships > 0 {
+        let relations = relationship::of(cx.tx, &root.id, 10, 0)?;
+        names.extend(
+            relations
+                .iter()
+                .map(|relation| format!("{} {} {}", relation.source, relation.type_name, relation.target)),
+        );
+    }
     Ok((below, names))
 }
 
@@ -187,7 +183,7 @@ fn held_by(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Entity>> {
         include_deleted: true,
         ..entity::Filter::default()
     };
-    Ok(entity::list(cx.tx, &filter, entity::Sort::Number, AT_ONCE, 0)?)
+    Ok(entity::list(cx.tx, &filter, entity::Sort::Number, &entity::Page::first(AT_ONCE))?)
 }
 
 /// Gives requirements a criterion, or none.

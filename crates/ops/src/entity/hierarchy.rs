@@ -1,17 +1,23 @@
 //! The tree of epics, stories, criteria and requirements.
 
+use std::collections::HashMap;
+use std::slice;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::entity::{self, Ancestor, Entity, Filter, Sort};
+use store::entity::{self, Ancestor, Entity, Filter, Leaf, Sort};
 use store::model::Kind;
 
 use crate::context::Cx;
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Offset, Text};
+use crate::input::{Id, Limit, Number, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
-use crate::page::window;
+use crate::page::{Cursor, page_after, window};
 
 /// Read the tree below an entity, or below all epics of a project.
+///
+/// A large tree is read in parts: `depth` says how many levels, and what is below the last one is counted; `limit` says how
+/// many epics, and `cursor` goes on with the next ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetHierarchy {
@@ -19,10 +25,14 @@ pub struct GetHierarchy {
     reference: Option<Id>,
     /// Only this project: a key or an id. A root must be in it.
     project: Option<Text<1, 64>>,
+    /// How many levels to return: 1 is the roots alone; all when absent.
+    depth: Option<Number<1, 3>>,
     /// How many epics to return; 50 when absent.
     limit: Option<Limit>,
     /// How many epics to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 /// A tree of entities.
@@ -36,6 +46,9 @@ pub struct Hierarchy {
     pub limit: i64,
     /// How many roots came before.
     pub offset: i64,
+    /// Where the next page begins, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 impl Output for Hierarchy {}
@@ -66,10 +79,17 @@ pub struct Node {
     /// What is below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
+    /// How many children it has, where `depth` leaves them out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_children: Option<i64>,
 }
 
 /// A tree larger than this is cut into pages by asking for parts of it.
 const TREE_MAX: i64 = 20_000;
+/// Epics, stories, and what is below stories.
+const LEVELS: i64 = 3;
+/// The name of the list in its cursors, which is also that of epics by number.
+const LIST: &str = "number";
 
 impl Operation for GetHierarchy {
     type Output = Hierarchy;
@@ -80,6 +100,7 @@ impl Operation for GetHierarchy {
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Hierarchy> {
+        let depth = self.depth.map_or(LEVELS, |depth| depth.0);
         if let Some(reference) = &self.reference {
             let root = cx.live_entity("reference", reference)?;
             if let Some(name) = &self.project
@@ -88,46 +109,73 @@ impl Operation for GetHierarchy {
                 let message = format!("{} is in the project {}", root.reference_id, root.project);
                 return Err(Error::field("project", message));
             }
-            return Ok(Hierarchy { data: vec![tree(cx, &root)?], total_count: 1, limit: 1, offset: 0 });
+            let data = trees(cx, slice::from_ref(&root), depth)?;
+            return Ok(Hierarchy { data, total_count: 1, limit: 1, offset: 0, next_cursor: None });
         }
         let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
         let filter = Filter { kind: Some(Kind::Epic), projects, ..Filter::default() };
-        let (limit, offset) = window(self.limit, self.offset);
-        let roots = entity::list(cx.tx, &filter, Sort::Number, limit, offset)?;
-        let total_count = entity::count(cx.tx, &filter)?;
-        let data = roots.iter().map(|root| tree(cx, root)).collect::<Result<_>>()?;
-        Ok(Hierarchy { data, total_count, limit, offset })
+        let window = window(self.limit, self.offset);
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
+        let wanted = entity::Page { after, offset: window.1, limit: window.0 + 1 };
+        let roots = entity::list(cx.tx, &filter, Sort::Number, &wanted)?;
+        let total = entity::count(cx.tx, &filter)?;
+        let roots = page_after(roots, total, window, |last| Cursor::at(LIST, &Sort::Number.place(last)));
+        Ok(Hierarchy {
+            data: trees(cx, &roots.data, depth)?,
+            total_count: roots.total_count,
+            limit: roots.limit,
+            offset: roots.offset,
+            next_cursor: roots.next_cursor,
+        })
     }
 }
 
-fn tree(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Node> {
-    let members = entity::below(cx.tx, &root.id, TREE_MAX + 1)?;
-    if members.len() as i64 > TREE_MAX {
-        let message =
-            format!("{} has more than {TREE_MAX} entities below it; ask for its parts", root.reference_id);
+/// The trees below some roots.
+fn trees(cx: &mut Cx<'_, '_>, roots: &[Entity], depth: i64) -> Result<Vec<Node>> {
+    let ids: Vec<&str> = roots.iter().map(|root| root.id.as_str()).collect();
+    let leaves = entity::leaves(cx.tx, &ids, depth, TREE_MAX + 1)?;
+    if leaves.len() as i64 > TREE_MAX {
+        let message = format!(
+            "more than {TREE_MAX} entities are below these; use depth or a smaller limit, or ask for a part of the tree"
+        );
         return Err(Error::new(crate::Kind::TooLarge, message));
     }
-    let mut children: std::collections::HashMap<&str, Vec<&Entity>> = std::collections::HashMap::new();
-    for member in &members {
-        if let Some(parent) = member.parent_id().filter(|_| member.id != root.id) {
-            children.entry(parent).or_default().push(member);
+    let mut counts = HashMap::new();
+    if depth < LEVELS {
+        let ids: Vec<&str> = leaves.iter().map(|leaf| leaf.id.as_str()).collect();
+        counts.extend(entity::count_children(cx.tx, &ids)?);
+    }
+    // Children come after their parents, so that from behind all children of a node are known when it is met.
+    let mut below: HashMap<String, Vec<Node>> = HashMap::new();
+    let mut found = Vec::new();
+    for leaf in leaves.into_iter().rev() {
+        let mut children = below.remove(&leaf.id).unwrap_or_default();
+        children.reverse();
+        let n_children = counts.remove(&leaf.id).filter(|_| children.is_empty());
+        let parent_id = leaf.parent_id.clone().filter(|_| !ids.contains(&leaf.id.as_str()));
+        let node = node(leaf, children, n_children);
+        match parent_id {
+            Some(parent_id) => below.entry(parent_id).or_default().push(node),
+            None => found.push(node),
         }
     }
-    Ok(node(root, &children))
+    // The roots are in the order that was asked for, and all of them were found.
+    found.sort_by_key(|node| ids.iter().position(|id| *id == node.id));
+    Ok(found)
 }
 
-fn node(entity: &Entity, children: &std::collections::HashMap<&str, Vec<&Entity>>) -> Node {
-    let below = children.get(entity.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+fn node(leaf: Leaf, children: Vec<Node>, n_children: Option<i64>) -> Node {
     Node {
-        id: entity.id.clone(),
-        reference_id: entity.reference_id.clone(),
-        kind: entity.kind,
-        title: entity.label().to_owned(),
-        status: entity.status.clone(),
-        priority: entity.priority,
-        type_name: entity.type_name.clone(),
-        acceptance_criteria: entity.acceptance_criteria.clone(),
-        children: below.iter().map(|child| node(child, children)).collect(),
+        id: leaf.id,
+        reference_id: leaf.reference_id,
+        kind: leaf.kind,
+        title: leaf.label,
+        status: leaf.status,
+        priority: leaf.priority,
+        type_name: leaf.type_name,
+        acceptance_criteria: leaf.criterion,
+        children,
+        n_children,
     }
 }
 

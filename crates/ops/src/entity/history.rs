@@ -15,7 +15,7 @@ use crate::context::{Cx, live};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
 use crate::operation::{Command, Effect, Operation, Route, command, get};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page, window_from};
 
 /// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, the newest
 /// first.
@@ -30,6 +30,8 @@ pub struct GetHistory {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 impl Operation for GetHistory {
@@ -60,7 +62,7 @@ impl Operation for GetHistory {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Revision>> {
         let id = subject(cx, &self.reference, self.kind)?;
-        let window = window(self.limit, self.offset);
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let (revisions, total) = revision::history(cx.tx, &id, window.0, window.1)?;
         Ok(page(revisions, total, window))
     }

@@ -11,7 +11,7 @@ use crate::context::{Cx, live};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
 use crate::operation::{Command, Effect, Operation, Route, command, get};
-use crate::page::{Page, page, window};
+use crate::page::{Cursor, Page, page_after, window};
 
 /// Read an epic, user story, acceptance criterion, requirement or steering document.
 #[derive(Deserialize, JsonSchema)]
@@ -119,6 +119,8 @@ pub struct ListEntities {
     limit: Option<Limit>,
     /// How many to leave out.
     offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
 }
 
 /// An order of entities.
@@ -139,6 +141,19 @@ enum SortName {
     Created,
     /// What changed last first.
     Updated,
+}
+
+impl SortName {
+    const fn name(self) -> &'static str {
+        match self {
+            SortName::Number => "number",
+            SortName::NumberDescending => "number_descending",
+            SortName::Title => "title",
+            SortName::Priority => "priority",
+            SortName::Created => "created",
+            SortName::Updated => "updated",
+        }
+    }
 }
 
 /// The command that lists a kind: it decides the kind, and offers no filter that the kind does not have.
@@ -201,9 +216,13 @@ impl Operation for ListEntities {
             SortName::Created => Sort::Created,
             SortName::Updated => Sort::Updated,
         };
+        let name = self.sort.name();
         let window = window(self.limit, self.offset);
-        let found = entity::list(cx.tx, &filter, sort, window.0, window.1)?;
-        Ok(page(found, entity::count(cx.tx, &filter)?, window))
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(name)).transpose()?;
+        let wanted = entity::Page { after, offset: window.1, limit: window.0 + 1 };
+        let found = entity::list(cx.tx, &filter, sort, &wanted)?;
+        let total = entity::count(cx.tx, &filter)?;
+        Ok(page_after(found, total, window, |last| Cursor::at(name, &sort.place(last))))
     }
 }
 

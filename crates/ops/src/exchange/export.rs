@@ -6,7 +6,7 @@ use std::slice;
 use ::exchange::{Kind as RecordKind, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::entity::{self, Entity, Filter, Sort};
+use store::entity::{self, Entity, Filter, Page, Sort};
 use store::model::{Kind, Time};
 use store::project::{self, Project, Projects};
 use store::types::{RelationshipType, RequirementType, Type, fold};
@@ -276,7 +276,7 @@ impl<'a> Exporter<'a> {
             Kind::SteeringDocument => filter.linked_with = epic_id,
             _ => filter.epic_id = epic_id,
         }
-        let mut found = entity::list(cx.tx, &filter, Sort::Number, RECORDS_MAX as i64 + 1, 0)?;
+        let mut found = entity::list(cx.tx, &filter, Sort::Number, &Page::first(RECORDS_MAX as i64 + 1))?;
         found.retain(|entity| entity.purged_at.is_none());
         Ok(found)
     }

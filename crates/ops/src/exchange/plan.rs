@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Reading, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::entity::{self, Entity, Filter, Sort};
+use store::entity::{self, Entity, Filter, Page, Sort};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, NUMBER_MAX, Reference, Time};
 use store::project::{self, Project, Projects};
 use store::status::{self, StatusModel};
@@ -108,7 +108,7 @@ impl Known {
                 include_deleted: true,
                 ..Filter::default()
             };
-            for entity in entity::list(cx.tx, &filter, Sort::Number, i64::MAX, 0)? {
+            for entity in entity::list(cx.tx, &filter, Sort::Number, &Page::first(i64::MAX))? {
                 known.entities.insert(entity.id.clone(), Some(entity));
             }
         }

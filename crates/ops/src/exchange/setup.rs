@@ -31,7 +31,7 @@ pub(super) struct Setup {
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
     let everything = Filter { include_deleted: true, ..Filter::default() };
-    let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)? == 0;
+    let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)?.count == 0;
     let mut setup = Setup { takes_over, ..Setup::default() };
     for row in plan.rows(RecordKind::Project) {
         setup.project(cx, plan, row);

@@ -90,6 +90,10 @@ struct StoryNode {
 struct Missing {
     /// How many there are.
     total_count: i64,
+    /// False where there are more than that.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    #[schemars(default)]
+    total_count_exact: bool,
     /// The first of them.
     data: Vec<Mention>,
 }
@@ -115,8 +119,8 @@ impl Operation for AnalyzeHierarchy {
         let truncated = stories.len() as i64 > STORIES_MAX;
         stories.truncate(STORIES_MAX as usize);
         let mut missing = |gap| -> Result<Missing> {
-            let (data, total_count) = report::gap(cx.tx, &scope, gap, MISSING_MAX)?;
-            Ok(Missing { total_count, data })
+            let (data, total) = report::gap(cx.tx, &scope, gap, MISSING_MAX)?;
+            Ok(Missing { total_count: total.count, total_count_exact: total.is_exact, data })
         };
         Ok(HierarchyAnalysis {
             epics: epics.into_iter().map(|epic| node(epic, &stories)).collect(),

@@ -15,6 +15,7 @@ mod idempotency;
 mod import;
 mod import_made;
 mod limits;
+mod lists;
 mod models;
 mod passwords;
 mod people;

@@ -36,9 +36,9 @@ fn a_delete_counts_what_goes() {
     on_every_store(|world| {
         fill(world);
         let told = told_of(world, "delete_entity", json!({ "reference": "EP-001", "dry_run": true }));
-        assert_eq!(told, ["1/3 counting what goes", "2/3 counting what goes", "3/3 counting what goes"]);
+        assert_eq!(told, ["3/3 counting what goes"]);
         let told = told_of(world, "delete_entity", json!({ "reference": "EP-001", "force": true }));
-        assert_eq!(told[2..], ["3/6 counting what goes", "4/6 deleting", "5/6 deleting", "6/6 deleting"]);
+        assert_eq!(told, ["3/6 counting what goes", "4/6 deleting", "5/6 deleting", "6/6 deleting"]);
     });
 }
 

@@ -51,6 +51,19 @@ impl<'a> Shape<'a> {
         self.add(")", &[])
     }
 
+    /// Puts text around all that is there, without values of its own.
+    pub fn within(&mut self, before: &'static str, after: &'static str) -> &mut Shape<'a> {
+        self.text.insert_str(0, before);
+        self.text.push_str(after);
+        self
+    }
+
+    /// Begins another `select` in the statement, which has conditions of its own.
+    pub fn select(&mut self, text: &'static str) -> &mut Shape<'a> {
+        self.has_conditions = false;
+        self.add(text, &[])
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }

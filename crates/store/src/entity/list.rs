@@ -1,58 +1,23 @@
-//! Lists of entities: filtered, sorted, a page at a time.
+//! Lists of entities: filtered, sorted, a page at a time. Which index serves a list depends on what is asked for, so that a
+//! statement has only the conditions that are given, and what is shown of entities is looked up for those of the page alone.
 
+use serde::{Deserialize, Serialize};
+
+use super::filter::Filter;
 use super::{Entity, read, select_entity};
 use crate::db::{Shape, Tx};
 use crate::error::Result;
-use crate::member::{Viewer, visible};
-use crate::model::{Kind, Time};
-use crate::project::Projects;
+use crate::tally::{self, Dimension, Total};
 use crate::value::Value;
 use crate::values;
-
-/// Which entities to list.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// The kind; all kinds when none is given.
-    pub kind: Option<Kind>,
-    /// In which projects.
-    pub projects: Projects,
-    /// The id of the epic or story that they belong to.
-    pub parent_id: Option<String>,
-    /// The id of the epic that they are anywhere below.
-    pub epic_id: Option<String>,
-    /// One of these statuses; four at most.
-    pub statuses: Vec<String>,
-    /// One of these priorities; four at most.
-    pub priorities: Vec<i64>,
-    /// The id of the requirement type.
-    pub type_id: Option<String>,
-    /// The id of the criterion that requirements serve.
-    pub criterion_id: Option<String>,
-    /// The id of who works on it.
-    pub assignee_id: Option<String>,
-    /// The id of who made it.
-    pub creator_id: Option<String>,
-    /// The id of a steering document that epics are linked with, or of an epic that documents are linked with.
-    pub linked_with: Option<String>,
-    /// Not made before.
-    pub created_from: Option<Time>,
-    /// Not made after.
-    pub created_to: Option<Time>,
-    /// Not changed before.
-    pub updated_from: Option<Time>,
-    /// Not changed after.
-    pub updated_to: Option<Time>,
-    /// Deleted ones too.
-    pub include_deleted: bool,
-}
 
 /// In which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// By number.
+    /// By number, project after project.
     #[default]
     Number,
-    /// By number, the highest first.
+    /// By number, the highest first, project after project.
     NumberDescending,
     /// By title.
     Title,
@@ -64,112 +29,242 @@ pub enum Sort {
     Updated,
 }
 
-/// How many values a filter takes; more are refused above.
-pub const VALUES_MAX: usize = 8;
+/// Which part of a list to read.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// After which place; from the beginning when absent.
+    pub after: Option<Place>,
+    /// How many to leave out from there.
+    pub offset: i64,
+    /// How many to read.
+    pub limit: i64,
+}
 
-/// A page of entities. Which index serves it depends on what is asked for, so a statement has only the conditions that are
-/// given, and what is shown of entities is looked up for those of the page alone.
-pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, limit: i64, offset: i64) -> Result<Vec<Entity>> {
-    let window = values![limit, offset];
-    if sort == Sort::Number && filter.is_in_order() {
-        let mut shape = Shape::new(select_entity!(""));
-        filter.restrict(&mut shape);
-        shape.add(" order by e.number limit ? offset ?", window);
-        return tx.shaped_rows(&shape, read);
+impl Page {
+    /// The first few.
+    pub fn first(limit: i64) -> Page {
+        Page { after: None, offset: 0, limit }
     }
-    let order = match sort {
-        Sort::Number => " order by p.key, e.kind, e.number",
-        Sort::NumberDescending => " order by p.key, e.kind, e.number desc",
-        Sort::Title => " order by e.title, e.id",
-        Sort::Priority => " order by e.priority, p.key, e.number",
-        Sort::Created => " order by e.created_at desc, e.id desc",
-        Sort::Updated => " order by e.updated_at desc, e.id desc",
-    };
-    let mut shape = Shape::new(select_entity!("where e.id in (select e.id from "));
-    // `cross join` makes SQLite read projects in order of their keys and stop when the page is full.
-    let by_project = matches!(sort, Sort::Number | Sort::NumberDescending) && !filter.is_narrow();
-    if by_project {
-        shape.add("project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);
-    } else {
-        shape.add("entity e join project p on p.id = e.project_id", &[]);
+}
+
+/// The place of an entity in a sorted list. It stays where it is when others are made or deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// What the list is sorted by before projects and numbers.
+    pub by: By,
+    /// The key of the project.
+    pub project: String,
+    /// The number.
+    pub number: i64,
+}
+
+/// What a list is sorted by before projects and numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum By {
+    /// Nothing.
+    Number,
+    /// The title, empty where there is none.
+    Title(String),
+    /// The priority, or zero.
+    Priority(i64),
+    /// A time, in microseconds.
+    Time(i64),
+}
+
+impl Sort {
+    /// The place of an entity in this order.
+    pub fn place(self, entity: &Entity) -> Place {
+        let by = match self {
+            Sort::Number | Sort::NumberDescending => By::Number,
+            Sort::Title => By::Title(entity.title.clone().unwrap_or_default()),
+            Sort::Priority => By::Priority(entity.priority.unwrap_or_default()),
+            Sort::Created => By::Time(entity.created_at.microseconds()),
+            Sort::Updated => By::Time(entity.updated_at.microseconds()),
+        };
+        Place { by, project: entity.project.clone(), number: entity.number }
     }
-    filter.restrict(&mut shape);
-    shape.add(order, &[]).add(" limit ? offset ?)", window).add(order, &[]);
+
+    const fn order(self) -> &'static str {
+        match self {
+            Sort::Number => " order by p.key, e.kind, e.number",
+            Sort::NumberDescending => " order by p.key, e.kind, e.number desc",
+            Sort::Title => " order by coalesce(e.title, ''), p.key, e.number",
+            Sort::Priority => " order by coalesce(e.priority, 0), p.key, e.number",
+            Sort::Created => " order by e.created_at desc, p.key desc, e.number desc",
+            Sort::Updated => " order by e.updated_at desc, p.key desc, e.number desc",
+        }
+    }
+
+    /// The same among those of one kind in one project, as an index has it.
+    const fn order_in_project(self) -> Option<&'static str> {
+        match self {
+            Sort::Number => Some(" order by e.number"),
+            Sort::NumberDescending => Some(" order by e.number desc"),
+            Sort::Created => Some(" order by e.created_at desc, e.number desc"),
+            Sort::Updated => Some(" order by e.updated_at desc, e.number desc"),
+            Sort::Title | Sort::Priority => None,
+        }
+    }
+
+    /// Adds the condition that an entity `e` of a project `p` comes after a place.
+    fn restrict<'a>(self, shape: &mut Shape<'a>, place: &'a Place) {
+        let Place { by, project, number } = place;
+        match (self, by) {
+            // Each project is entered at the number where its part of the page begins.
+            (Sort::NumberDescending, _) => {
+                let condition = "p.key >= ? and e.number < case when p.key = ? then cast(? as bigint) else 9223372036854775807 end";
+                shape.condition(condition, values![project, project, *number]);
+            }
+            (Sort::Title, By::Title(title)) => {
+                let condition = "coalesce(e.title, '') >= ?
+                    and (coalesce(e.title, '') > ? or p.key > ? or (p.key = ? and e.number > ?))";
+                shape.condition(condition, values![title, title, project, project, *number]);
+            }
+            (Sort::Priority, By::Priority(priority)) => {
+                let condition = "coalesce(e.priority, 0) >= ?
+                    and (coalesce(e.priority, 0) > ? or p.key > ? or (p.key = ? and e.number > ?))";
+                shape.condition(condition, values![*priority, *priority, project, project, *number]);
+            }
+            (Sort::Created, By::Time(time)) => {
+                let condition =
+                    "e.created_at <= ? and (e.created_at < ? or p.key < ? or (p.key = ? and e.number < ?))";
+                shape.condition(condition, values![*time, *time, project, project, *number]);
+            }
+            (Sort::Updated, By::Time(time)) => {
+                let condition =
+                    "e.updated_at <= ? and (e.updated_at < ? or p.key < ? or (p.key = ? and e.number < ?))";
+                shape.condition(condition, values![*time, *time, project, project, *number]);
+            }
+            _ => {
+                let condition =
+                    "p.key >= ? and e.number > case when p.key = ? then cast(? as bigint) else 0 end";
+                shape.condition(condition, values![project, project, *number]);
+            }
+        }
+    }
+}
+
+/// A page of entities.
+pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, page: &Page) -> Result<Vec<Entity>> {
+    let is_postgres = tx.is_postgres();
+    let mut shape = Shape::new(select_entity!("where e.id in ("));
+    match sort {
+        Sort::Created | Sort::Updated if !filter.is_of_one_project() && !filter.is_narrow() => {
+            newest_of_projects(&mut shape, filter, sort, page, is_postgres);
+        }
+        // Of several statuses each has its own part of an index, in order; which are merged.
+        Sort::Number | Sort::NumberDescending if filter.statuses.len() > 1 && !filter.is_narrow() => {
+            let reach = page.limit + page.offset;
+            shape.add("select merged.id from (", &[]);
+            for (index, status) in filter.statuses.iter().enumerate() {
+                shape.add(if index > 0 { " union all select * from (" } else { "select * from (" }, &[]);
+                ids(&mut shape, "select e.id, p.key, e.kind, e.number from ", filter, sort, page);
+                shape.condition("e.status = ?", values![status]);
+                shape.add(in_order(filter, sort), &[]).add(" limit ?) part", values![reach]);
+            }
+            let order = match sort {
+                Sort::NumberDescending => ") merged order by key, kind, number desc",
+                _ => ") merged order by key, kind, number",
+            };
+            shape.add(order, &[]).add(" limit ? offset ?", values![page.limit, page.offset]);
+        }
+        _ => {
+            ids(&mut shape, "select e.id from ", filter, sort, page);
+            filter.restrict_statuses(&mut shape);
+            shape.add(in_order(filter, sort), &[]).add(" limit ? offset ?", values![page.limit, page.offset]);
+        }
+    }
+    shape.add(")", &[]).add(sort.order(), &[]);
     tx.shaped_rows(&shape, read)
 }
 
+/// The best order for a database: within one project that of an index.
+fn in_order(filter: &Filter, sort: Sort) -> &'static str {
+    let in_project = sort.order_in_project().filter(|_| filter.is_of_one_project());
+    in_project.unwrap_or(sort.order())
+}
+
+/// Selects from the entities of a filter that come after the beginning of a page.
+fn ids<'a>(shape: &mut Shape<'a>, select: &'static str, filter: &'a Filter, sort: Sort, page: &'a Page) {
+    shape.select(select);
+    from(shape, filter);
+    if let Some(place) = &page.after {
+        sort.restrict(shape, place);
+    }
+}
+
+/// Adds entities `e` and their projects `p`, and the conditions of a filter. Indexes begin with a project, so that every
+/// project is entered by itself: `cross join` makes SQLite do so in the order of their keys, and stop when a page is full.
+fn from<'a>(shape: &mut Shape<'a>, filter: &'a Filter) {
+    if filter.is_of_one_project() || filter.is_narrow() {
+        shape.add("entity e join project p on p.id = e.project_id", &[]);
+    } else {
+        shape.add("project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);
+    }
+    filter.restrict(shape);
+}
+
+/// Selects the ids of a page of the newest among several projects, from the newest of each.
+fn newest_of_projects<'a>(
+    shape: &mut Shape<'a>,
+    filter: &'a Filter,
+    sort: Sort,
+    page: &'a Page,
+    is_postgres: bool,
+) {
+    shape.add("select e.id from project p cross join ", &[]);
+    shape.add(if is_postgres { "lateral (select e.*" } else { "entity e where e.id in (select e.id" }, &[]);
+    shape.select(" from entity e").condition("e.project_id = p.id", &[]);
+    filter.restrict(shape);
+    filter.restrict_statuses(shape);
+    if let Some(place) = &page.after {
+        sort.restrict(shape, place);
+    }
+    let newest = match sort {
+        Sort::Updated => " order by e.updated_at desc, e.number desc limit ?)",
+        _ => " order by e.created_at desc, e.number desc limit ?)",
+    };
+    shape.add(newest, values![page.limit + page.offset]).add(if is_postgres { " e" } else { "" }, &[]);
+    shape.add(sort.order(), &[]).add(" limit ? offset ?", values![page.limit, page.offset]);
+}
+
 /// How many there are on all pages.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<i64> {
-    let mut shape = Shape::new("select count(*) from entity e");
-    filter.restrict(&mut shape);
-    Ok(tx.shaped_rows(&shape, |row| row.get(0))?.first().copied().unwrap_or_default())
+pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
+    if let Some((dimension, wanted)) = filter.dimension() {
+        let kind = filter.kind.map_or("", |kind| kind.name());
+        let wanted: Vec<Value<'_>> = wanted.iter().map(Value::from).collect();
+        return tally::sum(tx, kind, &filter.projects, dimension, &wanted).map(Total::exact);
+    }
+    let mut shape = Shape::new("select 1 from ");
+    from(&mut shape, filter);
+    filter.restrict_statuses(&mut shape);
+    tally::counted(tx, shape)
 }
 
 impl Filter {
-    /// Adds its conditions on entities `e`.
-    fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
-        if let Some(kind) = self.kind {
-            shape.condition("e.kind = ?", values![kind.name()]);
+    /// The field whose numbers say how many there are, and its values. None where it has more conditions than one.
+    fn dimension(&self) -> Option<(Dimension, Vec<String>)> {
+        let Filter { type_id, assignee_id, creator_id, .. } = self;
+        let times = [self.created_from, self.created_to, self.updated_from, self.updated_to];
+        let is_counted = self.kind.is_some()
+            && !self.include_deleted
+            && !self.is_narrow()
+            && creator_id.is_none()
+            && times.iter().all(Option::is_none);
+        let mut given = Vec::new();
+        if !self.statuses.is_empty() {
+            given.push((Dimension::Status, self.statuses.clone()));
         }
-        match &self.projects {
-            Projects::All => {}
-            Projects::One(id) => {
-                shape.condition("e.project_id = ?", values![id]);
-            }
-            Projects::VisibleTo(Viewer { user_id, token_id }) => {
-                let condition = concat!("e.project_id in (", visible!("?", "?"), ")");
-                shape.condition(condition, values![user_id, token_id, token_id]);
-            }
+        if !self.priorities.is_empty() {
+            given.push((Dimension::Priority, self.priorities.iter().map(i64::to_string).collect()));
         }
-        if let Some(epic) = &self.epic_id {
-            let condition =
-                "(e.parent_id = ? or e.parent_id in (select s.id from entity s where s.parent_id = ?))";
-            shape.condition(condition, values![epic, epic]);
+        given.extend(type_id.clone().map(|id| (Dimension::Type, vec![id])));
+        given.extend(assignee_id.clone().map(|id| (Dimension::Assignee, vec![id])));
+        match given.len() {
+            _ if !is_counted => None,
+            0 => Some((Dimension::Status, Vec::new())),
+            1 => given.pop(),
+            _ => None,
         }
-        if let Some(linked) = &self.linked_with {
-            let condition = "(e.id in (select epic_id from steering_link where document_id = ?)
-                              or e.id in (select document_id from steering_link where epic_id = ?))";
-            shape.condition(condition, values![linked, linked]);
-        }
-        shape.one_of("e.status", &self.statuses.iter().map(Value::from).collect::<Vec<_>>());
-        shape
-            .one_of("e.priority", &self.priorities.iter().map(|number| (*number).into()).collect::<Vec<_>>());
-        let texts = [
-            ("e.parent_id = ?", &self.parent_id),
-            ("e.type_id = ?", &self.type_id),
-            ("e.criterion_id = ?", &self.criterion_id),
-            ("e.assignee_id = ?", &self.assignee_id),
-            ("e.creator_id = ?", &self.creator_id),
-        ];
-        for (condition, text) in texts {
-            if let Some(text) = text {
-                shape.condition(condition, values![text]);
-            }
-        }
-        let times = [
-            ("e.created_at >= ?", self.created_from),
-            ("e.created_at <= ?", self.created_to),
-            ("e.updated_at >= ?", self.updated_from),
-            ("e.updated_at <= ?", self.updated_to),
-        ];
-        for (condition, time) in times {
-            if let Some(time) = time {
-                shape.condition(condition, values![time]);
-            }
-        }
-        if !self.include_deleted {
-            shape.condition("e.deleted_at is null", &[]);
-        }
-    }
-
-    /// Whether an index has them in the order of their numbers: those of one kind in one project or below one parent.
-    fn is_in_order(&self) -> bool {
-        self.kind.is_some() && (self.parent_id.is_some() || matches!(self.projects, Projects::One(_)))
-    }
-
-    /// Whether an index finds the few that it is about, wherever they are.
-    fn is_narrow(&self) -> bool {
-        let by_index = [&self.parent_id, &self.epic_id, &self.criterion_id, &self.linked_with];
-        by_index.iter().any(|id| id.is_some())
     }
 }

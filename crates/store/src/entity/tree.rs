@@ -29,10 +29,10 @@ pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
     let sql = "with recursive up (id, parent_id, depth) as (
                    select id, parent_id, 0 from entity where id = ?1
                    union all
-                   select e.id, e.parent_id, up.depth + 1 from entity e join up on e.id = up.parent_id
+                   select e.id, e.parent_id, up.depth + 1 from up cross join entity e where e.id = up.parent_id
                )
-               select e.id, p.key, e.kind, e.number, e.title from up
-               join entity e on e.id = up.id join project p on p.id = e.project_id
+               select e.id, p.key, e.kind, e.number, e.title
+               from up cross join entity e join project p on p.id = e.project_id where e.id = up.id
                order by up.depth desc";
     tx.rows(sql, values![id], |row| {
         let kind = read_kind(&row.get::<String>(2)?)?;
@@ -46,19 +46,88 @@ pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
     })
 }
 
-/// Everything live below an entity, and the entity itself: parents before children. Ids that are looked up, and not a join:
-/// SQLite would go through the whole table for that.
-pub fn below(tx: &mut Tx<'_>, id: &str, limit: i64) -> Result<Vec<Entity>> {
-    let sql = select_entity!(
-        "where e.id in (with recursive down (id) as (
-                            select id from entity where id = ?1
-                            union all
-                            select child.id from entity child join down on child.parent_id = down.id
-                            where child.deleted_at is null
-                        ) select id from down)
-         order by case e.kind when 'epic' then 1 when 'user_story' then 2 else 3 end, e.kind, e.number limit ?2"
-    );
-    tx.rows(sql, values![id, limit], read)
+/// What a tree shows of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// The UUID.
+    pub id: String,
+    /// The id of what it is below.
+    pub parent_id: Option<String>,
+    /// What it is.
+    pub kind: Kind,
+    /// The reference id.
+    pub reference_id: String,
+    /// The title, or the text where it has none.
+    pub label: String,
+    /// The status.
+    pub status: Option<String>,
+    /// The priority.
+    pub priority: Option<i64>,
+    /// The name of a requirement's type.
+    pub type_name: Option<String>,
+    /// The reference id of the criterion that a requirement serves.
+    pub criterion: Option<String>,
+}
+
+/// Some entities with everything live below them, as many levels as are wanted: parents before children, each level by
+/// kind and number.
+pub fn leaves(tx: &mut Tx<'_>, roots: &[&str], depth: i64, limit: i64) -> Result<Vec<Leaf>> {
+    macro_rules! leaves {
+        ($roots:literal) => {
+            concat!(
+                "with recursive down (id, depth) as (
+                     select id, 1 from entity where id in (",
+                $roots,
+                ") union all
+                     select child.id, down.depth + 1 from entity child join down on child.parent_id = down.id
+                     where child.deleted_at is null and down.depth < ?2
+                 )
+                 select e.id, e.parent_id, e.kind, p.key, e.number, coalesce(e.title, e.description, ''), e.status,
+                        e.priority, t.name, criterion.number
+                 from down cross join entity e join project p on p.id = e.project_id
+                 left join requirement_type t on t.id = e.type_id
+                 left join entity criterion on criterion.id = e.criterion_id
+                 where e.id = down.id
+                 order by down.depth, e.kind, e.number limit ?3"
+            )
+        };
+    }
+    // `cross join` makes SQLite look up what was found, and not go through all there is.
+    let sql = if tx.is_postgres() {
+        leaves!("select unnest(string_to_array(?1, ','))")
+    } else {
+        leaves!("select value from json_each(?1)")
+    };
+    let roots = tx.list(roots);
+    tx.rows(sql, values![&roots, depth, limit], |row| {
+        let kind = read_kind(row.text(2)?)?;
+        let key = row.text(3)?;
+        let criterion = row.get::<Option<i64>>(9)?;
+        Ok(Leaf {
+            id: row.get(0)?,
+            parent_id: row.get(1)?,
+            kind,
+            reference_id: reference_id(key, kind, row.get(4)?),
+            label: row.get(5)?,
+            status: row.get(6)?,
+            priority: row.get(7)?,
+            type_name: row.get(8)?,
+            criterion: criterion.map(|number| reference_id(key, Kind::AcceptanceCriteria, number)),
+        })
+    })
+}
+
+/// How many live entities are directly below each of some, where there are any.
+pub fn count_children(tx: &mut Tx<'_>, parents: &[&str]) -> Result<Vec<(String, i64)>> {
+    let sql = if tx.is_postgres() {
+        "select parent_id, count(*) from entity where parent_id = any(string_to_array(?1, ',')) and deleted_at is null
+         group by parent_id"
+    } else {
+        "select parent_id, count(*) from entity where parent_id in (select value from json_each(?1))
+           and deleted_at is null group by parent_id"
+    };
+    let parents = tx.list(parents);
+    tx.rows(sql, values![&parents], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// What depends on an entity and would go with it.
@@ -89,6 +158,19 @@ macro_rules! with_down {
             $rest
         )
     };
+}
+
+/// How many relationships and comments go with an entity and everything live below it.
+pub fn count_attached(tx: &mut Tx<'_>, id: &str) -> Result<(i64, i64)> {
+    let sql = with_down!(
+        "select (select count(*) from (
+                     select r.id from relationship r where r.deleted_at is null and r.source_id in (select id from down)
+                     union
+                     select r.id from relationship r where r.deleted_at is null and r.target_id in (select id from down)
+                 ) related),
+                (select count(*) from comment c where c.deleted_at is null and c.entity_id in (select id from down))"
+    );
+    Ok(tx.row(sql, values![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }
 
 /// Keeps others from changing an entity and everything live below it, and from hanging something on them, until the commit.

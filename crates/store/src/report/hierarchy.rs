@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Mention, Scope, in_scope, mention, read_mention};
-use crate::db::Tx;
+use super::{Mention, Scope, from_epic, in_epic, mention, read_mention};
+use crate::db::{Shape, Tx};
 use crate::entity::read_kind;
 use crate::error::Result;
 use crate::model::Kind;
 use crate::project::in_projects;
-use crate::value::{Row, Value};
+use crate::tally::{self, Dimension, Total};
+use crate::value::Value;
 use crate::values;
 
 /// How much there is of each kind.
@@ -25,15 +26,16 @@ pub struct Counts {
     pub requirements: i64,
 }
 
-macro_rules! counts {
-    ($scope:ident) => {
-        in_scope!($scope, "select e.kind, count(*)", "", "group by e.kind")
-    };
-}
-
 /// How much a scope has of each kind.
 pub fn counts(tx: &mut Tx<'_>, scope: &Scope) -> Result<Counts> {
-    let sql = if scope.is_epic() { counts!(epic) } else { counts!(project) };
+    let of_epic = in_epic!("select e.kind, count(*)", "", "group by e.kind");
+    let of_projects = concat!(
+        "select t.kind, cast(sum(t.n) as bigint) from tallied t
+         where t.dimension = 'status' and t.kind in ('epic', 'user_story', 'acceptance_criteria', 'requirement') and ",
+        in_projects!("t.project_id", "?1", "?2", "?3"),
+        " group by t.kind"
+    );
+    let sql = if scope.is_epic() { of_epic } else { of_projects };
     let mut counts = Counts::default();
     tx.each(sql, &scope.values(), |row| {
         let number = row.get(1)?;
@@ -64,48 +66,52 @@ pub struct EpicCounts {
     pub requirements: i64,
 }
 
-/// The page of epics that the tree shows: `?1` to `?3` the projects, `?4` the epic, `?5` how many, `?6` how many come before.
+/// The page of epics that the tree shows: `?1` to `?3` the projects, `?4` how many, `?5` how many come before. An epic is a
+/// page of its own.
 macro_rules! page {
-    () => {
+    (epic) => {
+        "with page (id) as (
+             select e.id from entity e
+             where e.id = ?1 and cast(?2 as text) is null and cast(?3 as text) is null and cast(?4 as bigint) > 0
+               and cast(?5 as bigint) = 0
+         ) "
+    };
+    (projects) => {
         concat!(
-            "with page (id, position) as (
-             select e.id, row_number() over (order by p.key, e.number)
-             from entity e join project p on p.id = e.project_id
-             where e.kind = 'epic' and e.deleted_at is null and (e.id = ?4 or ?4 is null) and ",
-            in_projects!("e.project_id", "?1", "?2", "?3"),
-            "order by p.key, e.number limit ?5 offset ?6
+            "with page (id) as (
+             select e.id from project p cross join entity e
+             where e.project_id = p.id and e.kind = 'epic' and e.deleted_at is null and ",
+            in_projects!("p.id", "?1", "?2", "?3"),
+            "order by p.key, e.number limit ?4 offset ?5
          ) "
         )
     };
 }
 
-/// The first four parameters of a page.
-fn page_of(scope: &Scope) -> [Value<'_>; 4] {
-    match scope {
-        Scope::Epic(id) => [Value::Null, Value::Null, Value::Null, id.into()],
-        Scope::Projects(projects) => {
-            let [project, user, token] = projects.values();
-            [project, user, token, Value::Null]
-        }
-    }
-}
-
 /// A page of epics with how much is below them.
 pub fn epics(tx: &mut Tx<'_>, scope: &Scope, limit: i64, offset: i64) -> Result<Vec<EpicCounts>> {
-    let sql = concat!(
-        page!(),
-        "select ",
-        mention!(),
-        ", e.id, count(distinct story.id), count(child.id) filter (where child.kind = 'acceptance_criteria'),
-            count(child.id) filter (where child.kind = 'requirement')
-         from page join entity e on e.id = page.id join project p on p.id = e.project_id
-         left join entity story on story.parent_id = e.id and story.deleted_at is null
-         left join entity child on child.parent_id = story.id and child.deleted_at is null
-         group by page.position, e.id, p.key, e.kind, e.number, e.title, e.description, e.status
-         order by page.position"
-    );
-    let [project, user, token, epic] = page_of(scope);
-    tx.rows(sql, values![project, user, token, epic, limit, offset], |row| {
+    macro_rules! epics {
+        ($scope:ident) => {
+            concat!(
+                page!($scope),
+                "select ",
+                mention!(),
+                ", e.id, (select count(*) from entity story
+                          where story.parent_id = e.id and story.kind = 'user_story' and story.deleted_at is null),
+                    (select count(*) from entity story join entity child on child.parent_id = story.id
+                     where story.parent_id = e.id and story.deleted_at is null
+                       and child.kind = 'acceptance_criteria' and child.deleted_at is null),
+                    (select count(*) from entity story join entity child on child.parent_id = story.id
+                     where story.parent_id = e.id and story.deleted_at is null
+                       and child.kind = 'requirement' and child.deleted_at is null)
+                 from page cross join entity e join project p on p.id = e.project_id where e.id = page.id
+                 order by p.key, e.number"
+            )
+        };
+    }
+    let sql = if scope.is_epic() { epics!(epic) } else { epics!(projects) };
+    let [first, user, token] = scope.values();
+    tx.rows(sql, values![first, user, token, limit, offset], |row| {
         Ok(EpicCounts {
             epic: read_mention(row)?,
             id: row.get(5)?,
@@ -137,20 +143,26 @@ pub fn stories(
     offset: i64,
     stories_max: i64,
 ) -> Result<Vec<StoryCounts>> {
-    let sql = concat!(
-        page!(),
-        "select ",
-        mention!(),
-        ", e.parent_id, count(child.id) filter (where child.kind = 'acceptance_criteria'),
-            count(child.id) filter (where child.kind = 'requirement')
-         from page join entity e on e.parent_id = page.id and e.deleted_at is null
-         join project p on p.id = e.project_id
-         left join entity child on child.parent_id = e.id and child.deleted_at is null
-         group by page.position, e.id, p.key, e.kind, e.number, e.title, e.description, e.status, e.parent_id
-         order by page.position, e.number limit ?7"
-    );
-    let [project, user, token, epic] = page_of(scope);
-    tx.rows(sql, values![project, user, token, epic, limit, offset, stories_max], |row| {
+    macro_rules! stories {
+        ($scope:ident) => {
+            concat!(
+                page!($scope),
+                "select ",
+                mention!(),
+                ", e.parent_id,
+                    (select count(*) from entity child
+                     where child.parent_id = e.id and child.kind = 'acceptance_criteria' and child.deleted_at is null),
+                    (select count(*) from entity child
+                     where child.parent_id = e.id and child.kind = 'requirement' and child.deleted_at is null)
+                 from page cross join entity epic cross join entity e join project p on p.id = e.project_id
+                 where epic.id = page.id and e.parent_id = page.id and e.deleted_at is null
+                 order by p.key, epic.number, e.number limit ?6"
+            )
+        };
+    }
+    let sql = if scope.is_epic() { stories!(epic) } else { stories!(projects) };
+    let [first, user, token] = scope.values();
+    tx.rows(sql, values![first, user, token, limit, offset, stories_max], |row| {
         Ok(StoryCounts {
             story: read_mention(row)?,
             epic_id: row.get(5)?,
@@ -171,59 +183,61 @@ pub enum Gap {
     RequirementWithoutCriterion,
 }
 
-macro_rules! gap {
-    ($scope:ident, $condition:literal) => {
-        (
-            in_scope!(
-                $scope,
-                concat!("select ", mention!()),
-                "join project p on p.id = e.project_id",
-                concat!($condition, " order by p.key, e.number limit ?4")
-            ),
-            in_scope!($scope, "select count(*)", "", $condition),
-        )
-    };
-}
-
-macro_rules! every_gap {
-    ($scope:ident, $gap:expr) => {
-        match $gap {
-            Gap::EpicWithoutStories => gap!(
-                $scope,
-                "and e.kind = 'epic' and not exists (select 1 from entity child
+impl Gap {
+    /// The condition that an entity `e` lacks it.
+    const fn condition(self) -> &'static str {
+        match self {
+            Gap::EpicWithoutStories => {
+                "e.kind = 'epic' and not exists (select 1 from entity child
                      where child.parent_id = e.id and child.deleted_at is null)"
-            ),
-            Gap::StoryWithoutCriteria => gap!(
-                $scope,
-                "and e.kind = 'user_story' and not exists (select 1 from entity child
+            }
+            Gap::StoryWithoutCriteria => {
+                "e.kind = 'user_story' and not exists (select 1 from entity child
                      where child.parent_id = e.id and child.kind = 'acceptance_criteria' and child.deleted_at is null)"
-            ),
-            Gap::StoryWithoutRequirements => gap!(
-                $scope,
-                "and e.kind = 'user_story' and not exists (select 1 from entity child
+            }
+            Gap::StoryWithoutRequirements => {
+                "e.kind = 'user_story' and not exists (select 1 from entity child
                      where child.parent_id = e.id and child.kind = 'requirement' and child.deleted_at is null)"
-            ),
-            Gap::CriterionWithoutRequirements => gap!(
-                $scope,
-                "and e.kind = 'acceptance_criteria' and not exists (select 1 from entity served
+            }
+            Gap::CriterionWithoutRequirements => {
+                "e.kind = 'acceptance_criteria' and not exists (select 1 from entity served
                      where served.criterion_id = e.id and served.deleted_at is null)"
-            ),
-            Gap::RequirementWithoutCriterion => {
-                gap!($scope, "and e.kind = 'requirement' and e.criterion_id is null")
+            }
+            Gap::RequirementWithoutCriterion => "e.kind = 'requirement' and e.criterion_id is null",
+        }
+    }
+
+    /// Selects from the entities `e` of a scope that lack it, and their projects `p`.
+    fn among<'a>(self, select: &'static str, scope: &'a Scope) -> Shape<'a> {
+        let mut shape = Shape::new(select);
+        match scope {
+            Scope::Epic(id) => {
+                shape.add(from_epic!("?", "?", "?"), values![id, id, id]);
+                shape.add(" join project p on p.id = e.project_id", &[]);
+            }
+            Scope::Projects(projects) => {
+                // `cross join` makes SQLite read projects in the order of their keys, and stop when there are enough.
+                shape.add(" from project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);
+                projects.restrict(&mut shape, "p.id");
             }
         }
-    };
+        shape.condition("e.deleted_at is null", &[]).condition(self.condition(), &[]);
+        shape
+    }
 }
 
 /// The first entities that lack something, and how many there are in all.
-pub fn gap(tx: &mut Tx<'_>, scope: &Scope, gap: Gap, limit: i64) -> Result<(Vec<Mention>, i64)> {
-    let [first, user, token] = scope.values();
-    let (list, count) = if scope.is_epic() { every_gap!(epic, gap) } else { every_gap!(project, gap) };
-    let found = tx.rows(list, values![first, user, token, limit], read_mention)?;
-    if (found.len() as i64) < limit {
-        let total = found.len() as i64;
-        return Ok((found, total));
-    }
-    let total = tx.row(count, &scope.values(), |row: &Row<'_>| row.get(0))?;
-    Ok((found, total.unwrap_or_default()))
+pub fn gap(tx: &mut Tx<'_>, scope: &Scope, gap: Gap, limit: i64) -> Result<(Vec<Mention>, Total)> {
+    let mut list = gap.among(concat!("select ", mention!()), scope);
+    list.add(" order by p.key, e.number limit ?", values![limit]);
+    let found = tx.shaped_rows(&list, read_mention)?;
+    let total = match scope {
+        _ if (found.len() as i64) < limit => Total::exact(found.len() as i64),
+        Scope::Projects(projects) if gap == Gap::RequirementWithoutCriterion => {
+            let without = [Value::Text("0")];
+            Total::exact(tally::sum(tx, Kind::Requirement.name(), projects, Dimension::Criterion, &without)?)
+        }
+        scope => tally::counted(tx, gap.among("select 1", scope))?,
+    };
+    Ok((found, total))
 }

@@ -143,7 +143,7 @@ macro_rules! of_numbers {
         if $tx.is_postgres() {
             concat!($select, "where d.number = any(cast(string_to_array(?1, ',') as bigint[]))")
         } else {
-            concat!($select, "where d.number in (select value from json_each(?1))")
+            concat!($select, "where d.number in (select cast(value as integer) from json_each(?1))")
         }
     };
 }
@@ -173,7 +173,7 @@ fn by_number<T>(
     if numbers.is_empty() {
         return Ok(ByNumber::default());
     }
-    let list = list_of(tx, numbers);
+    let list = tx.list(numbers);
     Ok(tx.rows(sql, values![&list], |row| Ok((row.get(0)?, read(row)?)))?.into_iter().collect())
 }
 
@@ -193,7 +193,8 @@ pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document
         tx,
         select_entity!(and ", d.number, d.id", "join search_document d on d.entity_id = e.id ")
     );
-    tx.rows(sql, values![&list_of(tx, numbers)], |row| {
+    let list = tx.list(numbers);
+    tx.rows(sql, values![&list], |row| {
         let (number, id) = (row.get(entity::COLUMNS)?, row.get(entity::COLUMNS + 1)?);
         Ok(Document { number, id, entity: entity::read(row)? })
     })
@@ -209,10 +210,4 @@ fn numbers(
     let text = if tx.is_postgres() { expression.tsquery() } else { expression.fts5() };
     let values = values![&text, filter.include_deleted, filter.created_from, filter.created_to, limit];
     tx.rows(sql, values, |row| row.get(0))
-}
-
-/// Numbers or quoted ids as each engine takes a list.
-pub(super) fn list_of(tx: &Tx<'_>, items: impl IntoIterator<Item = impl ToString>) -> String {
-    let list = items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(",");
-    if tx.is_postgres() { list.replace('"', "") } else { format!("[{list}]") }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use words::{Clause, Expression, Place, Query, score};
 
-use super::documents::{ByNumber, Document, documents, last_changed, list_of, newest, of_texts, times};
+use super::documents::{ByNumber, Document, documents, last_changed, newest, of_texts, times};
 use super::filter::{Filter, Marks, id_mark};
 use crate::comment::{self, Comment};
 use crate::db::Tx;
@@ -260,9 +260,8 @@ impl Search<'_> {
         self.judge(tx, &page)?;
         let documents = documents(tx, &page)?;
         let comments = documents.iter().filter(|document| document.id != document.entity.id);
-        let comments: Vec<String> = comments.map(|document| format!("\"{}\"", document.id)).collect();
-        let mut comments =
-            if comments.is_empty() { Vec::new() } else { comment::of_ids(tx, &list_of(tx, comments))? };
+        let comments: Vec<&str> = comments.map(|document| document.id.as_str()).collect();
+        let mut comments = if comments.is_empty() { Vec::new() } else { comment::of_ids(tx, &comments)? };
         let mut hits: ByNumber<Hit> = ByNumber::default();
         for Document { number, id, entity } in documents {
             let comment = comments.iter().position(|comment| comment.id == id);

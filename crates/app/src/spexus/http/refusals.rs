@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ops::Error;
 use store::Mode;
-use store::revision::{self, NewEvent};
+use store::audit::{self, NewEvent};
 
 use super::App;
 use super::address::counted;
@@ -124,8 +124,8 @@ impl App {
         let id = ops::new_id(now);
         let is_tidied = self.noted.n_rows.fetch_add(1, Ordering::Relaxed) % TIDIED_EVERY == TIDIED_EVERY - 1;
         let body = move |tx: &mut store::Tx<'_>| {
-            revision::note_authentication(tx, &id, &event, now)?;
-            if is_tidied { revision::forget_refusals(tx) } else { Ok(()) }
+            audit::note_authentication(tx, &id, &event, now)?;
+            if is_tidied { audit::forget_refusals(tx) } else { Ok(()) }
         };
         let (req_id, operation) = (place.request_id.to_owned(), place.operation.to_owned());
         self.engine.store().run(Mode::Aside, body, move |noted: store::Result<()>| {

@@ -1,0 +1,111 @@
+//! Which entities a list is about.
+
+use crate::db::Shape;
+use crate::model::{Kind, Time};
+use crate::project::Projects;
+use crate::value::Value;
+use crate::values;
+
+/// Which entities to list.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The kind; all kinds when none is given.
+    pub kind: Option<Kind>,
+    /// In which projects.
+    pub projects: Projects,
+    /// The id of the epic or story that they belong to.
+    pub parent_id: Option<String>,
+    /// The id of the epic that they are anywhere below.
+    pub epic_id: Option<String>,
+    /// One of these statuses; four at most.
+    pub statuses: Vec<String>,
+    /// One of these priorities; four at most.
+    pub priorities: Vec<i64>,
+    /// The id of the requirement type.
+    pub type_id: Option<String>,
+    /// The id of the criterion that requirements serve.
+    pub criterion_id: Option<String>,
+    /// The id of who works on it.
+    pub assignee_id: Option<String>,
+    /// The id of who made it.
+    pub creator_id: Option<String>,
+    /// The id of a steering document that epics are linked with, or of an epic that documents are linked with.
+    pub linked_with: Option<String>,
+    /// Not made before.
+    pub created_from: Option<Time>,
+    /// Not made after.
+    pub created_to: Option<Time>,
+    /// Not changed before.
+    pub updated_from: Option<Time>,
+    /// Not changed after.
+    pub updated_to: Option<Time>,
+    /// Deleted ones too.
+    pub include_deleted: bool,
+}
+
+/// How many values a filter takes; more are refused above.
+pub const VALUES_MAX: usize = 8;
+
+impl Filter {
+    /// Adds its conditions on entities `e`, all but that on statuses.
+    pub(super) fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
+        if let Some(kind) = self.kind {
+            shape.condition("e.kind = ?", values![kind.name()]);
+        }
+        self.projects.restrict(shape, "e.project_id");
+        if let Some(epic) = &self.epic_id {
+            let condition =
+                "(e.parent_id = ? or e.parent_id in (select s.id from entity s where s.parent_id = ?))";
+            shape.condition(condition, values![epic, epic]);
+        }
+        if let Some(linked) = &self.linked_with {
+            let condition = "(e.id in (select epic_id from steering_link where document_id = ?)
+                              or e.id in (select document_id from steering_link where epic_id = ?))";
+            shape.condition(condition, values![linked, linked]);
+        }
+        shape
+            .one_of("e.priority", &self.priorities.iter().map(|number| (*number).into()).collect::<Vec<_>>());
+        let texts = [
+            ("e.parent_id = ?", &self.parent_id),
+            ("e.type_id = ?", &self.type_id),
+            ("e.criterion_id = ?", &self.criterion_id),
+            ("e.assignee_id = ?", &self.assignee_id),
+            ("e.creator_id = ?", &self.creator_id),
+        ];
+        for (condition, text) in texts {
+            if let Some(text) = text {
+                shape.condition(condition, values![text]);
+            }
+        }
+        let times = [
+            ("e.created_at >= ?", self.created_from),
+            ("e.created_at <= ?", self.created_to),
+            ("e.updated_at >= ?", self.updated_from),
+            ("e.updated_at <= ?", self.updated_to),
+        ];
+        for (condition, time) in times {
+            if let Some(time) = time {
+                shape.condition(condition, values![time]);
+            }
+        }
+        if !self.include_deleted {
+            shape.condition("e.deleted_at is null", &[]);
+        }
+    }
+
+    /// Adds the condition on statuses.
+    pub(super) fn restrict_statuses<'a>(&'a self, shape: &mut Shape<'a>) {
+        shape.one_of("e.status", &self.statuses.iter().map(Value::from).collect::<Vec<_>>());
+    }
+
+    /// Whether it is about one kind in one project, of which indexes have several orders.
+    pub(super) fn is_of_one_project(&self) -> bool {
+        self.kind.is_some() && matches!(self.projects, Projects::One(_)) && !self.is_narrow()
+    }
+
+    /// Whether an index finds the few that it is about, wherever they are.
+    pub(super) fn is_narrow(&self) -> bool {
+        let by_index = [&self.parent_id, &self.epic_id, &self.criterion_id, &self.linked_with];
+        by_index.iter().any(|id| id.is_some())
+    }
+}

@@ -1,0 +1,282 @@
+//! Every statement of a list, a count, a report and a delete finds what it is about by index: its plan is read on both
+//! engines, and no table that grows may be gone through from one end to the other.
+
+use crate::db::{Location, Mode, Options, Store, Tx, seen};
+use crate::entity::{self, Entity, Filter, Page, Place, Sort};
+use crate::error::{Error, Result};
+use crate::member::Viewer;
+use crate::model::{Kind, Reference, Time};
+use crate::project::Projects;
+use crate::report::{self, Gap, Grouping, Scope};
+use crate::value::Value;
+use crate::{audit, comment, relationship, revision};
+
+/// The tables that grow with what people write.
+const GROWING: &[&str] = &[
+    "entity",
+    "comment",
+    "relationship",
+    "revision",
+    "authentication_event",
+    "change",
+    "search_document",
+    "search_text",
+];
+
+/// Walks that are meant: what the statement is, and why going through an index of all is right.
+const MEANT: &[(&str, &str)] = &[
+    // The newest or oldest few of all are the beginning of an index that has their order; the limit ends the walk.
+    ("audit", "SCAN t USING INDEX revision_created"),
+    ("audit", "SCAN t USING INDEX authentication_event_created"),
+    ("comments", "SCAN c USING INDEX comment_created"),
+    // Administrators alone ask for one kind of event, and rarely. An index of all events would be as large as that of times.
+    ("audit of an event", "SCAN t"),
+    ("audit of an event", "Seq Scan on authentication_event t"),
+    ("audit of an event", "Seq Scan on revision t"),
+];
+
+fn now() -> Time {
+    Time::from_microseconds(1_000_000)
+}
+
+fn viewer() -> Projects {
+    Projects::VisibleTo(Viewer { user_id: "u".to_owned(), token_id: Some("t".to_owned()) })
+}
+
+fn one() -> Projects {
+    Projects::One("p".to_owned())
+}
+
+/// An epic, of which only the ids matter.
+fn epic(tx: &mut Tx<'_>) -> Result<Entity> {
+    let id = uuid::Uuid::from_u128(7).to_string();
+    tx.execute(
+        "insert into user_account (id, username, username_folded, email, email_folded, role, disabled, version, created_at,
+             updated_at)
+         values ('u', 'ann', 'ann', 'ann@example.org', 'ann@example.org', 'User', 0, 1, 1, 1) on conflict do nothing",
+        &[],
+    )?;
+    tx.execute(
+        "insert into entity (project_id, id, kind, number, title, priority, status, creator_id, version, content_version,
+             created_at, updated_at)
+         values ('00000000-0000-7000-8000-000000000001', ?1, 'epic', 1, 'Epic', 1, 'Backlog', 'u', 1, 1, 1, 1)",
+        crate::values![&id],
+    )?;
+    entity::find(tx, &Reference::Id(id))?.ok_or_else(|| Error::internal("it was just made"))
+}
+
+/// Something that runs statements.
+type Body<'a> = &'a mut dyn FnMut(&mut Tx<'_>) -> Result<()>;
+
+/// What every list, count, report and delete runs, by what it is.
+fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let mut run = |name: &'static str, body: Body<'_>| {
+        let seen = seen::during(|| body(tx).unwrap_or_else(|error| panic!("{name}: {error}")));
+        found.extend(seen.into_iter().map(|sql| (name, sql)));
+    };
+    let of = |kind| Filter { kind: Some(kind), ..Filter::default() };
+    let text = || Some("x".to_owned());
+    for projects in [Projects::All, one(), viewer()] {
+        let filter = |change: &dyn Fn(&mut Filter)| {
+            let mut filter = Filter { projects: projects.clone(), ..of(Kind::Requirement) };
+            change(&mut filter);
+            filter
+        };
+        let filters = [
+            filter(&|_| {}),
+            filter(&|filter| filter.statuses = vec!["Draft".to_owned()]),
+            filter(&|filter| filter.statuses = vec!["Draft".to_owned(), "Active".to_owned()]),
+            filter(&|filter| filter.priorities = vec![1, 2]),
+            filter(&|filter| (filter.statuses, filter.priorities) = (vec!["Draft".to_owned()], vec![1])),
+            filter(&|filter| filter.assignee_id = text()),
+            filter(&|filter| filter.creator_id = text()),
+            filter(&|filter| filter.type_id = text()),
+            filter(&|filter| filter.parent_id = text()),
+            filter(&|filter| filter.epic_id = text()),
+            filter(&|filter| filter.criterion_id = text()),
+            filter(&|filter| filter.linked_with = text()),
+            filter(&|filter| filter.created_from = Some(now())),
+            filter(&|filter| filter.updated_to = Some(now())),
+            filter(&|filter| filter.include_deleted = true),
+        ];
+        for filter in &filters {
+            for sort in [
+                Sort::Number,
+                Sort::NumberDescending,
+                Sort::Title,
+                Sort::Priority,
+                Sort::Created,
+                Sort::Updated,
+            ] {
+                let by = match sort {
+                    Sort::Number | Sort::NumberDescending => entity::By::Number,
+                    Sort::Title => entity::By::Title("x".to_owned()),
+                    Sort::Priority => entity::By::Priority(1),
+                    Sort::Created | Sort::Updated => entity::By::Time(1),
+                };
+                let after = Place { by, project: "P".to_owned(), number: 1 };
+                for after in [None, Some(after)] {
+                    let page = Page { after, offset: 0, limit: 51 };
+                    run("list", &mut |tx| entity::list(tx, filter, sort, &page).map(drop));
+                }
+            }
+            run("count", &mut |tx| entity::count(tx, filter).map(drop));
+        }
+        let place = (1, "x".to_owned());
+        for (entity_id, author_id) in [(None, None), (text(), None)] {
+            let filter = comment::Filter {
+                entity_id,
+                author_id,
+                projects: projects.clone(),
+                ..comment::Filter::default()
+            };
+            for after in [None, Some(&place)] {
+                run("comments", &mut |tx| comment::list(tx, &filter, after, 51, 0).map(drop));
+            }
+            run("comments", &mut |tx| comment::count(tx, &filter).map(drop));
+        }
+        run("names", &mut |tx| entity::names(tx, Kind::Requirement, &projects, None, 101).map(drop));
+        reports(&mut run, &Scope::Projects(projects.clone()));
+    }
+    reports(&mut run, &Scope::Epic("x".to_owned()));
+    let trails = [
+        ("audit", audit::Filter::default()),
+        ("audit of an actor", audit::Filter { actor_id: text(), ..audit::Filter::default() }),
+        ("audit of an entity", audit::Filter { entity_id: text(), ..audit::Filter::default() }),
+        ("audit of an event", audit::Filter { event: text(), ..audit::Filter::default() }),
+        ("audit of a time", audit::Filter { from: Some(now()), ..audit::Filter::default() }),
+    ];
+    for (name, filter) in &trails {
+        let place = (1, "x".to_owned());
+        for after in [None, Some(&place)] {
+            run(name, &mut |tx| audit::list(tx, filter, after, 51, 0).map(drop));
+        }
+        run(name, &mut |tx| audit::count(tx, filter).map(drop));
+    }
+    run("tree", &mut |tx| entity::leaves(tx, &["x"], 3, 100).map(drop));
+    run("tree", &mut |tx| entity::count_children(tx, &["x"]).map(drop));
+    run("path", &mut |tx| entity::ancestors(tx, "x").map(drop));
+    run("history", &mut |tx| revision::history(tx, "x", 51, 0).map(drop));
+    run("relationships", &mut |tx| relationship::of(tx, "x", 51, 0).map(drop));
+    run("relationships", &mut |tx| relationship::count_of(tx, "x").map(drop));
+    let mut gone = None;
+    run("delete", &mut |tx| {
+        let epic = epic(tx)?;
+        entity::count_attached(tx, &epic.id)?;
+        entity::lock_below(tx, &epic.id)?;
+        entity::delete(tx, &epic, "d", "u", now())?;
+        entity::deletion_members(tx, "d")?;
+        gone = Some(epic);
+        Ok(())
+    });
+    run("purge", &mut |tx| gone.as_ref().map_or(Ok(()), |gone| entity::purge(tx, gone, now())));
+    run("restore", &mut |tx| {
+        entity::restore(tx, "d", now())?;
+        relationship::of_deletion(tx, "d")?;
+        comment::of_deletion(tx, "d").map(drop)
+    });
+    found
+}
+
+/// The statements of every report about a scope.
+fn reports(run: &mut dyn FnMut(&'static str, Body<'_>), scope: &Scope) {
+    run("status report", &mut |tx| report::summaries(tx, scope).map(drop));
+    for by in [Grouping::Status, Grouping::Priority, Grouping::Type, Grouping::Assignee] {
+        run("status report", &mut |tx| report::groups(tx, scope, by, 100).map(drop));
+    }
+    run("work under way", &mut |tx| report::oldest_under_way(tx, scope, 5).map(drop));
+    run("hierarchy report", &mut |tx| report::counts(tx, scope).map(drop));
+    run("hierarchy report", &mut |tx| report::epics(tx, scope, 50, 0).map(drop));
+    run("hierarchy report", &mut |tx| report::stories(tx, scope, 50, 0, 1_000).map(drop));
+    for gap in [
+        Gap::EpicWithoutStories,
+        Gap::StoryWithoutCriteria,
+        Gap::StoryWithoutRequirements,
+        Gap::CriterionWithoutRequirements,
+        Gap::RequirementWithoutCriterion,
+    ] {
+        // Where as many as are wanted were found, they are counted too.
+        run("hierarchy report", &mut |tx| report::gap(tx, scope, gap, 0).map(drop));
+    }
+}
+
+/// The names that a statement has for tables that grow.
+fn names(sql: &str) -> Vec<&str> {
+    let words: Vec<&str> = sql
+        .split(|char: char| !(char.is_alphanumeric() || char == '_'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut names = Vec::new();
+    for pair in words.windows(3) {
+        if matches!(pair[0], "from" | "join" | "update") && GROWING.contains(&pair[1]) {
+            names.extend([pair[1], pair[2]]);
+        }
+    }
+    names
+}
+
+fn explained(tx: &mut Tx<'_>, sql: String, n_values: usize) -> Result<Vec<String>> {
+    let column = if tx.is_postgres() { 0 } else { 3 };
+    // The dialect takes no statements that are put together; a test has few.
+    tx.rows(Box::leak(sql.into_boxed_str()), &vec![Value::Null; n_values], |row| row.get(column))
+}
+
+/// What a plan goes through from one end to the other.
+fn walks(tx: &mut Tx<'_>, sql: &str) -> Result<Vec<String>> {
+    let n_values = (1..100).take_while(|number| sql.contains(&format!("?{number}"))).count();
+    if !tx.is_postgres() {
+        let names = names(sql);
+        let is_walk = |line: &String| {
+            let mut words = line.split(' ');
+            words.next() == Some("SCAN") && words.next().is_some_and(|name| names.contains(&name))
+        };
+        return Ok(explained(tx, format!("explain query plan {sql}"), n_values)?
+            .into_iter()
+            .filter(is_walk)
+            .collect());
+    }
+    let nulls = vec!["null"; n_values].join(", ");
+    tx.script(&format!("prepare planned as {}", sql.replace('?', "$")))?;
+    let nulls = if nulls.is_empty() { nulls } else { format!("({nulls})") };
+    let plan = explained(tx, format!("explain execute planned{nulls}"), 0)?;
+    tx.script("deallocate planned")?;
+    let is_walk = |line: &String| GROWING.iter().any(|table| line.contains(&format!("Seq Scan on {table} ")));
+    Ok(plan.into_iter().filter(is_walk).collect())
+}
+
+fn check(location: &Location) {
+    let store = Store::open(location, Options::default(), now()).expect("a store");
+    let bad = store.wait(Mode::Write, |tx| {
+        if tx.is_postgres() {
+            tx.script("set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan")?;
+        }
+        let mut bad = Vec::new();
+        for (name, sql) in statements(tx) {
+            let is_plain = ["select", "with", "update"].iter().any(|word| sql.trim_start().starts_with(word));
+            if !is_plain || sql.contains("for update") {
+                continue;
+            }
+            for walk in walks(tx, &sql)? {
+                let is_meant = MEANT.iter().any(|(of, meant)| *of == name && walk.contains(meant));
+                if !is_meant {
+                    bad.push(format!("{name}: {walk}\n{sql}\n"));
+                }
+            }
+        }
+        Ok::<_, Error>(bad)
+    });
+    let mut bad = bad.expect("plans");
+    bad.sort();
+    bad.dedup();
+    assert!(bad.is_empty(), "{location}: {} statements\n{}", bad.len(), bad.join("\n"));
+}
+
+#[test]
+fn no_statement_goes_through_a_table_that_grows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    check(&Location::Sqlite(folder.path().join("spexus.db")));
+    let Some(server) = private_postgres::Server::shared() else { return };
+    let database = server.database();
+    check(&Location::parse(database.url()).expect("a URL"));
+}
