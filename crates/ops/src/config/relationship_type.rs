@@ -9,7 +9,9 @@ use super::types;
 use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page};
 
 impl Output for RelationshipType {
@@ -40,6 +42,8 @@ impl Operation for ListRelationshipTypes {
     const COMMANDS: &'static [Command] = &[command("relationship-type list")];
     const ROUTES: &'static [Route] = &[get("/config/relationship-types")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["name", "inverse_name", "acyclic", "description", "version"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RelationshipType>> {
         types::list(cx, self.limit, self.offset, self.cursor.as_ref())

@@ -8,7 +8,9 @@ use super::types;
 use crate::context::{Cx, check_version};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page};
 
 impl Output for RequirementType {
@@ -39,6 +41,7 @@ impl Operation for ListRequirementTypes {
     const COMMANDS: &'static [Command] = &[command("requirement-type list")];
     const ROUTES: &'static [Route] = &[get("/config/requirement-types")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] = &[(None, &["name", "description", "version"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RequirementType>> {
         types::list(cx, self.limit, self.offset, self.cursor.as_ref())
