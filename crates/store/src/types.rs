@@ -8,6 +8,8 @@ use crate::error::Result;
 use crate::model::Time;
 use crate::values;
 
+pub use words::name::{fold, same as same_name};
+
 /// A type of requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RequirementType {
@@ -72,19 +74,6 @@ pub trait Type: Clone + PartialEq + Serialize {
     fn version(&self) -> i64;
     /// Makes it the next version.
     fn go_on(&mut self, now: Time);
-}
-
-/// A name as it must be unique: case does not count.
-pub fn fold(name: &str) -> String {
-    name.trim().to_lowercase()
-}
-
-/// Whether two names of types or statuses mean the same to a person.
-pub fn same_name(one: &str, other: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
-    };
-    letters(one) == letters(other)
 }
 
 /// Whether relationships of this type must not form a circle.
