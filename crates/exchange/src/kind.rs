@@ -3,6 +3,8 @@
 use Form::{Flag, Number, Prose, Text, Title};
 use Kind::*;
 
+pub(crate) use words::name::plain as plain_name;
+
 /// A kind of record, in the order in which an importer needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are the entities'")]
@@ -206,11 +208,6 @@ impl Shape {
     pub fn field_of_form(&self, form: Form) -> Option<&'static FieldShape> {
         self.fields().find(|field| field.form == form)
     }
-}
-
-/// How a name is compared: people write `User Story`, spreadsheets capitalise.
-pub(crate) fn plain_name(name: &str) -> String {
-    name.trim().to_lowercase().replace([' ', '-'], "_")
 }
 
 const fn shape(kind: Kind, name: &'static str, groups: &'static [&'static [FieldShape]]) -> Shape {

@@ -9,7 +9,7 @@ use store::{Mode, session, user};
 use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
 use crate::input::Text;
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get, post};
+use crate::operation::{Change, Command, Effect, Operation, Output, Route, command, get, post};
 use crate::secret;
 use crate::user::Password;
 
@@ -84,6 +84,7 @@ impl Operation for ChangePassword {
     const COMMANDS: &'static [Command] = &[command("auth change-password")];
     const ROUTES: &'static [Route] = &[post("/auth/change-password")];
     const EFFECT: Effect = Effect::OwnsAccount;
+    const CHANGE: Change = Change::Edits;
     const PREPARES: bool = true;
     const PROOF: Option<&'static str> = Some("current_password");
 

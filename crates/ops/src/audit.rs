@@ -9,7 +9,7 @@ use crate::context::Cx;
 use crate::entity::read::any_user;
 use crate::error::Result;
 use crate::input::{Id, Limit, Moment, Offset, Text};
-use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::operation::{Columns, Command, Effect, Operation, Route, command, get};
 use crate::page::{Cursor, Page, page_after, window};
 
 /// List what happened, the newest first: every change, and every login that succeeded or failed.
@@ -43,6 +43,8 @@ impl Operation for ListAudit {
     const COMMANDS: &'static [Command] = &[command("audit")];
     const ROUTES: &'static [Route] = &[get("/audit")];
     const EFFECT: Effect = Effect::Administers;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["event", "entity_kind", "entity_id", "actor", "via", "version", "created_at"])];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<AuditEntry>> {

@@ -8,7 +8,9 @@ use store::Mode;
 use crate::caller::Caller;
 use crate::context::{Cx, Met};
 use crate::error::{Error, FieldError, Result};
-use crate::operation::{Command, Effect, Entry, Operation, Output, Route, command, nearest, post};
+use crate::operation::{
+    Command, Effect, Entry, Operation, Output, Route, Shape, Tool, command, nearest, post, tool,
+};
 
 /// Run up to 500 operations in one transaction: all of them happen, or none.
 ///
@@ -92,9 +94,13 @@ impl Operation for Bulk {
     const NAME: &'static str = "bulk_update";
     const COMMANDS: &'static [Command] = &[command("bulk")];
     const ROUTES: &'static [Route] = &[post("/bulk")];
-    const TOOLSET: Option<&'static str> = Some("bulk");
+    const TOOLS: &'static [Tool] = &[tool(
+        "bulk",
+        r#"{"operations": [{"operation": "update_requirement", "arguments": {"requirement_id": "REQ-001", "priority": 2}}, {"operation": "update_requirement", "arguments": {"requirement_id": "REQ-002", "priority": 2}}], "dry_run": true}"#,
+    )];
     // It may delete; whether the caller may do each part is checked for each part.
     const EFFECT: Effect = Effect::Destroys;
+    const SHAPE: Option<Shape> = Some(Shape::Steps);
     const MODE: Option<Mode> = Some(Mode::Long);
 
     fn only_reads(&self) -> bool {
@@ -216,7 +222,7 @@ impl Step {
             return Err(Error::field("operation", message));
         };
         let of_account = matches!(entry.effect, Effect::OwnsAccount | Effect::Public);
-        if of_account || entry.prepares || entry.answers_secret || entry.toolset == Some("bulk") {
+        if of_account || entry.prepares || entry.answers_secret || entry.is_in_set("bulk") {
             return Err(Error::field("operation", format!("{} cannot be part of a list", entry.name)));
         }
         caller.may(entry.effect)?;

@@ -15,7 +15,8 @@ use crate::entity::read::{any_user, check_kind};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Number, Offset, Set, Text, Version};
 use crate::operation::{
-    Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post,
+    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, patch,
+    post, tool,
 };
 use crate::page::{Cursor, Page, page_after, window};
 
@@ -61,7 +62,11 @@ impl Operation for AddComment {
         create("/acceptance-criteria/{reference}/comments").with(&[("kind", "acceptance_criteria")]),
         create("/requirements/{reference}/comments").with(&[("kind", "requirement")]),
     ];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
+    )
+    .showing(&["reference", "content", "parent", "quote"])];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["reference", "content"];
 
@@ -168,8 +173,11 @@ impl Operation for ListComments {
         get("/acceptance-criteria/{reference}/comments").with(&[("kind", "acceptance_criteria")]),
         get("/requirements/{reference}/comments").with(&[("kind", "requirement")]),
     ];
-    const TOOLSET: Option<&'static str> = Some("comments");
+    const TOOLS: &'static [Tool] = &[tool("comments", r#"{"reference": "REQ-001", "resolved": false}"#)
+        .showing(&["reference", "author", "resolved", "project", "include_deleted", "limit"])];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["id", "entity", "author", "content", "resolved", "created_at"])];
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Comment>> {
@@ -254,7 +262,16 @@ impl Operation for UpdateComment {
     const NAME: &'static str = "update_comment";
     const COMMANDS: &'static [Command] = &[command("comment update")];
     const ROUTES: &'static [Route] = &[patch("/comments/{comment_id}")];
-    const TOOLSET: Option<&'static str> = Some("comments");
+    const TOOLS: &'static [Tool] = &[
+        tool(
+            "comments",
+            r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de", "content": "Also on the printed receipt?"}"#,
+        ),
+        tool("comments", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#)
+            .named("resolve_comment", "Settle a comment.")
+            .with(&[("resolved", "true")])
+            .showing(&["comment_id"]),
+    ];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
@@ -329,7 +346,12 @@ impl Operation for DeleteComment {
     const NAME: &'static str = "delete_comment";
     const COMMANDS: &'static [Command] = &[command("comment delete")];
     const ROUTES: &'static [Route] = &[delete("/comments/{comment_id}")];
-    const TOOLSET: Option<&'static str> = Some("comments");
+    const TOOLS: &'static [Tool] =
+        &[tool("comments", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#).showing(&[
+            "comment_id",
+            "dry_run",
+            "expected_version",
+        ])];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
@@ -420,6 +442,7 @@ impl Operation for PurgeComment {
     const COMMANDS: &'static [Command] = &[command("comment purge")];
     const ROUTES: &'static [Route] = &[post("/comments/{comment_id}/purge")];
     const EFFECT: Effect = Effect::Administers;
+    const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {

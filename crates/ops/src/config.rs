@@ -13,7 +13,7 @@ use store::types::{RelationshipType, RequirementType, Type};
 
 use crate::context::{Cx, Subject, to_value};
 use crate::error::Result;
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 
 /// List requirement types, relationship types, and statuses with their transitions.
 #[derive(Deserialize, JsonSchema)]
@@ -38,8 +38,9 @@ impl Operation for ListTypes {
     const NAME: &'static str = "list_types";
     const COMMANDS: &'static [Command] = &[command("types")];
     const ROUTES: &'static [Route] = &[get("/config")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{}"#)];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Names);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Types> {
         Ok(Types {

@@ -13,6 +13,7 @@ mod entity;
 mod error;
 mod exchange;
 mod input;
+pub mod known;
 mod login;
 mod member;
 mod operation;
@@ -37,7 +38,10 @@ pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply, Running};
 pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
-pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, nearest};
+pub use operation::{
+    Answer, Change, Command, Effect, Entry, FileArguments, Method, Operation, Route, SessionChange, Shape,
+    Tool, nearest,
+};
 pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
@@ -141,10 +145,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<exchange::import::Import>(),
 ];
 
-/// What is asked for through the same door, and has no surface of its own: agents see it as the list of resources.
-const UNLISTED: &[Entry] = &[entry::<entity::browse::Browse>()];
-
 /// The operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    OPERATIONS.iter().chain(UNLISTED).find(|entry| entry.name == name)
+    OPERATIONS.iter().chain([known::BROWSE]).find(|entry| entry.name == name)
 }

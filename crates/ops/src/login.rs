@@ -14,7 +14,7 @@ use crate::caller::{Credentials, authenticate};
 use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
 use crate::input::Text;
-use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
+use crate::operation::{Command, Effect, Operation, Output, Route, SessionChange, command, post};
 use crate::secret;
 
 /// How long a session lasts.
@@ -78,6 +78,7 @@ impl Operation for Login {
     const COMMANDS: &'static [Command] = &[command("auth login").without(&["cookie"])];
     const ROUTES: &'static [Route] = &[post("/auth/login")];
     const EFFECT: Effect = Effect::Public;
+    const SESSION: Option<SessionChange> = Some(SessionChange::Begins);
     const PREPARES: bool = true;
     const ANSWERS_SECRET: bool = true;
 
@@ -205,6 +206,7 @@ impl Operation for Logout {
     const COMMANDS: &'static [Command] = &[command("auth logout")];
     const ROUTES: &'static [Route] = &[post("/auth/logout")];
     const EFFECT: Effect = Effect::Reads;
+    const SESSION: Option<SessionChange> = Some(SessionChange::Ends);
     const MODE: Option<Mode> = Some(Mode::Write);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<LoggedOut> {

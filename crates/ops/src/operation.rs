@@ -1,5 +1,8 @@
 //! What an operation is. Everything the product can do implements [`Operation`]; transports see only [`Entry`].
 
+mod mistake;
+mod surface;
+
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -7,9 +10,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use store::Mode;
+use store::model::Kind;
 
+use self::mistake::read;
 use crate::context::Cx;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
+
+pub use self::mistake::nearest;
+pub use self::surface::{
+    Change, Columns, Command, FileArguments, Method, Route, SessionChange, Shape, Tool, command, create,
+    delete, get, patch, post, put, tool,
+};
 
 /// Something the product can do: its arguments, and how it runs. The doc comment of the type is its documentation, the
 /// doc comments of its fields document the arguments.
@@ -22,8 +33,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const COMMANDS: &'static [Command];
     /// The routes that run it.
     const ROUTES: &'static [Route];
-    /// The set of tools that shows it to agents, if any.
-    const TOOLSET: Option<&'static str> = None;
+    /// The tools by which agents run it. The first has its name.
+    const TOOLS: &'static [Tool] = &[];
     /// What it does to the store, and so who may.
     const EFFECT: Effect;
     /// How it uses the database; none follows the effect.
@@ -32,6 +43,20 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const POSITIONAL: &'static [&'static str] = &[];
     /// Whether [`Operation::prepare`] does something.
     const PREPARES: bool = false;
+
+    /// What it does to the things that there are; the route's method says so, where nothing else does.
+    const CHANGE: Change = Change::by(Self::ROUTES);
+    /// What its answer consists of; none follows from the arguments.
+    const SHAPE: Option<Shape> = None;
+    /// The columns of its answer as a table. They are chosen here and not by what is found, so that all pages look alike;
+    /// without any, a table shows all that fits.
+    const COLUMNS: &'static [Columns] = &[];
+    /// The arguments that are a file, if any.
+    const TAKES_FILE: Option<FileArguments> = None;
+    /// Whether the answer is a file: its `content`, in a `format`, with a `file_name`.
+    const ANSWERS_FILE: bool = false;
+    /// What it does to the caller's session.
+    const SESSION: Option<SessionChange> = None;
 
     /// Whether the answer holds a secret, which must not be kept to answer the same request again.
     const ANSWERS_SECRET: bool = false;
@@ -118,147 +143,6 @@ impl Effect {
     }
 }
 
-/// An HTTP method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-pub enum Method {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-}
-
-impl Method {
-    /// The name in a request.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Put => "PUT",
-            Method::Patch => "PATCH",
-            Method::Delete => "DELETE",
-        }
-    }
-}
-
-/// A way to an operation over HTTP. Parts of the path in braces are arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The path below `/api/v1`.
-    pub path: &'static str,
-    /// Arguments that the route itself decides.
-    pub bind: &'static [(&'static str, &'static str)],
-    /// Arguments that make no sense on it: filters that its kind does not have.
-    pub without: &'static [&'static str],
-    /// The status of success.
-    pub status: u16,
-}
-
-impl Route {
-    /// Binds arguments: the route of a kind decides the kind.
-    #[must_use]
-    pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Route {
-        self.bind = bind;
-        self
-    }
-
-    /// Leaves arguments out that would be refused.
-    #[must_use]
-    pub const fn without(mut self, names: &'static [&'static str]) -> Route {
-        self.without = names;
-        self
-    }
-
-    /// Whether a request may say an argument, in the path or elsewhere.
-    pub fn takes(&self, name: &str) -> bool {
-        !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
-    }
-
-    /// The names of the arguments in the path.
-    pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-    }
-}
-
-/// `GET path`.
-pub const fn get(path: &'static str) -> Route {
-    Route { method: Method::Get, path, bind: &[], without: &[], status: 200 }
-}
-
-/// `POST path`, which makes something new.
-pub const fn create(path: &'static str) -> Route {
-    Route { method: Method::Post, path, bind: &[], without: &[], status: 201 }
-}
-
-/// `POST path`, which does something.
-pub const fn post(path: &'static str) -> Route {
-    Route { method: Method::Post, path, bind: &[], without: &[], status: 200 }
-}
-
-/// `PUT path`.
-pub const fn put(path: &'static str) -> Route {
-    Route { method: Method::Put, path, bind: &[], without: &[], status: 200 }
-}
-
-/// `PATCH path`.
-pub const fn patch(path: &'static str) -> Route {
-    Route { method: Method::Patch, path, bind: &[], without: &[], status: 200 }
-}
-
-/// `DELETE path`.
-pub const fn delete(path: &'static str) -> Route {
-    Route { method: Method::Delete, path, bind: &[], without: &[], status: 200 }
-}
-
-/// A way to an operation on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Its words.
-    pub words: &'static str,
-    /// Arguments that the command itself decides.
-    pub bind: &'static [(&'static str, &'static str)],
-    /// Arguments that the command does not take.
-    pub without: &'static [&'static str],
-    /// What it does, where that is not what the operation says.
-    pub summary: Option<&'static str>,
-}
-
-/// A command.
-pub const fn command(words: &'static str) -> Command {
-    Command { words, bind: &[], without: &[], summary: None }
-}
-
-impl Command {
-    /// Binds arguments: the command of a kind decides the kind.
-    #[must_use]
-    pub const fn with(mut self, bind: &'static [(&'static str, &'static str)]) -> Command {
-        self.bind = bind;
-        self
-    }
-
-    /// Leaves arguments out.
-    #[must_use]
-    pub const fn without(mut self, names: &'static [&'static str]) -> Command {
-        self.without = names;
-        self
-    }
-
-    /// Says what the command does, where it does not do all that the operation can.
-    #[must_use]
-    pub const fn about(mut self, summary: &'static str) -> Command {
-        self.summary = Some(summary);
-        self
-    }
-
-    /// Whether it takes an argument.
-    pub fn takes(&self, name: &str) -> bool {
-        !self.without.contains(&name) && self.bind.iter().all(|(bound, _)| *bound != name)
-    }
-}
-
 /// An operation without its types.
 pub struct Entry {
     /// See [`Operation::NAME`].
@@ -267,8 +151,8 @@ pub struct Entry {
     pub commands: &'static [Command],
     /// See [`Operation::ROUTES`].
     pub routes: &'static [Route],
-    /// See [`Operation::TOOLSET`].
-    pub toolset: Option<&'static str>,
+    /// See [`Operation::TOOLS`].
+    pub tools: &'static [Tool],
     /// See [`Operation::EFFECT`].
     pub effect: Effect,
     /// How it uses the database.
@@ -277,10 +161,21 @@ pub struct Entry {
     pub positional: &'static [&'static str],
     /// See [`Operation::PREPARES`].
     pub prepares: bool,
+    /// See [`Operation::CHANGE`].
+    pub change: Change,
+    /// See [`Operation::COLUMNS`].
+    pub columns: &'static [Columns],
+    /// See [`Operation::TAKES_FILE`].
+    pub takes_file: Option<FileArguments>,
+    /// See [`Operation::ANSWERS_FILE`].
+    pub answers_file: bool,
+    /// See [`Operation::SESSION`].
+    pub session: Option<SessionChange>,
     /// See [`Operation::ANSWERS_SECRET`].
     pub answers_secret: bool,
     /// See [`Operation::PROOF`].
     pub proof: Option<&'static str>,
+    shape: Option<Shape>,
     input: fn(&mut SchemaGenerator) -> Schema,
     output: fn(&mut SchemaGenerator) -> Schema,
     parse: fn(&Value) -> Result<Box<dyn Prepared>>,
@@ -297,13 +192,19 @@ pub const fn entry<T: Operation>() -> Entry {
         name: T::NAME,
         commands: T::COMMANDS,
         routes: T::ROUTES,
-        toolset: T::TOOLSET,
+        tools: T::TOOLS,
         effect: T::EFFECT,
         mode,
         positional: T::POSITIONAL,
         prepares: T::PREPARES,
+        change: T::CHANGE,
+        columns: T::COLUMNS,
+        takes_file: T::TAKES_FILE,
+        answers_file: T::ANSWERS_FILE,
+        session: T::SESSION,
         answers_secret: T::ANSWERS_SECRET,
         proof: T::PROOF,
+        shape: T::SHAPE,
         input: T::json_schema,
         output: |generator| generator.subschema_for::<T::Output>(),
         parse: |arguments| match read::<T>(arguments) {
@@ -375,6 +276,24 @@ impl Entry {
         self.writes() && !self.answers_secret && self.proof.is_none()
     }
 
+    /// Whether a set of tools has it under its own name.
+    pub fn is_in_set(&self, set: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name.is_none() && tool.set == set)
+    }
+
+    /// What its answer consists of. What can leave some out answers a page.
+    pub fn shape(&self) -> Shape {
+        let is_page = || self.input_schema()["properties"].get("offset").is_some();
+        let by_arguments = || if is_page() { Shape::Page("data", "/total_count") } else { Shape::Thing };
+        self.shape.unwrap_or_else(by_arguments)
+    }
+
+    /// The columns of its answer as a table of things of a kind, where somebody has chosen any.
+    pub fn columns_of(&self, kind: Option<&str>) -> Option<&'static [&'static str]> {
+        let fits = |of: &Option<Kind>| of.is_none_or(|of| kind == Some(of.name()));
+        self.columns.iter().find(|(of, _)| fits(of)).map(|(_, columns)| *columns)
+    }
+
     /// The schema of the arguments, complete in itself.
     pub fn input_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12()
@@ -417,121 +336,14 @@ impl Entry {
     }
 }
 
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.name == other.name
+    }
+}
+
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name)
-    }
-}
-
-fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        Error::fields(vec![explain(&path, &error.into_inner().to_string())])
-    })
-}
-
-/// Turns the words of the deserializer into ours, and names the field.
-fn explain(path: &str, message: &str) -> FieldError {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let within = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
-    if let (true, Some(name)) = (message.starts_with("missing field"), quoted.first()) {
-        return FieldError { field: within(name), message: "is required".to_owned(), allowed: Vec::new() };
-    }
-    if let (true, Some((name, known))) = (message.starts_with("unknown field"), quoted.split_first()) {
-        let nearest = nearest(name, known).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        let parent = path.rsplit_once('.').map(|(parent, _)| format!("{parent}.")).unwrap_or_default();
-        let field = if path.ends_with(name) { path.to_owned() } else { format!("{parent}{name}") };
-        let allowed = known.iter().map(|&name| name.to_owned()).collect();
-        return FieldError { field, message: format!("is not known here{nearest}"), allowed };
-    }
-    if let (true, Some((name, known))) = (message.starts_with("unknown variant"), quoted.split_first()) {
-        let allowed: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
-        let message = format!("expected one of {}, found {name:?}", allowed.join(", "));
-        return FieldError { field: path.to_owned(), message, allowed };
-    }
-    let message = match message.split_once(", expected ") {
-        Some((found, expected)) => {
-            let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-            format!("expected {}, found {}", wanted(expected), plainly(found))
-        }
-        None => message.to_owned(),
-    };
-    let field = if path == "." { "arguments" } else { path };
-    FieldError { field: field.to_owned(), message, allowed: Vec::new() }
-}
-
-/// What the deserializer waits for, as a person would say it.
-fn wanted(expected: &str) -> &str {
-    match expected {
-        "string or map" | "a string" | "a borrowed string" => "a text",
-        "a sequence" => "a list",
-        "a boolean" => "true or false",
-        "map" | "a map" => "an object",
-        other => other,
-    }
-}
-
-/// A value as a person would write it: `9` for `integer `9``.
-fn plainly(found: &str) -> &str {
-    for kind in ["integer ", "floating point ", "boolean ", "string "] {
-        if let Some(value) = found.strip_prefix(kind) {
-            return value.trim_matches('`');
-        }
-    }
-    match found {
-        "map" => "an object",
-        "sequence" => "a list",
-        other => other,
-    }
-}
-
-/// The nearest of some names, if one is near.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |other: &str| strsim::damerau_levenshtein(name, other);
-    // Who says `type` means `type_id`.
-    if let Some(longer) = known.iter().find(|other| other.strip_suffix("_id") == Some(name)) {
-        return Some(longer);
-    }
-    known
-        .iter()
-        .copied()
-        .min_by_key(|other| distance(other))
-        .filter(|other| distance(other) <= 1 + name.len() / 4)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::explain;
-
-    #[test]
-    fn errors_name_the_field_and_what_was_expected() {
-        for (path, message, expected) in [
-            (".", "missing field `title`", "title: is required"),
-            (
-                "titel",
-                "unknown field `titel`, expected `title` or `priority`",
-                "titel: is not known here; did you mean title?",
-            ),
-            (
-                "priority",
-                "invalid value: integer `9`, expected a whole number from 1 to 4",
-                "priority: expected a whole number from 1 to 4, found 9",
-            ),
-            (
-                "sort",
-                "unknown variant `x`, expected one of `title`, `number`",
-                "sort: expected one of title, number, found \"x\"",
-            ),
-            ("role", "invalid type: null, expected string or map", "role: expected a text, found null"),
-            (
-                "scopes",
-                "invalid type: string \"read\", expected a sequence",
-                "scopes: expected a list, found \"read\"",
-            ),
-            ("operations[2]", "missing field `operation`", "operations[2].operation: is required"),
-        ] {
-            let error = explain(path, message);
-            assert_eq!(format!("{}: {}", error.field, error.message), expected);
-        }
     }
 }

@@ -9,7 +9,9 @@ use store::project::{self, Access, Project};
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Description, Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for Project {
@@ -94,6 +96,7 @@ impl Operation for ListProjects {
     const COMMANDS: &'static [Command] = &[command("project list")];
     const ROUTES: &'static [Route] = &[get("/projects")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] = &[(None, &["key", "name", "description", "version", "created_at"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Project>> {
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;

@@ -13,7 +13,8 @@ use crate::entity::delete::{refuse_deleted, refuse_purged};
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
 use crate::operation::{
-    Command, Effect, Operation, Output, Route, command, create, delete, get, patch, post, put,
+    Change, Columns, Command, Effect, Operation, Output, Route, Shape, Tool, command, create, delete, get,
+    patch, post, put, tool,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
@@ -71,7 +72,10 @@ impl Operation for CreatePrompt {
     const NAME: &'static str = "create_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt create")];
     const ROUTES: &'static [Route] = &[create("/prompts")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] = &[tool(
+        "prompts",
+        r#"{"name": "review", "title": "Review", "content": "Review the open requirements, the critical ones first."}"#,
+    )];
     const EFFECT: Effect = Effect::Administers;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
@@ -145,7 +149,8 @@ impl Operation for UpdatePrompt {
     const NAME: &'static str = "update_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt update")];
     const ROUTES: &'static [Route] = &[patch("/prompts/{prompt_id}")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] =
+        &[tool("prompts", r#"{"prompt_id": "PROMPT-002", "description": "What to look at on Mondays"}"#)];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
@@ -220,8 +225,10 @@ impl Operation for ListPrompts {
     const NAME: &'static str = "list_prompts";
     const COMMANDS: &'static [Command] = &[command("prompt list")];
     const ROUTES: &'static [Route] = &[get("/prompts")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] = &[tool("prompts", r#"{"limit": 10}"#)];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["reference_id", "name", "title", "active", "version", "updated_at"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Prompt>> {
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
@@ -240,8 +247,9 @@ impl Operation for GetActivePrompt {
     const NAME: &'static str = "get_active_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt active")];
     const ROUTES: &'static [Route] = &[get("/prompts/active")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] = &[tool("prompts", r#"{}"#)];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Whole);
     const MODE: Option<Mode> = Some(Mode::Point);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
@@ -264,7 +272,8 @@ impl Operation for ActivatePrompt {
     const NAME: &'static str = "activate_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt activate")];
     const ROUTES: &'static [Route] = &[put("/prompts/{prompt_id}/activate")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] =
+        &[tool("prompts", r#"{"prompt_id": "PROMPT-002"}"#).showing(&["prompt_id"])];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
@@ -319,7 +328,11 @@ impl Operation for DeletePrompt {
     const NAME: &'static str = "delete_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt delete")];
     const ROUTES: &'static [Route] = &[delete("/prompts/{prompt_id}")];
-    const TOOLSET: Option<&'static str> = Some("prompts");
+    const TOOLS: &'static [Tool] = &[tool("prompts", r#"{"prompt_id": "PROMPT-002"}"#).showing(&[
+        "prompt_id",
+        "dry_run",
+        "expected_version",
+    ])];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
@@ -393,6 +406,7 @@ impl Operation for PurgePrompt {
     const COMMANDS: &'static [Command] = &[command("prompt purge")];
     const ROUTES: &'static [Route] = &[post("/prompts/{prompt_id}/purge")];
     const EFFECT: Effect = Effect::Administers;
+    const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {

@@ -13,7 +13,10 @@ use crate::context::{Cx, check_version, check_version_of, deleted, difference, o
 use crate::entity::delete::note_relationship;
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Offset, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, post};
+use crate::operation::{
+    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, post,
+    tool,
+};
 use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for Relationship {
@@ -46,7 +49,10 @@ impl Operation for CreateRelationship {
     const NAME: &'static str = "create_relationship";
     const COMMANDS: &'static [Command] = &[command("relationship create")];
     const ROUTES: &'static [Route] = &[create("/relationships")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] =
         &["source_requirement_id", "relationship_type_id", "target_requirement_id"];
@@ -159,7 +165,8 @@ impl Operation for DeleteRelationship {
     const NAME: &'static str = "delete_relationship";
     const COMMANDS: &'static [Command] = &[command("relationship delete")];
     const ROUTES: &'static [Route] = &[delete("/relationships/{id}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"id": "019a8b5e-2f00-7000-8000-000000000bad"}"#).showing(&["id"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["id"];
 
@@ -201,6 +208,8 @@ impl Operation for ListRelationships {
     const COMMANDS: &'static [Command] = &[command("relationship list")];
     const ROUTES: &'static [Route] = &[get("/requirements/{requirement_id}/relationships")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["id", "source", "type", "target", "suspect", "created_at"])];
     const POSITIONAL: &'static [&'static str] = &["requirement_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
@@ -231,6 +240,8 @@ impl Operation for ListSuspectLinks {
     const COMMANDS: &'static [Command] = &[command("suspect-link list")];
     const ROUTES: &'static [Route] = &[get("/suspect-links")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["id", "source", "type", "target", "suspect", "created_at"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
         let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
@@ -258,6 +269,7 @@ impl Operation for ClearSuspectLink {
     const COMMANDS: &'static [Command] = &[command("suspect-link clear")];
     const ROUTES: &'static [Route] = &[post("/suspect-links/{id}/clear")];
     const EFFECT: Effect = Effect::Writes;
+    const CHANGE: Change = Change::Edits;
     const POSITIONAL: &'static [&'static str] = &["id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {

@@ -14,7 +14,7 @@ use crate::entity::read::any_user;
 use crate::entity::requirement_type;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
 
 /// How many characters of the text a snippet shows.
@@ -160,8 +160,13 @@ impl Operation for SearchGlobal {
     const NAME: &'static str = "search_global";
     const COMMANDS: &'static [Command] = &[command("search")];
     const ROUTES: &'static [Route] = &[get("/search")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#)
+            .showing(&["query", "entity_types", "project", "limit", "offset"])
+            .refusing(&[("entity_types", "prompt")])];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["reference_id", "kind", "title", "snippet", "status", "priority", "type"])];
     const POSITIONAL: &'static [&'static str] = &["query"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {
@@ -240,8 +245,20 @@ impl Operation for SearchRequirements {
     const NAME: &'static str = "search_requirements";
     const COMMANDS: &'static [Command] = &[command("requirement search")];
     const ROUTES: &'static [Route] = &[get("/search/requirements")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#).showing(&[
+            "query",
+            "type",
+            "status",
+            "priority",
+            "epic_id",
+            "user_story_id",
+            "limit",
+            "offset",
+        ])];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["reference_id", "kind", "title", "snippet", "status", "priority", "type"])];
     const POSITIONAL: &'static [&'static str] = &["query"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {

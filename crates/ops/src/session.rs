@@ -9,7 +9,7 @@ use store::session::{self, UserSession};
 use crate::context::{Cx, Subject, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Text};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, get};
+use crate::operation::{Columns, Command, Effect, Operation, Output, Route, command, delete, get};
 use crate::page::{Cursor, Page, page, window_from};
 use crate::token::owner;
 
@@ -39,6 +39,10 @@ impl Operation for ListSessions {
     const COMMANDS: &'static [Command] = &[command("auth session list")];
     const ROUTES: &'static [Route] = &[get("/auth/sessions")];
     const EFFECT: Effect = Effect::OwnsAccount;
+    const COLUMNS: &'static [Columns] = &[(
+        None,
+        &["id", "begun_with", "token", "address", "user_agent", "current", "last_used_at", "expires_at"],
+    )];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<UserSession>> {

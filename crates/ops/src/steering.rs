@@ -10,7 +10,9 @@ use crate::context::{Cx, Subject};
 use crate::entity::{add, blank, change};
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Patch, Set, Text, Title, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, patch, put};
+use crate::operation::{
+    Change, Command, Effect, Operation, Output, Route, Tool, command, create, delete, patch, put, tool,
+};
 
 /// Create a steering document.
 ///
@@ -31,7 +33,10 @@ impl Operation for CreateSteeringDocument {
     const NAME: &'static str = "create_steering_document";
     const COMMANDS: &'static [Command] = &[command("steering-document create")];
     const ROUTES: &'static [Route] = &[create("/steering-documents")];
-    const TOOLSET: Option<&'static str> = Some("steering");
+    const TOOLS: &'static [Tool] = &[tool(
+        "steering",
+        r#"{"title": "Security rules", "description": "Card data never reaches a log."}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -64,7 +69,8 @@ impl Operation for UpdateSteeringDocument {
     const NAME: &'static str = "update_steering_document";
     const COMMANDS: &'static [Command] = &[command("steering-document update")];
     const ROUTES: &'static [Route] = &[patch("/steering-documents/{steering_document_id}")];
-    const TOOLSET: Option<&'static str> = Some("steering");
+    const TOOLS: &'static [Tool] =
+        &[tool("steering", r#"{"steering_document_id": "STD-001", "title": "Rules for card data"}"#)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["steering_document_id"];
 
@@ -109,7 +115,8 @@ impl Operation for LinkSteeringDocument {
     const NAME: &'static str = "link_steering_document";
     const COMMANDS: &'static [Command] = &[command("steering-document link")];
     const ROUTES: &'static [Route] = &[put("/epics/{epic_id}/steering-documents/{steering_document_id}")];
-    const TOOLSET: Option<&'static str> = Some("steering");
+    const TOOLS: &'static [Tool] =
+        &[tool("steering", r#"{"epic_id": "EP-001", "steering_document_id": "STD-001"}"#)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["steering_document_id", "epic_id"];
 
@@ -133,8 +140,10 @@ impl Operation for UnlinkSteeringDocument {
     const NAME: &'static str = "unlink_steering_document";
     const COMMANDS: &'static [Command] = &[command("steering-document unlink")];
     const ROUTES: &'static [Route] = &[delete("/epics/{epic_id}/steering-documents/{steering_document_id}")];
-    const TOOLSET: Option<&'static str> = Some("steering");
+    const TOOLS: &'static [Tool] =
+        &[tool("steering", r#"{"epic_id": "EP-001", "steering_document_id": "STD-001"}"#)];
     const EFFECT: Effect = Effect::Writes;
+    const CHANGE: Change = Change::Edits;
     const POSITIONAL: &'static [&'static str] = &["steering_document_id", "epic_id"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Link> {

@@ -10,7 +10,9 @@ use crate::caller::Scope;
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Limit, Moment, Offset, Patch, Set, Span, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
@@ -185,6 +187,8 @@ impl Operation for ListTokens {
     const COMMANDS: &'static [Command] = &[command("token list")];
     const ROUTES: &'static [Route] = &[get("/tokens")];
     const EFFECT: Effect = Effect::OwnsAccount;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["name", "prefix", "user", "scopes", "expires_at", "last_used_at", "created_at"])];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Token>> {

@@ -13,7 +13,9 @@ use store::user::{self, Name, User};
 use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Set, Text, Version, shortened};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
@@ -141,6 +143,7 @@ impl Operation for ListUsers {
     const COMMANDS: &'static [Command] = &[command("user list")];
     const ROUTES: &'static [Route] = &[get("/users")];
     const EFFECT: Effect = Effect::Administers;
+    const COLUMNS: &'static [Columns] = &[(None, &["username", "email", "role", "disabled", "created_at"])];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<User>> {
@@ -337,6 +340,7 @@ impl Operation for ListUserDirectory {
     const COMMANDS: &'static [Command] = &[command("user directory")];
     const ROUTES: &'static [Route] = &[get("/users/directory")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] = &[(None, &["username", "id"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Name>> {
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;

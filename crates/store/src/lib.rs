@@ -12,6 +12,7 @@ mod workers;
 
 pub mod audit;
 pub mod backup;
+pub mod circles;
 pub mod comment;
 pub mod entity;
 pub mod health;

@@ -90,7 +90,7 @@ impl Kind {
 
     /// The kind with this name, in any case; plural, hyphens and blanks are understood.
     pub fn from_name(text: &str) -> Option<Kind> {
-        let folded = text.trim().to_lowercase().replace(['-', ' '], "_");
+        let folded = words::name::plain(text);
         Kind::ALL.into_iter().find(|kind| {
             let name = kind.name();
             folded == name

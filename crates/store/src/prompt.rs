@@ -80,7 +80,10 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Prompt>> {
 
 /// The live prompt with this name.
 pub fn find_by_name(tx: &mut Tx<'_>, name: &str) -> Result<Option<Prompt>> {
-    tx.row(select!("where m.name_folded = ?1 and m.deleted_at is null"), values![&fold(name)], read)
+    // Earlier versions stored names in lower case, which differs in a few letters.
+    let lowered = name.trim().to_lowercase();
+    let sql = select!("where m.name_folded in (?1, ?2) and m.deleted_at is null limit 1");
+    tx.row(sql, values![&fold(name), &lowered], read)
 }
 
 /// The active prompt.

@@ -1,8 +1,11 @@
 //! Relationships between requirements.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::circles;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
@@ -172,35 +175,17 @@ pub fn between(
 
 /// The way from one requirement to another along live relationships that must not form a circle, as reference ids.
 pub fn way(tx: &mut Tx<'_>, project_key: &str, from: &str, to: &str) -> Result<Option<Vec<String>>> {
-    // Breadth first, each requirement once: a recursive query over paths would visit them exponentially often.
-    let mut came_from = std::collections::HashMap::from([(from.to_owned(), (String::new(), 0))]);
-    let mut reached = vec![from.to_owned()];
-    while let Some(current) = reached.pop() {
-        let sql = "select r.target_id, target.number from relationship r
-                   join relationship_type t on t.id = r.type_id join entity target on target.id = r.target_id
-                   where r.source_id = ?1 and r.deleted_at is null and t.acyclic = 1";
-        for (next, number) in
-            tx.rows(sql, values![&current], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?
-        {
-            if came_from.contains_key(&next) {
-                continue;
-            }
-            came_from.insert(next.clone(), (current.clone(), number));
-            if next == to {
-                let mut steps = Vec::new();
-                let mut step = next;
-                while step != from {
-                    let (previous, number) = came_from[&step].clone();
-                    steps.push(reference_id(project_key, Kind::Requirement, number));
-                    step = previous;
-                }
-                steps.reverse();
-                return Ok(Some(steps));
-            }
-            reached.push(next);
-        }
-    }
-    Ok(None)
+    let sql = "select r.target_id, target.number from relationship r
+               join relationship_type t on t.id = r.type_id join entity target on target.id = r.target_id
+               where r.source_id = ?1 and r.deleted_at is null and t.acyclic = 1";
+    let mut numbers = HashMap::new();
+    let way = circles::way(from.to_owned(), to.to_owned(), |id| {
+        let targets: Vec<(String, i64)> = tx.rows(sql, values![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        numbers.extend(targets.iter().cloned());
+        Ok(targets.into_iter().map(|(id, _)| id).collect())
+    })?;
+    let name = |id: String| Some(reference_id(project_key, Kind::Requirement, *numbers.get(&id)?));
+    Ok(way.map(|steps| steps.into_iter().filter_map(name).collect()))
 }
 
 /// Confirms a relationship against the target's present text; false when another change was faster.

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use words::name::fold;
 
 use crate::db::Tx;
 use crate::error::{Error, Result};
@@ -46,12 +47,6 @@ macro_rules! select {
             $rest
         )
     };
-}
-
-/// Names are equal when they differ in case only.
-pub fn fold(name: &str) -> String {
-    // Letter by letter: the lower case of a whole word depends on where a sigma stands.
-    name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// Folds the names and addresses of all users anew. One that would then be another's stays as it is.

@@ -86,7 +86,7 @@ fn fold_simple(c: char) -> char {
 }
 
 /// Full case folding: there and back again, since ß has no capital but "SS" and Σ two small letters.
-fn fold_case(c: char, push: &mut impl FnMut(char)) {
+pub(crate) fn fold_case(c: char, push: &mut impl FnMut(char)) {
     for upper in c.to_uppercase() {
         upper.to_lowercase().for_each(&mut *push);
     }

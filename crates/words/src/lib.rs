@@ -7,6 +7,7 @@
 
 mod expression;
 mod fold;
+pub mod name;
 mod query;
 mod score;
 mod snippet;

@@ -167,7 +167,7 @@ impl Server for Bridge {
     /// backend then answers that it is forbidden, where we could only say that it is unknown.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         let listed = self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned();
-        let is_default = || ops::find(name).is_some_and(|entry| entry.toolset == Some(SETS[0]));
+        let is_default = || ops::find(name).is_some_and(|entry| entry.is_in_set(SETS[0]));
         let unlisted = || Arc::new(Tool::new(name, "", json!({ "type": "object" })));
         Ok(listed.or_else(|| is_default().then(unlisted)))
     }

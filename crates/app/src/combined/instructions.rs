@@ -1,24 +1,26 @@
 //! What an agent is told when it connects: what is here, and how the parts go together.
 
 use mcp::Context;
+use ops::known;
 use serde_json::json;
 
-use super::{Combined, Trace};
+use super::{Combined, Trace, search};
 use crate::requirements;
 
 /// Why there is no traceability.
 pub const NO_PROJECT: &str =
     "neither this folder nor one above it has a .duvet/config.toml; `duvet init` makes one";
 
-const TOGETHER: &str = "Before you build something, find the requirement that asks for it (search_requirements), look at the threats \
-    against it (tmkb_query), cite what you implement and test in the code, and check the citation (validate_citation).";
-
 /// Writes the instructions.
 pub fn write(combined: &Combined, context: &Context<'_>) -> String {
     let mut parts = Vec::new();
     let has_all = combined.local.is_some() && combined.trace().is_some() && combined.threats.is_some();
     if has_all {
-        parts.push(TOGETHER.to_owned());
+        parts.push(format!(
+            "Before you build something, find the requirement that asks for it ({}), look at the threats against it (tmkb_query), \
+             cite what you implement and test in the code, and check the citation (validate_citation).",
+            search::NAME
+        ));
     }
     if combined.local.is_some() {
         parts.push(about_requirements(combined, context));
@@ -45,7 +47,7 @@ fn about_requirements(combined: &Combined, context: &Context<'_>) -> String {
         requirements::RESOURCES
     );
     let prompt =
-        combined.requirements().and_then(|server| server.call("get_active_prompt", json!({}), context));
+        combined.requirements().and_then(|server| server.call(known::GET_ACTIVE_PROMPT, json!({}), context));
     let text = match prompt {
         Ok(prompt) => requirements::instructions(&prompt, &guide),
         // A host must be able to connect all the same.

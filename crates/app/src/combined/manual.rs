@@ -9,93 +9,12 @@ use serde_json::Value;
 
 use super::search;
 use crate::duvet::server::TraceServer;
-use crate::requirements::{SETS, ToolOptions, Tools};
+use crate::requirements::{self, SETS, ToolOptions, Tools};
 use crate::spexus::manual::type_of;
 use crate::tmkb;
 
-/// Stands for the id of a comment.
-pub const COMMENT: &str = "019a8b5e-2f00-7000-8000-00000000c0de";
-/// Stands for the id of a relationship.
-pub const RELATIONSHIP: &str = "019a8b5e-2f00-7000-8000-000000000bad";
-
-/// A call of every tool, in an order in which they work.
-pub const EXAMPLES: &[(&str, &str)] = &[
-    (
-        "create_epic",
-        r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
-    ),
-    ("update_epic", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#),
-    (
-        "create_user_story",
-        r#"{"epic_id": "EP-001", "title": "Pay with a saved card", "priority": 2, "description": "As a customer I want to pay with a saved card, so that I need not type it again."}"#,
-    ),
-    ("update_user_story", r#"{"user_story_id": "US-001", "priority": 1}"#),
-    (
-        "create_acceptance_criteria",
-        r#"{"user_story_id": "US-001", "description": "Given a saved card, when the customer pays, then only its last four digits are shown."}"#,
-    ),
-    (
-        "update_acceptance_criteria",
-        r#"{"acceptance_criteria_id": "AC-001", "description": "Given a saved card, when the customer pays, then no more than its last four digits are shown."}"#,
-    ),
-    (
-        "create_requirement",
-        r#"{"user_story_id": "US-001", "title": "Mask card numbers", "type_id": "Functional", "priority": 1, "acceptance_criteria_id": "AC-001", "description": "The page shows no more than the last four digits of a card."}"#,
-    ),
-    ("update_requirement", r#"{"requirement_id": "REQ-001", "status": "Active", "assignee_id": "admin"}"#),
-    (
-        "create_relationship",
-        r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
-    ),
-    ("get_entity", r#"{"reference": "REQ-001", "include": ["parents", "relationships"]}"#),
-    (
-        "list_entities",
-        r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
-    ),
-    ("search_global", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#),
-    ("search_requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#),
-    ("status_report", r#"{"epic_id": "EP-001", "group_by": "priority"}"#),
-    ("hierarchy_analysis", r#"{"epic_id": "EP-001"}"#),
-    ("impact_analysis", r#"{"reference": "REQ-002", "depth": 2}"#),
-    ("get_history", r#"{"reference": "REQ-001", "limit": 5}"#),
-    (
-        "add_comment",
-        r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
-    ),
-    ("list_types", r#"{}"#),
-    ("list_comments", r#"{"reference": "REQ-001", "resolved": false}"#),
-    (
-        "update_comment",
-        r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de", "content": "Also on the printed receipt?"}"#,
-    ),
-    ("resolve_comment", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#),
-    ("delete_comment", r#"{"comment_id": "019a8b5e-2f00-7000-8000-00000000c0de"}"#),
-    (
-        "create_steering_document",
-        r#"{"title": "Security rules", "description": "Card data never reaches a log."}"#,
-    ),
-    ("update_steering_document", r#"{"steering_document_id": "STD-001", "title": "Rules for card data"}"#),
-    ("link_steering_document", r#"{"epic_id": "EP-001", "steering_document_id": "STD-001"}"#),
-    ("list_steering_documents", r#"{"epic_id": "EP-001"}"#),
-    ("get_steering_document", r#"{"steering_document_id": "STD-001"}"#),
-    ("unlink_steering_document", r#"{"epic_id": "EP-001", "steering_document_id": "STD-001"}"#),
-    (
-        "create_prompt",
-        r#"{"name": "review", "title": "Review", "content": "Review the open requirements, the critical ones first."}"#,
-    ),
-    ("update_prompt", r#"{"prompt_id": "PROMPT-002", "description": "What to look at on Mondays"}"#),
-    ("list_prompts", r#"{"limit": 10}"#),
-    ("activate_prompt", r#"{"prompt_id": "PROMPT-002"}"#),
-    ("get_active_prompt", r#"{}"#),
-    ("delete_prompt", r#"{"prompt_id": "PROMPT-002"}"#),
-    (
-        "bulk_update",
-        r#"{"operations": [{"operation": "update_requirement", "arguments": {"requirement_id": "REQ-001", "priority": 2}}, {"operation": "update_requirement", "arguments": {"requirement_id": "REQ-002", "priority": 2}}], "dry_run": true}"#,
-    ),
-    ("export", r#"{"format": "markdown", "epic": "EP-001"}"#),
-    ("import", r#"{"format": "csv", "content": "kind,title,priority\nepic,Returns,3\n", "dry_run": true}"#),
-    ("delete_relationship", r#"{"id": "019a8b5e-2f00-7000-8000-000000000bad"}"#),
-    ("delete_entity", r#"{"reference": "US-001", "dry_run": true}"#),
+/// A call of every tool that is not an operation.
+const EXAMPLES: &[(&str, &str)] = &[
     ("validate_citation", r#"{"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}"#),
     ("get_requirement_status", r#"{"req_identifier": "39cb0701b02de728"}"#),
     ("list_uncited_requirements", r#"{"limit": 10}"#),
@@ -108,6 +27,13 @@ pub const EXAMPLES: &[(&str, &str)] = &[
         r#"{"context": "background job that exports invoices of a tenant", "language": "python"}"#,
     ),
 ];
+
+/// A call of every tool: its name, and arguments.
+pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_operations =
+        requirements::all().map(|(entry, tool)| (tool.name.unwrap_or(entry.name), tool.example));
+    of_operations.chain(EXAMPLES.iter().copied())
+}
 
 /// The reference, in Markdown.
 pub fn tools() -> String {
@@ -168,7 +94,7 @@ fn describe(text: &mut String, set: &str, tool: &Tool, about: &impl Fn(&Tool, &s
         }
         text.push('\n');
     }
-    if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == tool.name) {
+    if let Some((_, example)) = examples().find(|(name, _)| *name == tool.name) {
         let _ = writeln!(text, "```json\n{{\"name\": \"{}\", \"arguments\": {example}}}\n```\n", tool.name);
     }
     let _ = writeln!(text, "<details><summary>JSON Schema</summary>\n\n```json\n{schema}\n```\n</details>");

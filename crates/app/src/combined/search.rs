@@ -9,7 +9,7 @@ use crate::requirements::Requirements;
 use crate::requirements::budget::Window;
 
 /// The tool that both parts have.
-pub const NAME: &str = "search_requirements";
+pub const NAME: &str = ops::known::SEARCH_REQUIREMENTS.name;
 
 /// Arguments that only requirements in the store can satisfy.
 const MANAGED_ONLY: [&str; 5] = ["type", "status", "priority", "epic_id", "user_story_id"];

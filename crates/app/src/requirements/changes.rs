@@ -65,10 +65,8 @@ impl Found {
             }
             return Ok(());
         };
-        let has_come_or_gone = ["create", "delete", "restore", "purge", "import", "bulk"];
-        let has_come_or_gone =
-            change.version == 1 || has_come_or_gone.iter().any(|word| change.operation.contains(word));
-        self.resources |= has_come_or_gone;
+        let is_edit = ops::find(&change.operation).is_some_and(|entry| entry.change == ops::Change::Edits);
+        self.resources |= change.version == 1 || !is_edit;
         self.prompts |= *kind == Kind::Prompt;
         for id in std::iter::once(&change.entity_id).chain(&change.reference_id) {
             self.uris.insert(format!("{scheme}://{id}"));

@@ -1,6 +1,7 @@
 //! Completes what is being typed: ids, statuses, priorities and types.
 
 use mcp::{Completion, CompletionReference, Context, Failure, Kind};
+use ops::known;
 use serde_json::{Value, json};
 
 use super::{Requirements, prompts, resources};
@@ -25,12 +26,12 @@ pub fn complete(
         ("requirement_id", _) => ids(server, context, "requirement", "REQ-", typed),
         ("priority", _) => Ok(starting(["1", "2", "3", "4"].map(str::to_owned), typed)),
         ("type", _) => {
-            let types = server.call("list_types", json!({}), context)?;
+            let types = server.call(known::LIST_TYPES, json!({}), context)?;
             Ok(starting(names(&types["requirement_types"]), typed))
         }
         ("status", CompletionReference::Resource(uri)) => {
             let kind = if uri.starts_with("epics:") { "epic" } else { "user_story" };
-            let model = server.call("get_status_model", json!({ "kind": kind }), context)?;
+            let model = server.call(known::GET_STATUS_MODEL, json!({ "kind": kind }), context)?;
             Ok(starting(names(&model["statuses"]), typed))
         }
         _ => Ok(Vec::new()),
@@ -72,13 +73,13 @@ fn ids(
     let mut found = Vec::new();
     if prefix.starts_with(&typed) {
         let arguments = json!({ "kind": kind, "limit": SUGGESTIONS, "sort": "number_descending" });
-        let page = server.call("list_entities", arguments, context)?;
+        let page = server.call(known::LIST_ENTITIES, arguments, context)?;
         found = references(&page);
         // One more than is shown says that there are more.
         if page["total_count"].as_i64().unwrap_or_default() > SUGGESTIONS {
             let arguments =
                 json!({ "kind": kind, "limit": 1, "offset": SUGGESTIONS, "sort": "number_descending" });
-            found.extend(references(&server.call("list_entities", arguments, context)?));
+            found.extend(references(&server.call(known::LIST_ENTITIES, arguments, context)?));
         }
         return Ok(found);
     }
@@ -88,7 +89,7 @@ fn ids(
         return Ok(found);
     }
     // The key of a project, or its beginning.
-    let projects = server.call("list_projects", json!({ "limit": SUGGESTIONS }), context)?;
+    let projects = server.call(known::LIST_PROJECTS, json!({ "limit": SUGGESTIONS }), context)?;
     for key in projects["data"].as_array().into_iter().flatten().filter_map(|project| project["key"].as_str())
     {
         let whole = format!("{key}-{prefix}");
@@ -121,7 +122,8 @@ fn numbers(
 }
 
 fn suggested(server: &Requirements, context: &Context<'_>, typed: &str) -> Result<Vec<String>, Failure> {
-    let answer = server.call("search_suggestions", json!({ "query": typed, "limit": AT_ONCE }), context)?;
+    let answer =
+        server.call(known::SEARCH_SUGGESTIONS, json!({ "query": typed, "limit": AT_ONCE }), context)?;
     let suggestions = answer["data"].as_array().into_iter().flatten();
     let ids = suggestions.filter(|one| one["of"] == "reference").filter_map(|one| one["text"].as_str());
     Ok(ids.map(str::to_owned).collect())

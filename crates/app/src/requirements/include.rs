@@ -1,6 +1,7 @@
 //! What `get_entity` brings along when it is asked to: what is above, below and beside an entity.
 
 use mcp::{Context, Failure};
+use ops::known;
 use serde_json::{Map, Value, json};
 
 use super::Requirements;
@@ -40,7 +41,7 @@ pub fn add(
     for part in parts {
         let value = match part.as_str() {
             "parents" => {
-                let mut way = server.call("get_path", json!({ "reference": reference }), context)?;
+                let mut way = server.call(known::GET_PATH, json!({ "reference": reference }), context)?;
                 match way["path"].take() {
                     Value::Array(mut path) => {
                         path.pop();
@@ -52,12 +53,12 @@ pub fn add(
             "children" => children(server, context, &kind, &reference)?,
             "relationships" if kind == "requirement" => {
                 let arguments = json!({ "requirement_id": reference, "limit": 100 });
-                server.call("list_relationships", arguments, context)?
+                server.call(known::LIST_RELATIONSHIPS, arguments, context)?
             }
             "comments" if kind != "steering_document" => {
-                server.call("list_comments", json!({ "reference": reference, "limit": 100 }), context)?
+                server.call(known::LIST_COMMENTS, json!({ "reference": reference, "limit": 100 }), context)?
             }
-            "history" => server.call("get_history", json!({ "reference": reference }), context)?,
+            "history" => server.call(known::GET_HISTORY, json!({ "reference": reference }), context)?,
             _ => json!({ "data": [], "total_count": 0 }),
         };
         let mut value = window.page("data", "/total_count", value);
@@ -89,7 +90,7 @@ fn children(
     for (kind, filter) in below {
         let mut arguments = json!({ "kind": kind, "limit": 100 });
         arguments[*filter] = reference.clone();
-        let mut page = server.call("list_entities", arguments, context)?;
+        let mut page = server.call(known::LIST_ENTITIES, arguments, context)?;
         total += page["total_count"].as_i64().unwrap_or_default();
         if let Value::Array(items) = page["data"].take() {
             data.extend(items);

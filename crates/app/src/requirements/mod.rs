@@ -18,17 +18,16 @@ use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Kind,
     Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
-use ops::{Call, Credentials, Engine, Error};
+use ops::{Call, Credentials, Engine, Entry, Error, Shape, known};
 use serde_json::{Map, Value, json};
 use store::model::Via;
 
 use self::budget::Window;
-use self::tools::Shape;
 use crate::spexus::http::exports::Exports;
 use crate::spexus::now;
 
 pub use self::resources::templates;
-pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, instructions};
+pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, all, instructions};
 
 /// How the HTTP endpoint introduces itself.
 pub fn profile() -> Profile {
@@ -92,7 +91,7 @@ impl Requirements {
         start: (Option<&str>, i64),
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
-        self.call(offer.entry.name, offer.arguments(arguments, start), context).map(plain)
+        self.call(offer.entry, offer.arguments(arguments, start), context).map(plain)
     }
 
     /// What is behind a tool.
@@ -101,16 +100,25 @@ impl Requirements {
     }
 
     /// Runs an operation, and waits for it.
-    pub fn call(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<Value, Failure> {
-        let answer = self.ask(name, arguments, context)?;
-        serde_json::from_str(&answer).map_err(|error| no_json(name, &context.request_id(), &error))
+    pub fn call(
+        &self,
+        entry: &'static Entry,
+        arguments: Value,
+        context: &Context<'_>,
+    ) -> Result<Value, Failure> {
+        let answer = self.ask(entry, arguments, context)?;
+        serde_json::from_str(&answer).map_err(|error| no_json(entry, &context.request_id(), &error))
     }
 
     /// The same, as the JSON that the operation answered.
-    pub fn ask(&self, name: &str, arguments: Value, context: &Context<'_>) -> Result<String, Failure> {
-        let Some(entry) = ops::find(name) else { return Err(Failure::internal()) };
+    pub fn ask(
+        &self,
+        entry: &'static Entry,
+        arguments: Value,
+        context: &Context<'_>,
+    ) -> Result<String, Failure> {
         let mut _making = None;
-        if let Some(exports) = self.exports.as_ref().filter(|_| entry.name == "export") {
+        if let Some(exports) = self.exports.as_ref().filter(|_| entry.answers_file) {
             _making = Some(exports.make_now().map_err(|error| failure(&error))?);
         }
         let cancel = store::Cancel::default();
@@ -148,8 +156,8 @@ impl Requirements {
     }
 }
 
-fn no_json(operation: &str, req_id: &str, error: &serde_json::Error) -> Failure {
-    tracing::error!(req_id, operation, "an answer is no JSON: {error}");
+fn no_json(entry: &Entry, req_id: &str, error: &serde_json::Error) -> Failure {
+    tracing::error!(req_id, operation = entry.name, "an answer is no JSON: {error}");
     Failure::internal()
 }
 
@@ -209,7 +217,7 @@ pub fn failure(error: &Error) -> Failure {
 impl Server for Requirements {
     fn instructions(&self, context: &Context<'_>) -> Option<String> {
         // Without an active prompt, or where it cannot be read, there is nothing to say.
-        let prompt = self.call("get_active_prompt", json!({}), context).ok();
+        let prompt = self.call(known::GET_ACTIVE_PROMPT, json!({}), context).ok();
         Some(prompt.map(|prompt| self.tools.instructions(&prompt)).unwrap_or_default())
     }
 
@@ -230,8 +238,7 @@ impl Server for Requirements {
         let window = Window::take(&mut arguments)?;
         let parts = include::take(&mut arguments);
         if offer.shape == Shape::Whole && parts.is_empty() {
-            let name = offer.entry.name;
-            let answer = self.ask(name, offer.arguments(arguments, window.start()), context)?;
+            let answer = self.ask(offer.entry, offer.arguments(arguments, window.start()), context)?;
             return Ok(ToolOutput::json_text(answer));
         }
         let mut answer = self.run(offer, arguments, window.start(), context)?;
@@ -247,7 +254,7 @@ impl Server for Requirements {
                 budget::steps(&mut answer);
                 answer
             }
-            Shape::Short => window.short(answer),
+            Shape::Thing => window.short(answer),
         }))
     }
 
@@ -293,17 +300,17 @@ impl Server for Requirements {
 
     /// What SQLite answers by key takes less time than another thread would need to begin.
     fn is_quick(&self, request: &Request) -> bool {
-        let is_point = |name: &str| ops::find(name).is_some_and(|entry| entry.mode == store::Mode::Point);
+        let is_point = |entry: &Entry| entry.mode == store::Mode::Point;
         let is_near = !self.engine.store().is_remote();
         match request {
             Request::Ping | Request::Unsubscribe(_) | Request::ListTools(_) | Request::ListTemplates(_) => {
                 true
             }
             Request::CallTool { name, arguments } => {
-                is_near && is_point(name) && !arguments.contains_key("include")
+                is_near && ops::find(name).is_some_and(is_point) && !arguments.contains_key("include")
             }
             Request::ReadResource(uri) => {
-                is_near && uri::parse(uri).is_ok_and(|target| !target.is_list && is_point(target.operation))
+                is_near && uri::parse(uri).is_ok_and(|target| is_point(target.operation))
             }
             _ => false,
         }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use mcp::{Context, Failure, FieldError, Kind, Prompt, PromptArgument};
+use ops::{Entry, known};
 use serde_json::{Map, Value, json};
 use threats::{Library, Query};
 
@@ -119,7 +120,8 @@ fn described(prompt: &BuiltIn) -> Prompt {
 fn stored(server: &Requirements, context: &Context<'_>) -> Result<Vec<Value>, Failure> {
     let mut all = Vec::new();
     loop {
-        let mut page = server.call("list_prompts", json!({ "limit": 100, "offset": all.len() }), context)?;
+        let mut page =
+            server.call(known::LIST_PROMPTS, json!({ "limit": 100, "offset": all.len() }), context)?;
         let Value::Array(items) = page["data"].take() else { return Ok(all) };
         let last = items.len() < 100;
         all.extend(items);
@@ -195,15 +197,15 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn ask(&self, operation: &str, arguments: Value) -> Result<Value, Failure> {
-        self.server.call(operation, arguments, self.context)
+    fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Value, Failure> {
+        self.server.call(entry, arguments, self.context)
     }
 
     fn requirement(&mut self, id: &str) -> Result<(), Failure> {
-        let requirement = self.ask("get_entity", json!({ "reference": id, "kind": "requirement" }))?;
+        let requirement = self.ask(known::GET_ENTITY, json!({ "reference": id, "kind": "requirement" }))?;
         self.entity("The requirement", &requirement);
         if let Some(criterion) = requirement["acceptance_criteria"].as_str() {
-            let criterion = self.ask("get_entity", json!({ "reference": criterion }))?;
+            let criterion = self.ask(known::GET_ENTITY, json!({ "reference": criterion }))?;
             self.entity("The criterion that it serves", &criterion);
         }
         let story = requirement["user_story"].as_str().unwrap_or_default().to_owned();
@@ -213,7 +215,8 @@ impl Writer<'_> {
             json!({ "kind": "requirement", "user_story_id": story }),
             Some(&requirement),
         )?;
-        let related = self.ask("list_relationships", json!({ "requirement_id": id, "limit": NEIGHBOURS }))?;
+        let related =
+            self.ask(known::LIST_RELATIONSHIPS, json!({ "requirement_id": id, "limit": NEIGHBOURS }))?;
         let lines: Vec<String> = related["data"]
             .as_array()
             .into_iter()
@@ -229,10 +232,10 @@ impl Writer<'_> {
     }
 
     fn story(&mut self, id: &str) -> Result<(), Failure> {
-        let story = self.ask("get_entity", json!({ "reference": id, "kind": "user_story" }))?;
+        let story = self.ask(known::GET_ENTITY, json!({ "reference": id, "kind": "user_story" }))?;
         self.entity("The user story", &story);
         let epic = story["epic"].as_str().unwrap_or_default().to_owned();
-        let epic_entity = self.ask("get_entity", json!({ "reference": epic }))?;
+        let epic_entity = self.ask(known::GET_ENTITY, json!({ "reference": epic }))?;
         self.entity("Its epic", &epic_entity);
         self.list(
             "Its acceptance criteria",
@@ -250,7 +253,7 @@ impl Writer<'_> {
     }
 
     fn epic(&mut self, id: &str) -> Result<(), Failure> {
-        let epic = self.ask("get_entity", json!({ "reference": id, "kind": "epic" }))?;
+        let epic = self.ask(known::GET_ENTITY, json!({ "reference": id, "kind": "epic" }))?;
         self.entity("The epic", &epic);
         self.list("Its user stories", json!({ "kind": "user_story", "epic_id": id }), None)?;
         self.list("Steering documents", json!({ "kind": "steering_document", "epic_id": id }), None)?;
@@ -260,9 +263,9 @@ impl Writer<'_> {
 
     /// The story and the epic above a requirement.
     fn above(&mut self, story: &str) -> Result<(), Failure> {
-        let story = self.ask("get_entity", json!({ "reference": story }))?;
+        let story = self.ask(known::GET_ENTITY, json!({ "reference": story }))?;
         self.entity("Its user story", &story);
-        let epic = self.ask("get_entity", json!({ "reference": story["epic"] }))?;
+        let epic = self.ask(known::GET_ENTITY, json!({ "reference": story["epic"] }))?;
         self.entity("The epic above", &epic);
         Ok(())
     }
@@ -287,7 +290,7 @@ impl Writer<'_> {
 
     fn list(&mut self, heading: &str, mut arguments: Value, but: Option<&Value>) -> Result<(), Failure> {
         arguments["limit"] = json!(NEIGHBOURS);
-        let page = self.ask("list_entities", arguments)?;
+        let page = self.ask(known::LIST_ENTITIES, arguments)?;
         let items = page["data"].as_array().into_iter().flatten();
         let others = items.filter(|item| but.is_none_or(|but| but["id"] != item["id"]));
         let lines: Vec<String> = others

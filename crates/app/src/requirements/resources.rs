@@ -1,6 +1,7 @@
 //! Entities as resources: listed one by one, read whole, and found by template.
 
 use mcp::{Context, Failure, FieldError, Kind, Page, Resource};
+use ops::known;
 use serde_json::{Map, Value, json};
 
 use super::uri::{self, Problem, SCHEMES};
@@ -23,7 +24,7 @@ pub fn list(
     if let Some(cursor) = cursor {
         arguments["after"] = json!(cursor);
     }
-    let found = server.call("browse", arguments, context).map_err(|failure| match failure.kind {
+    let found = server.call(known::BROWSE, arguments, context).map_err(|failure| match failure.kind {
         // Nothing else in the arguments can be wrong.
         Kind::InvalidArguments => budget::bad_cursor(),
         _ => failure,
@@ -91,7 +92,7 @@ pub fn read(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<S
     let uri::Target { operation, is_template, .. } = target;
     let found = match target.is_list {
         true => gather(server, context, target).map(|found| found.to_string()),
-        false if operation == "get_hierarchy" => tree(server, context, target, uri),
+        false if operation == known::GET_HIERARCHY => tree(server, context, target, uri),
         false => server.ask(operation, Value::Object(target.arguments), context),
     };
     found.map_err(|failure| about(failure, is_template, uri))
@@ -102,8 +103,8 @@ pub fn check(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<
     let uri::Target { mut operation, mut arguments, is_list, is_template, kind } = target(uri)?;
     if is_list {
         arguments.insert("limit".into(), json!(1));
-    } else if operation == "get_hierarchy" {
-        operation = "get_entity";
+    } else if operation == known::GET_HIERARCHY {
+        operation = known::GET_ENTITY;
         arguments.insert("kind".into(), json!(kind));
     }
     let found = server.ask(operation, Value::Object(arguments), context);

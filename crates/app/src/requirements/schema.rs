@@ -1,9 +1,8 @@
 //! Schemas of tools. An agent pays for every word that it is shown, so they are as short as they can be: what the operation
 //! checks by itself, and what a name says by itself, is left out.
 
+use ops::Shape;
 use serde_json::{Map, Value, json};
-
-use super::tools::Shape;
 
 /// The schema of some arguments: the name of each, its schema, and whether it is required.
 pub fn input(arguments: Vec<(String, Value, bool)>) -> Value {

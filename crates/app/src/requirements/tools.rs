@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use mcp::Tool;
-use ops::{Arguments, Effect, Entry};
+use ops::{Arguments, Change, Effect, Entry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -57,102 +57,26 @@ pub struct Offer {
     pub entry: &'static Entry,
     /// What becomes of its answer.
     pub shape: Shape,
-    name: &'static str,
-    set: &'static str,
-    about: String,
+    tool: &'static ops::Tool,
     known: Arguments,
-    alias: Option<&'static Alias>,
 }
 
-/// What becomes of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// It is given as it is: who reads something in order to change it needs all of it.
-    Whole,
-    /// A list in it is cut into pages. It is under the first name, and how many there are in all is at the second; where
-    /// that is empty, the answer has all of them.
-    Page(&'static str, &'static str),
-    /// Only names, and what they mean.
-    Names,
-    /// What came of each of many operations, in short.
-    Steps,
-    /// What is too long is shortened.
-    Short,
+/// All tools with their operations: those that are called like their operation, then the others.
+pub fn all() -> impl Iterator<Item = (&'static Entry, &'static ops::Tool)> {
+    let all = ops::OPERATIONS.iter().flat_map(|entry| entry.tools.iter().map(move |tool| (entry, tool)));
+    let own = all.clone().filter(|(_, tool)| tool.name.is_none());
+    // Operations that read one thing stand before those that list many; in these sets it is the other way round.
+    own.chain(all.filter(|(_, tool)| tool.name.is_some()).rev())
 }
-
-/// An operation under another name, with some arguments decided.
-struct Alias {
-    name: &'static str,
-    operation: &'static str,
-    set: &'static str,
-    about: &'static str,
-    bound: &'static [(&'static str, &'static str)],
-    /// An argument's name here, and its name there.
-    renamed: Option<(&'static str, &'static str)>,
-    shown: &'static [&'static str],
-}
-
-/// Sets are chosen one by one, so each must be complete in itself.
-const ALIASES: [Alias; 3] = [
-    Alias {
-        name: "list_steering_documents",
-        operation: "list_entities",
-        set: "steering",
-        about: "List steering documents, or those of an epic.",
-        bound: &[("kind", "steering_document")],
-        renamed: None,
-        shown: &["epic_id", "project", "limit"],
-    },
-    Alias {
-        name: "get_steering_document",
-        operation: "get_entity",
-        set: "steering",
-        about: "Read a steering document.",
-        bound: &[("kind", "steering_document")],
-        renamed: Some(("steering_document_id", "reference")),
-        shown: &["reference"],
-    },
-    Alias {
-        name: "resolve_comment",
-        operation: "update_comment",
-        set: "comments",
-        about: "Settle a comment.",
-        bound: &[("resolved", "true")],
-        renamed: None,
-        shown: &["comment_id"],
-    },
-];
-
-/// Operations that show agents less than they take: what an agent does not need is not paid for.
-const NARROWED: [(&str, &[&str]); 13] = [
-    ("get_entity", &["reference"]),
-    ("delete_entity", &["reference", "dry_run", "force"]),
-    ("delete_relationship", &["id"]),
-    ("delete_comment", &["comment_id", "dry_run", "expected_version"]),
-    ("delete_prompt", &["prompt_id", "dry_run", "expected_version"]),
-    ("activate_prompt", &["prompt_id"]),
-    ("search_global", &["query", "entity_types", "project", "limit", "offset"]),
-    (
-        "search_requirements",
-        &["query", "type", "status", "priority", "epic_id", "user_story_id", "limit", "offset"],
-    ),
-    ("add_comment", &["reference", "content", "parent", "quote"]),
-    ("list_comments", &["reference", "author", "resolved", "project", "include_deleted", "limit"]),
-    ("get_history", &["reference", "limit"]),
-    ("status_report", &["epic_id", "group_by"]),
-    ("hierarchy_analysis", &["epic_id", "limit"]),
-];
 
 impl Tools {
     /// The tools of the chosen sets.
     pub fn new(options: &ToolOptions) -> Tools {
-        let own = ops::OPERATIONS.iter().filter_map(|entry| Some(Offer::of(entry, entry.toolset?)));
-        let aliases =
-            ALIASES.iter().filter_map(|alias| Some(Offer::alias(ops::find(alias.operation)?, alias)));
-        let is_chosen = |offer: &Offer| {
-            options.sets.iter().any(|set| set == offer.set) && (!options.read_only || !offer.entry.writes())
+        let is_chosen = |(entry, tool): &(&Entry, &ops::Tool)| {
+            options.sets.iter().any(|set| set == tool.set) && (!options.read_only || !entry.writes())
         };
-        let offers: Vec<Offer> = own.chain(aliases).filter(is_chosen).collect();
+        let chosen = all().filter(is_chosen);
+        let offers: Vec<Offer> = chosen.map(|(entry, tool)| Offer::new(entry, tool)).collect();
         let list = offers.iter().map(|offer| Arc::new(offer.tool(options.output_schemas))).collect();
         Tools { list, offers }
     }
@@ -170,7 +94,7 @@ impl Tools {
 
     /// What is behind a tool.
     pub fn offer(&self, name: &str) -> Option<&Offer> {
-        self.offers.iter().find(|offer| offer.name == name)
+        self.offers.iter().find(|offer| offer.name() == name)
     }
 
     /// What agents are told first: the active prompt, with the guide in its place.
@@ -221,54 +145,43 @@ pub fn with_guide_if_wanted(content: &str, guide: impl FnOnce() -> String) -> St
 }
 
 impl Offer {
-    fn of(entry: &'static Entry, set: &'static str) -> Offer {
-        Offer {
-            entry,
-            shape: shape(entry.name, &entry.input_schema()),
-            name: entry.name,
-            set,
-            about: entry.summary(),
-            known: Arguments::new(entry.input_schema()),
-            alias: None,
-        }
+    fn new(entry: &'static Entry, tool: &'static ops::Tool) -> Offer {
+        Offer { entry, shape: entry.shape(), tool, known: Arguments::new(entry.input_schema()) }
     }
 
-    fn alias(entry: &'static Entry, alias: &'static Alias) -> Offer {
-        let own = Offer::of(entry, alias.set);
-        Offer { name: alias.name, about: alias.about.to_owned(), alias: Some(alias), ..own }
+    fn name(&self) -> &'static str {
+        self.tool.name.unwrap_or(self.entry.name)
     }
 
     fn tool(&self, with_output: bool) -> Tool {
-        let mut tool = Tool::new(self.name, self.about.clone(), self.input_schema());
-        tool.title = Some(title(self.name));
+        let about = self.tool.summary.map_or_else(|| self.entry.summary(), str::to_owned);
+        let mut tool = Tool::new(self.name(), about, self.input_schema());
+        tool.title = Some(title(self.name()));
         tool.annotations = Some(json!({
             "readOnlyHint": !self.entry.writes(),
-            "destructiveHint": self.entry.effect == Effect::Destroys || self.name.starts_with("delete_"),
-            "idempotentHint": !self.entry.writes() || is_idempotent(self.name),
+            "destructiveHint": self.entry.change == Change::Removes || self.entry.effect == Effect::Destroys,
+            "idempotentHint": !self.entry.writes() || self.entry.change != Change::Adds,
         }));
         tool.output_schema = with_output.then(|| schema::output(self.entry.output_schema(), self.shape));
         tool
     }
 
     fn input_schema(&self) -> Value {
-        let narrowed = NARROWED.iter().find(|(name, _)| *name == self.name).map(|(_, shown)| *shown);
-        let shown = self.alias.map(|alias| alias.shown).or(narrowed);
-        let properties = self.known.properties().filter(|(name, _)| match shown {
+        let properties = self.known.properties().filter(|(name, _)| match self.tool.shown {
             Some(shown) => shown.contains(name),
-            // Pages are turned by a cursor that knows the budget; searches take an offset too.
-            None => *name != "cursor" && (*name != "offset" || self.name.starts_with("search")),
+            // Pages are turned by a cursor that knows the budget.
+            None => !matches!(*name, "cursor" | "offset"),
         });
         let mut arguments: Vec<(String, Value, bool)> = properties
             .map(|(name, property)| {
                 let shown = self.shown_name(name);
                 let mut schema = schema::argument(shown, property);
-                refuse(&mut schema, self.name, name);
-                // A change that changes nothing is of no use to agents.
-                let is_needed = (self.name, name) == ("update_acceptance_criteria", "description");
-                (shown.to_owned(), schema, is_needed || self.known.is_required(name))
+                self.refuse(&mut schema, name);
+                let is_required = self.tool.required.contains(&name) || self.known.is_required(name);
+                (shown.to_owned(), schema, is_required)
             })
             .collect();
-        if self.name == "get_entity" {
+        if self.tool.with_surroundings {
             arguments.push(("include".into(), super::include::schema(), false));
         }
         if matches!(self.shape, Shape::Page(..)) {
@@ -277,6 +190,18 @@ impl Offer {
             arguments.push(("cursor".into(), json!({ "type": "string" }), false));
         }
         schema::input(arguments)
+    }
+
+    /// Takes away the choices that the operation refuses.
+    fn refuse(&self, schema: &mut Value, argument: &str) {
+        let is_refused = |value: &Value| {
+            value.as_str().is_some_and(|value| self.tool.refused.contains(&(argument, value)))
+        };
+        for place in ["/enum", "/items/enum"] {
+            if let Some(Value::Array(values)) = schema.pointer_mut(place) {
+                values.retain(|value| !is_refused(value));
+            }
+        }
     }
 
     /// What the manual says of an argument.
@@ -292,7 +217,7 @@ impl Offer {
     }
 
     fn shown_name<'a>(&self, name: &'a str) -> &'a str {
-        match self.alias.and_then(|alias| alias.renamed) {
+        match self.tool.renamed {
             Some((here, there)) if there == name => here,
             _ => name,
         }
@@ -302,14 +227,14 @@ impl Offer {
     pub fn arguments(&self, given: Map<String, Value>, (cursor, offset): (Option<&str>, i64)) -> Value {
         let mut arguments = Map::new();
         for (name, value) in given {
-            let name = match self.alias.and_then(|alias| alias.renamed) {
+            let name = match self.tool.renamed {
                 Some((here, there)) if here == name => there.to_owned(),
                 _ => name,
             };
             let is_alone = self.known.takes_several(&name) && !value.is_array();
             arguments.insert(name, if is_alone { json!([value]) } else { value });
         }
-        for (name, text) in self.alias.into_iter().flat_map(|alias| alias.bound) {
+        for (name, text) in self.tool.bind {
             self.known.add(&mut arguments, name, text);
         }
         if self.known.property("offset").is_some() && offset > 0 {
@@ -320,40 +245,6 @@ impl Offer {
         }
         Value::Object(arguments)
     }
-}
-
-/// Kinds that an argument names and its operation refuses.
-const REFUSED: [(&str, &str, &[&str]); 2] =
-    [("list_entities", "kind", &["prompt", "comment"]), ("search_global", "entity_types", &["prompt"])];
-
-/// Takes away the choices that an operation refuses.
-fn refuse(schema: &mut Value, tool: &str, argument: &str) {
-    let refused = REFUSED.iter().find(|(of, name, _)| *of == tool && *name == argument);
-    let Some((.., refused)) = refused else { return };
-    for place in ["/enum", "/items/enum"] {
-        if let Some(Value::Array(values)) = schema.pointer_mut(place) {
-            values.retain(|value| value.as_str().is_none_or(|value| !refused.contains(&value)));
-        }
-    }
-}
-
-fn shape(name: &str, schema: &Value) -> Shape {
-    match name {
-        "get_entity" | "get_active_prompt" | "export" => Shape::Whole,
-        "hierarchy_analysis" => Shape::Page("epics", "/totals/epics"),
-        "impact_analysis" => Shape::Page("affected", ""),
-        "list_types" => Shape::Names,
-        "bulk_update" => Shape::Steps,
-        _ if schema["properties"].get("offset").is_some() => Shape::Page("data", "/total_count"),
-        _ => Shape::Short,
-    }
-}
-
-/// Whether doing it twice is the same as doing it once.
-fn is_idempotent(name: &str) -> bool {
-    ["update_", "link_", "unlink_", "activate_", "resolve_", "delete_"]
-        .iter()
-        .any(|verb| name.starts_with(verb))
 }
 
 fn title(name: &str) -> String {

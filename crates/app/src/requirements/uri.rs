@@ -1,5 +1,6 @@
 //! URIs of resources: which operation reads each.
 
+use ops::{Entry, known};
 use serde_json::{Map, Value, json};
 use store::model::Kind;
 
@@ -7,7 +8,7 @@ use store::model::Kind;
 #[derive(Debug, PartialEq)]
 pub struct Target {
     /// The operation.
-    pub operation: &'static str,
+    pub operation: &'static Entry,
     /// Its arguments.
     pub arguments: Map<String, Value>,
     /// Whether all pages belong to the answer.
@@ -20,11 +21,11 @@ pub struct Target {
 
 impl Target {
     /// All pages of a list.
-    pub fn list(operation: &'static str, arguments: Map<String, Value>) -> Target {
+    pub fn list(operation: &'static Entry, arguments: Map<String, Value>) -> Target {
         Target { operation, arguments, is_list: true, is_template: false, kind: "" }
     }
 
-    fn template(operation: &'static str, arguments: Map<String, Value>) -> Target {
+    fn template(operation: &'static Entry, arguments: Map<String, Value>) -> Target {
         Target { is_template: true, ..Target::list(operation, arguments) }
     }
 }
@@ -68,17 +69,17 @@ fn entity(scheme: &str, rest: &str) -> Result<Target, Problem> {
         Ok(Target { is_list, kind: kind.name(), ..Target::list(operation, arguments) })
     };
     match (kind, part) {
-        (Kind::Prompt, "") => target("get_prompt", json!({ "prompt_id": id }), false),
-        (kind, "") => target("get_entity", json!({ "reference": id, "kind": kind.name() }), false),
-        (Kind::Epic, "hierarchy") => target("get_hierarchy", json!({ "reference": id }), false),
+        (Kind::Prompt, "") => target(known::GET_PROMPT, json!({ "prompt_id": id }), false),
+        (kind, "") => target(known::GET_ENTITY, json!({ "reference": id, "kind": kind.name() }), false),
+        (Kind::Epic, "hierarchy") => target(known::GET_HIERARCHY, json!({ "reference": id }), false),
         (Kind::UserStory, "requirements") => {
-            target("list_entities", json!({ "kind": "requirement", "user_story_id": id }), true)
+            target(known::LIST_ENTITIES, json!({ "kind": "requirement", "user_story_id": id }), true)
         }
         (Kind::UserStory, "acceptance-criteria") => {
-            target("list_entities", json!({ "kind": "acceptance_criteria", "user_story_id": id }), true)
+            target(known::LIST_ENTITIES, json!({ "kind": "acceptance_criteria", "user_story_id": id }), true)
         }
         (Kind::Requirement, "relationships") => {
-            target("list_relationships", json!({ "requirement_id": id }), true)
+            target(known::LIST_RELATIONSHIPS, json!({ "requirement_id": id }), true)
         }
         _ => Err(Problem::Unknown),
     }
@@ -94,17 +95,17 @@ fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Targe
         };
         arguments.insert(name, value);
     }
-    Ok(Target::template("list_entities", arguments))
+    Ok(Target::template(known::LIST_ENTITIES, arguments))
 }
 
 fn search(query: &str) -> Result<Target, Problem> {
     let mut arguments: Map<String, Value> =
         pairs(query, &["query", "type"])?.into_iter().map(|(name, value)| (name, json!(value))).collect();
     if arguments.contains_key("query") {
-        return Ok(Target::template("search_requirements", arguments));
+        return Ok(Target::template(known::SEARCH_REQUIREMENTS, arguments));
     }
     arguments.insert("kind".into(), json!("requirement"));
-    Ok(Target::template("list_entities", arguments))
+    Ok(Target::template(known::LIST_ENTITIES, arguments))
 }
 
 /// The parameters that are given and not empty.
@@ -157,7 +158,7 @@ mod tests {
             ),
         ] {
             let target = parse(uri).unwrap_or_else(|problem| panic!("{uri}: {problem:?}"));
-            assert_eq!((target.operation, json!(target.arguments)), (operation, arguments), "{uri}");
+            assert_eq!((target.operation.name, json!(target.arguments)), (operation, arguments), "{uri}");
         }
         for uri in ["", "epic", "tale://1", "epic://1/tales", "epics://all", "prompt://1/x"] {
             assert_eq!(parse(uri), Err(Problem::Unknown), "{uri}");

@@ -34,7 +34,7 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     let as_json = leaf.get_flag("json");
     let result = gather(entry, command, leaf).and_then(|arguments| call(entry, arguments, leaf));
     match result {
-        Ok(answer) => finish(entry, &words, &answer, leaf, as_json),
+        Ok(answer) => finish(entry, &answer, leaf, as_json),
         Err(Problem::Refused(error)) => {
             print::error(&error, as_json);
             if let Some(hint) = hint(&error).filter(|_| !as_json) {
@@ -136,8 +136,8 @@ pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     Ok(store)
 }
 
-fn finish(entry: &Entry, words: &str, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
-    if entry.name == "export" && !as_json {
+fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
+    if entry.answers_file && !as_json {
         let content = answer["content"].as_str().unwrap_or_default();
         return match super::arguments::file(matches, "output") {
             None => print::raw(content),
@@ -150,7 +150,7 @@ fn finish(entry: &Entry, words: &str, answer: &Value, matches: &ArgMatches, as_j
             },
         };
     }
-    let printed = if as_json { print::json(answer) } else { print::answer(words, answer) };
+    let printed = if as_json { print::json(answer) } else { print::answer(entry, answer) };
     if printed != Exit::Done && entry.writes() {
         print::tell("what was asked for is done, only its answer is lost");
     }

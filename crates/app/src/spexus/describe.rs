@@ -80,7 +80,8 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
     for name in entry.positional.iter().copied().filter(|name| command.takes(name)) {
         place += 1;
         let schema = arguments.property(name).cloned().unwrap_or_default();
-        let (value, about) = if (entry.name, name) == ("import", "content") {
+        let is_file = entry.takes_file.is_some_and(|file| file.content == name);
+        let (value, about) = if is_file {
             ("FILE".to_owned(), "The file, or - for standard input".to_owned())
         } else {
             (name.to_uppercase(), text_of(&schema))
@@ -88,13 +89,13 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
         let arg = Arg::new(name).index(place).value_name(value).help(about);
         let is_required = arguments.is_required(name);
         // What is imported comes from a file anyway.
-        leaf = if entry.name == "import" {
+        leaf = if is_file {
             leaf.arg(arg.required(is_required))
         } else {
             with_twin(leaf, arg, name, &schema, is_required)
         };
         // Left to itself, usage would put what has a choice before what stands first.
-        if is_required && takes_file(&schema) && entry.name != "import" {
+        if is_required && takes_file(&schema) && !is_file {
             usage.push_str(&format!(" <{}|--{name}-file <FILE>>", name.to_uppercase()));
             leaf = leaf.override_usage(usage.clone());
         } else {
@@ -106,7 +107,7 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
             continue;
         }
         // The name of a file tells its format.
-        let is_told = (entry.name, name) == ("import", "format");
+        let is_told = entry.takes_file.is_some_and(|file| file.format == name);
         leaf = option(leaf, name, schema, arguments.is_required(name) && !is_told);
     }
     let clears = |(name, schema): (&str, &Value)| {
@@ -118,7 +119,7 @@ fn describe(mut leaf: Command, entry: &'static Entry, command: &'static ops::Com
             gather::QUOTED_NULL
         ));
     }
-    if entry.name == "export" {
+    if entry.answers_file {
         leaf = leaf
             .arg(Arg::new("output").long("output").short('o').value_name("FILE").help("Write to this file"));
     }

@@ -214,8 +214,7 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
             return findings.push(ill("server", error.message, "give the server's URL"));
         }
     };
-    let Some(entry) = ops::find("who_am_i") else { return };
-    match remote.call(entry, json!({})) {
+    match remote.call(ops::known::WHO_AM_I, json!({})) {
         Ok(me) => {
             findings.push(well("server", format!("{server} answers")));
             let name = me["username"].as_str().unwrap_or_default();

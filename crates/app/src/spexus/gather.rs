@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use clap::ArgMatches;
-use ops::{Arguments, Entry};
+use ops::{Arguments, Entry, FileArguments};
 use serde_json::{Map, Value, json};
 
 use super::commands::Problem;
@@ -36,13 +36,13 @@ pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Re
     for (name, value) in command.bind {
         known.add(&mut arguments, name, value);
     }
-    if entry.name == "import"
-        && let Some(Value::String(path)) = arguments.get("content").cloned()
+    if let Some(FileArguments { content, format }) = entry.takes_file
+        && let Some(Value::String(path)) = arguments.get(content).cloned()
     {
-        if !arguments.contains_key("format") {
-            arguments.insert("format".to_owned(), json!(format_of(&path)?));
+        if !arguments.contains_key(format) {
+            arguments.insert(format.to_owned(), json!(format_of(&path)?));
         }
-        arguments.insert("content".to_owned(), json!(read(&path)?));
+        arguments.insert(content.to_owned(), json!(read(&path)?));
     }
     Ok(Value::Object(arguments))
 }

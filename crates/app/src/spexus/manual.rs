@@ -30,8 +30,8 @@ fn describe(text: &mut String, entry: &Entry) {
         let places: String = places.map(|name| place(entry, name, arguments.is_required(name))).collect();
         let _ = writeln!(text, "- `spexus {}{places}`", command.words);
     }
-    if let Some(toolset) = entry.toolset {
-        let _ = writeln!(text, "- tool `{}` in the set `{toolset}`", entry.name);
+    for tool in entry.tools.iter().filter(|tool| tool.name.is_none()) {
+        let _ = writeln!(text, "- tool `{}` in the set `{}`", entry.name, tool.set);
     }
     let _ = writeln!(text, "\n{}\n", needs(entry.effect));
     if arguments.properties().next().is_none() {
@@ -48,7 +48,8 @@ fn describe(text: &mut String, entry: &Entry) {
 
 /// An argument without a flag, as usage shows it.
 fn place(entry: &Entry, name: &str, is_required: bool) -> String {
-    let name = if (entry.name, name) == ("import", "content") { "FILE" } else { name }.to_uppercase();
+    let name =
+        if entry.takes_file.is_some_and(|file| file.content == name) { "FILE" } else { name }.to_uppercase();
     if is_required { format!(" {name}") } else { format!(" [{name}]") }
 }
 

@@ -1,21 +1,20 @@
 //! What commands write: answers for people or as JSON on stdout, and what is wrong on stderr.
 
-mod columns;
 mod render;
 mod table;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
-use ops::Error;
+use ops::{Entry, Error};
 use serde_json::{Value, json};
 
 use super::Exit;
 
-/// Prints the answer to a command for people.
-pub fn answer(words: &str, answer: &Value) -> Exit {
+/// Prints the answer of an operation for people.
+pub fn answer(entry: &Entry, answer: &Value) -> Exit {
     // In a pipe nothing is cut to fit: whoever reads it may want all.
     let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    raw(&render::render(words, answer, size.map(|(width, _)| usize::from(width.0))))
+    raw(&render::render(entry, answer, size.map(|(width, _)| usize::from(width.0))))
 }
 
 /// Prints an answer for programs.

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use spexus::combined::manual::EXAMPLES;
+use spexus::combined::manual::examples;
 use tempfile::TempDir;
 
 use crate::agent::{Agent, column, folder, stateless, text, usual};
@@ -137,9 +137,9 @@ fn the_tools_of_the_other_parts_work_as_the_manual_says() {
     let names = column(&listed, "name");
     assert_eq!(names.len(), 9, "{names:?}");
     let mut n_called = 0;
-    for (tool, example) in EXAMPLES.iter().filter(|(tool, _)| names.iter().any(|name| name == tool)) {
+    for (tool, example) in examples().filter(|(tool, _)| names.iter().any(|name| name == tool)) {
         let mut arguments: Value = serde_json::from_str(example).expect("JSON");
-        if *tool == "search_requirements" {
+        if tool == "search_requirements" {
             arguments = json!({"query": "lid"});
         }
         let result = agent.call(tool, arguments);

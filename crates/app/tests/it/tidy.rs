@@ -89,6 +89,61 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
+/// What a surface knows of an operation is a constant of the operation. A name in a string would be a second place.
+#[test]
+fn surfaces_spell_no_name_of_an_operation() {
+    let tools = ops::OPERATIONS.iter().flat_map(|entry| entry.tools).filter_map(|tool| tool.name);
+    let names: Vec<&str> =
+        ops::OPERATIONS.iter().chain([ops::known::BROWSE]).map(|entry| entry.name).chain(tools).collect();
+    assert_eq!(strings(r##"let a = ["b\"", r#"c"d"#, '"']; // "e""##), ["b\\\"", "c\"d"]);
+    for path in files(&root().join("crates/app/src"), "rs") {
+        // Traceability has a tool of this name of its own, which searches specifications.
+        let may_say = if path.ends_with("duvet/server/tools.rs") { "search_requirements" } else { "" };
+        let text = fs::read_to_string(&path).expect("a source file");
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for literal in strings(text) {
+            let mut words = literal.split(|c: char| !c.is_alphanumeric() && c != '_');
+            // A name of one word may be meant as a word.
+            let found = words.find(|word| {
+                *word != may_say && names.contains(word) && (word.contains('_') || *word == literal)
+            });
+            assert_eq!(found, None, "{} names an operation: {literal:?}", path.display());
+        }
+    }
+}
+
+/// The string literals of some source, as they are written.
+fn strings(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = source;
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let hashes = before.len() - before.trim_end_matches('#').len();
+        let is_raw = before.trim_end_matches('#').ends_with('r');
+        rest = match &rest[at..=at] {
+            "/" if after.starts_with('/') => after.split_once('\n').map_or("", |(_, next)| next),
+            "\"" => {
+                let end = if is_raw {
+                    after.find(&format!("\"{}", "#".repeat(hashes)))
+                } else {
+                    let mut is_escaped = false;
+                    after.find(|c| {
+                        let ends = c == '"' && !is_escaped;
+                        is_escaped = c == '\\' && !is_escaped;
+                        ends
+                    })
+                };
+                let end = end.expect("a string ends");
+                found.push(&after[..end]);
+                &after[end + 1..]
+            }
+            "'" if after.starts_with("\"'") => &after[2..],
+            _ => after,
+        };
+    }
+    found
+}
+
 /// Finds a name where it is not the end of a longer one.
 fn is_word(text: &str, name: &str) -> bool {
     let starts_word =

@@ -5,66 +5,23 @@ use serde::Deserialize;
 use store::relationship;
 use store::types::{RelationshipType, Type};
 
-use super::types;
-use crate::context::{Cx, check_version};
+use super::types::{self, Name};
+use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page};
 
-impl Output for RelationshipType {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
-
-/// List the types of relationships.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListRelationshipTypes {
-    /// How many to return; 50 when absent.
-    limit: Option<Limit>,
-    /// How many to leave out.
-    offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<Cursor>,
-}
-
-impl Operation for ListRelationshipTypes {
-    type Output = Page<RelationshipType>;
-    const NAME: &'static str = "list_relationship_types";
-    const COMMANDS: &'static [Command] = &[command("relationship-type list")];
-    const ROUTES: &'static [Route] = &[get("/config/relationship-types")];
-    const EFFECT: Effect = Effect::Reads;
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RelationshipType>> {
-        types::list(cx, self.limit, self.offset, self.cursor.as_ref())
-    }
-}
-
-/// Read a type of relationships.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GetRelationshipType {
-    /// Its name or id.
-    relationship_type: Text<1, 100>,
-}
-
-impl Operation for GetRelationshipType {
-    type Output = RelationshipType;
-    const NAME: &'static str = "get_relationship_type";
-    const COMMANDS: &'static [Command] = &[command("relationship-type show")];
-    const ROUTES: &'static [Route] = &[get("/config/relationship-types/{relationship_type}")];
-    const EFFECT: Effect = Effect::Reads;
-    const POSITIONAL: &'static [&'static str] = &["relationship_type"];
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        types::find(cx, self.relationship_type.as_str())
-    }
+types::operations! {
+    RelationshipType, relationship_type, "relationship-type", &["name", "inverse_name", "acyclic", "description", "version"],
+    /// List the types of relationships.
+    ListRelationshipTypes,
+    /// Read a type of relationships.
+    GetRelationshipType,
+    /// Delete a type that no relationship has.
+    DeleteRelationshipType,
 }
 
 /// Create a type of relationships.
@@ -72,9 +29,9 @@ impl Operation for GetRelationshipType {
 #[serde(deny_unknown_fields)]
 pub struct CreateRelationshipType {
     /// The name, read from source to target.
-    name: Text<1, 100>,
+    name: Name,
     /// The name read the other way round.
-    inverse_name: Text<1, 100>,
+    inverse_name: Name,
     /// Whether such relationships must not form a circle.
     #[serde(default)]
     acyclic: bool,
@@ -112,13 +69,13 @@ impl Operation for CreateRelationshipType {
 #[serde(deny_unknown_fields)]
 pub struct UpdateRelationshipType {
     /// Its name or id.
-    relationship_type: Text<1, 100>,
+    relationship_type: Name,
     /// The new name.
     #[serde(default)]
-    name: Set<Text<1, 100>>,
+    name: Set<Name>,
     /// The new name read the other way round.
     #[serde(default)]
-    inverse_name: Set<Text<1, 100>>,
+    inverse_name: Set<Name>,
     /// Whether such relationships must not form a circle.
     #[serde(default)]
     acyclic: Set<bool>,
@@ -139,58 +96,24 @@ impl Operation for UpdateRelationshipType {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
         relationship::lock_types(cx.tx)?;
-        let before: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
-        check_version(self.expected_version, &before.name, before.version, &before)?;
-        let mut after = before.clone();
-        if let Some(name) = &self.name.0 {
-            types::check_name::<RelationshipType>(cx, name.as_str(), Some(&before.id))?;
-            after.name = name.into();
-        }
-        if let Some(inverse_name) = &self.inverse_name.0 {
-            after.inverse_name = inverse_name.into();
-        }
-        if let Some(acyclic) = self.acyclic.0.filter(|acyclic| *acyclic != before.acyclic) {
-            let used = before.n_uses(cx.tx)?;
-            if used > 0 {
-                let message = format!(
-                    "{used} relationships have the type {}, so circles cannot be decided anew",
-                    before.name
-                );
-                return Err(Error::conflict(message));
+        types::edit(cx, &self.relationship_type, self.expected_version, &self.name, |cx, before, after| {
+            let after: &mut RelationshipType = after;
+            if let Some(inverse_name) = &self.inverse_name.0 {
+                after.inverse_name = inverse_name.into();
             }
-            after.acyclic = acyclic;
-        }
-        after.description = self.description.apply(after.description.take(), |text| text.into());
-        types::change(cx, before, after)
-    }
-}
-
-/// Delete a type that no relationship has.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeleteRelationshipType {
-    /// Its name or id.
-    relationship_type: Text<1, 100>,
-    /// Refuse when the version is another one.
-    expected_version: Option<Version>,
-}
-
-impl Operation for DeleteRelationshipType {
-    type Output = RelationshipType;
-    const NAME: &'static str = "delete_relationship_type";
-    const COMMANDS: &'static [Command] = &[command("relationship-type delete")];
-    const ROUTES: &'static [Route] = &[delete("/config/relationship-types/{relationship_type}")];
-    const EFFECT: Effect = Effect::Administers;
-    const POSITIONAL: &'static [&'static str] = &["relationship_type"];
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RelationshipType> {
-        let gone: RelationshipType = types::find(cx, self.relationship_type.as_str())?;
-        check_version(self.expected_version, &gone.name, gone.version, &gone)?;
-        let used = gone.n_uses(cx.tx)?;
-        if used > 0 {
-            let message = format!("{used} relationships (deleted ones included) have the type {}", gone.name);
-            return Err(Error::conflict(message));
-        }
-        types::remove(cx, gone)
+            if let Some(acyclic) = self.acyclic.0.filter(|acyclic| *acyclic != before.acyclic) {
+                let used = before.n_uses(cx.tx)?;
+                if used > 0 {
+                    let message = format!(
+                        "{used} relationships have the type {}, so circles cannot be decided anew",
+                        before.name
+                    );
+                    return Err(Error::conflict(message));
+                }
+                after.acyclic = acyclic;
+            }
+            after.description = self.description.apply(after.description.take(), |text| text.into());
+            Ok(())
+        })
     }
 }

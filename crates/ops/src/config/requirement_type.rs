@@ -2,68 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::types::{RequirementType, Type};
+use store::types::RequirementType;
 
-use super::types;
-use crate::context::{Cx, check_version};
-use crate::error::{Error, Result};
+use super::types::{self, Name};
+use crate::context::Cx;
+use crate::error::Result;
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, create, delete, get, patch};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+};
 use crate::page::{Cursor, Page};
 
-impl Output for RequirementType {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
-
-/// List the types of requirements.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListRequirementTypes {
-    /// How many to return; 50 when absent.
-    limit: Option<Limit>,
-    /// How many to leave out.
-    offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<Cursor>,
-}
-
-impl Operation for ListRequirementTypes {
-    type Output = Page<RequirementType>;
-    const NAME: &'static str = "list_requirement_types";
-    const COMMANDS: &'static [Command] = &[command("requirement-type list")];
-    const ROUTES: &'static [Route] = &[get("/config/requirement-types")];
-    const EFFECT: Effect = Effect::Reads;
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<RequirementType>> {
-        types::list(cx, self.limit, self.offset, self.cursor.as_ref())
-    }
-}
-
-/// Read a type of requirements.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GetRequirementType {
-    /// Its name or id.
-    requirement_type: Text<1, 100>,
-}
-
-impl Operation for GetRequirementType {
-    type Output = RequirementType;
-    const NAME: &'static str = "get_requirement_type";
-    const COMMANDS: &'static [Command] = &[command("requirement-type show")];
-    const ROUTES: &'static [Route] = &[get("/config/requirement-types/{requirement_type}")];
-    const EFFECT: Effect = Effect::Reads;
-    const POSITIONAL: &'static [&'static str] = &["requirement_type"];
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        types::find(cx, self.requirement_type.as_str())
-    }
+types::operations! {
+    RequirementType, requirement_type, "requirement-type", &["name", "description", "version"],
+    /// List the types of requirements.
+    ListRequirementTypes,
+    /// Read a type of requirements.
+    GetRequirementType,
+    /// Delete a type that no requirement has.
+    DeleteRequirementType,
 }
 
 /// Create a type of requirements.
@@ -71,7 +28,7 @@ impl Operation for GetRequirementType {
 #[serde(deny_unknown_fields)]
 pub struct CreateRequirementType {
     /// The name.
-    name: Text<1, 100>,
+    name: Name,
     /// What it is for.
     description: Option<Text<0, 5_000>>,
 }
@@ -102,10 +59,10 @@ impl Operation for CreateRequirementType {
 #[serde(deny_unknown_fields)]
 pub struct UpdateRequirementType {
     /// Its name or id.
-    requirement_type: Text<1, 100>,
+    requirement_type: Name,
     /// The new name.
     #[serde(default)]
-    name: Set<Text<1, 100>>,
+    name: Set<Name>,
     /// What it is for; null clears it.
     #[serde(default)]
     description: Patch<Text<0, 5_000>>,
@@ -122,44 +79,10 @@ impl Operation for UpdateRequirementType {
     const POSITIONAL: &'static [&'static str] = &["requirement_type"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        let before: RequirementType = types::find(cx, self.requirement_type.as_str())?;
-        check_version(self.expected_version, &before.name, before.version, &before)?;
-        let mut after = before.clone();
-        if let Some(name) = &self.name.0 {
-            types::check_name::<RequirementType>(cx, name.as_str(), Some(&before.id))?;
-            after.name = name.into();
-        }
-        after.description = self.description.apply(after.description.take(), |text| text.into());
-        types::change(cx, before, after)
-    }
-}
-
-/// Delete a type that no requirement has.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeleteRequirementType {
-    /// Its name or id.
-    requirement_type: Text<1, 100>,
-    /// Refuse when the version is another one.
-    expected_version: Option<Version>,
-}
-
-impl Operation for DeleteRequirementType {
-    type Output = RequirementType;
-    const NAME: &'static str = "delete_requirement_type";
-    const COMMANDS: &'static [Command] = &[command("requirement-type delete")];
-    const ROUTES: &'static [Route] = &[delete("/config/requirement-types/{requirement_type}")];
-    const EFFECT: Effect = Effect::Administers;
-    const POSITIONAL: &'static [&'static str] = &["requirement_type"];
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<RequirementType> {
-        let gone: RequirementType = types::find(cx, self.requirement_type.as_str())?;
-        check_version(self.expected_version, &gone.name, gone.version, &gone)?;
-        let used = gone.n_uses(cx.tx)?;
-        if used > 0 {
-            let message = format!("{used} requirements (deleted ones included) have the type {}", gone.name);
-            return Err(Error::conflict(message));
-        }
-        types::remove(cx, gone)
+        types::edit(cx, &self.requirement_type, self.expected_version, &self.name, |_, _, after| {
+            let after: &mut RequirementType = after;
+            after.description = self.description.apply(after.description.take(), |text| text.into());
+            Ok(())
+        })
     }
 }

@@ -10,7 +10,7 @@ use super::{record, status_models};
 use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{KindName, Limit, Offset, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get, put};
+use crate::operation::{Columns, Command, Effect, Operation, Output, Route, command, get, put};
 use crate::page::{Cursor, Page, page, window_from};
 
 impl Output for StatusModel {
@@ -37,6 +37,7 @@ impl Operation for ListStatusModels {
     const COMMANDS: &'static [Command] = &[command("status-model list")];
     const ROUTES: &'static [Route] = &[get("/config/status-models")];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] = &[(None, &["entity_kind", "statuses", "version"])];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<StatusModel>> {
         let all = status_models(cx)?;

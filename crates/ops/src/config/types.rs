@@ -3,10 +3,106 @@
 use store::types::{Type, same_name};
 
 use super::record;
-use crate::context::{Cx, overtaken};
+use crate::context::{Cx, check_version, overtaken};
 use crate::error::{Error, Result};
-use crate::input::{Limit, Offset};
+use crate::input::{Limit, Offset, Set, Text, Version};
 use crate::page::{Cursor, Page, page, window_from};
+
+/// The name of a type.
+pub type Name = Text<1, 100>;
+
+/// What is the same for types of requirements and of relationships: listing, reading and deleting them.
+macro_rules! operations {
+    (
+        $type:ident, $argument:ident, $words:literal, $columns:expr,
+        $(#[$list_about:meta])* $list:ident,
+        $(#[$get_about:meta])* $get:ident,
+        $(#[$delete_about:meta])* $delete:ident,
+    ) => {
+        impl Output for $type {
+            fn version(&self) -> Option<i64> {
+                Some(self.version)
+            }
+
+            fn reference(&self) -> Option<&str> {
+                Some(&self.id)
+            }
+        }
+
+        $(#[$list_about])*
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $list {
+            /// How many to return; 50 when absent.
+            limit: Option<Limit>,
+            /// How many to leave out.
+            offset: Option<Offset>,
+            /// Where to go on: `next_cursor` of the page before.
+            cursor: Option<Cursor>,
+        }
+
+        impl Operation for $list {
+            type Output = Page<$type>;
+            const NAME: &'static str = concat!("list_", stringify!($argument), "s");
+            const COMMANDS: &'static [Command] = &[command(concat!($words, " list"))];
+            const ROUTES: &'static [Route] = &[get(concat!("/config/", $words, "s"))];
+            const EFFECT: Effect = Effect::Reads;
+            const COLUMNS: &'static [Columns] = &[(None, $columns)];
+
+            fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<$type>> {
+                types::list(cx, self.limit, self.offset, self.cursor.as_ref())
+            }
+        }
+
+        $(#[$get_about])*
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $get {
+            /// Its name or id.
+            $argument: Name,
+        }
+
+        impl Operation for $get {
+            type Output = $type;
+            const NAME: &'static str = concat!("get_", stringify!($argument));
+            const COMMANDS: &'static [Command] = &[command(concat!($words, " show"))];
+            const ROUTES: &'static [Route] =
+                &[get(concat!("/config/", $words, "s/{", stringify!($argument), "}"))];
+            const EFFECT: Effect = Effect::Reads;
+            const POSITIONAL: &'static [&'static str] = &[stringify!($argument)];
+
+            fn run(&self, cx: &mut Cx<'_, '_>) -> Result<$type> {
+                types::find(cx, self.$argument.as_str())
+            }
+        }
+
+        $(#[$delete_about])*
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $delete {
+            /// Its name or id.
+            $argument: Name,
+            /// Refuse when the version is another one.
+            expected_version: Option<Version>,
+        }
+
+        impl Operation for $delete {
+            type Output = $type;
+            const NAME: &'static str = concat!("delete_", stringify!($argument));
+            const COMMANDS: &'static [Command] = &[command(concat!($words, " delete"))];
+            const ROUTES: &'static [Route] =
+                &[delete(concat!("/config/", $words, "s/{", stringify!($argument), "}"))];
+            const EFFECT: Effect = Effect::Administers;
+            const POSITIONAL: &'static [&'static str] = &[stringify!($argument)];
+
+            fn run(&self, cx: &mut Cx<'_, '_>) -> Result<$type> {
+                types::delete(cx, &self.$argument, self.expected_version)
+            }
+        }
+    };
+}
+
+pub(super) use operations;
 
 /// A page of them.
 pub fn list<T: Type>(
@@ -34,6 +130,25 @@ pub(crate) fn named<T: Type>(cx: &mut Cx<'_, '_>, field: &str, wanted: &str) -> 
         Some(index) => Ok(known.swap_remove(index)),
         None => Err(Error::not_allowed(field, wanted, known.iter().map(Type::name))),
     }
+}
+
+/// Makes a change of the one that a text means, and gives it another name where one is wanted.
+pub fn edit<T: Type>(
+    cx: &mut Cx<'_, '_>,
+    wanted: &Name,
+    expected: Option<Version>,
+    name: &Set<Name>,
+    edit: impl FnOnce(&mut Cx<'_, '_>, &T, &mut T) -> Result<()>,
+) -> Result<T> {
+    let before: T = find(cx, wanted.as_str())?;
+    check_version(expected, before.name(), before.version(), &before)?;
+    let mut after = before.clone();
+    if let Some(name) = &name.0 {
+        check_name::<T>(cx, name.as_str(), Some(before.id()))?;
+        after.rename(name.into());
+    }
+    edit(cx, &before, &mut after)?;
+    change(cx, before, after)
 }
 
 /// Refuses a name that another one has.
@@ -74,6 +189,19 @@ pub(crate) fn put<T: Type>(cx: &mut Cx<'_, '_>, before: Option<T>, after: T) -> 
         Some(before) => change(cx, before, after),
         None => add(cx, after),
     }
+}
+
+/// Deletes the one that a text means, if nothing has it.
+pub fn delete<T: Type>(cx: &mut Cx<'_, '_>, wanted: &Name, expected: Option<Version>) -> Result<T> {
+    let gone: T = find(cx, wanted.as_str())?;
+    check_version(expected, gone.name(), gone.version(), &gone)?;
+    let used = gone.n_uses(cx.tx)?;
+    if used > 0 {
+        let users = T::KIND.trim_end_matches("_type");
+        let message = format!("{used} {users}s (deleted ones included) have the type {}", gone.name());
+        return Err(Error::conflict(message));
+    }
+    remove(cx, gone)
 }
 
 /// Deletes one that nothing has.

@@ -9,7 +9,7 @@ use super::{add, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Id, Set, Text, Version};
-use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
 /// Create an acceptance criterion of a user story.
 ///
@@ -29,7 +29,10 @@ impl Operation for CreateAcceptanceCriteria {
     const COMMANDS: &'static [Command] = &[command("acceptance-criteria create")];
     const ROUTES: &'static [Route] =
         &[create("/acceptance-criteria"), create("/user-stories/{user_story_id}/acceptance-criteria")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"user_story_id": "US-001", "description": "Given a saved card, when the customer pays, then only its last four digits are shown."}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -59,7 +62,7 @@ impl Operation for UpdateAcceptanceCriteria {
     const NAME: &'static str = "update_acceptance_criteria";
     const COMMANDS: &'static [Command] = &[command("acceptance-criteria update")];
     const ROUTES: &'static [Route] = &[patch("/acceptance-criteria/{acceptance_criteria_id}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"acceptance_criteria_id": "AC-001", "description": "Given a saved card, when the customer pays, then no more than its last four digits are shown."}"#).requiring(&["description"])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["acceptance_criteria_id"];
 

@@ -17,7 +17,9 @@ use crate::comment::{note_deletion, note_restored};
 use crate::context::{Cx, Subject, check_version, deleted};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, post};
+use crate::operation::{
+    Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool,
+};
 
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
@@ -83,7 +85,8 @@ impl Operation for DeleteEntity {
         delete("/requirements/{reference}").with(&[("kind", "requirement")]),
         delete("/steering-documents/{reference}").with(&[("kind", "steering_document")]),
     ];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "US-001", "dry_run": true}"#)
+        .showing(&["reference", "dry_run", "force"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
@@ -439,6 +442,7 @@ impl Operation for PurgeEntity {
     const COMMANDS: &'static [Command] = &[command("purge")];
     const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
     const EFFECT: Effect = Effect::Administers;
+    const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {

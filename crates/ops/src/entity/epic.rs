@@ -9,7 +9,7 @@ use super::{add, assign, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Description, Id, Priority, Text, Title};
-use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
 /// Create an epic.
 ///
@@ -34,7 +34,10 @@ impl Operation for CreateEpic {
     const NAME: &'static str = "create_epic";
     const COMMANDS: &'static [Command] = &[command("epic create")];
     const ROUTES: &'static [Route] = &[create("/epics")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -114,7 +117,8 @@ impl Operation for UpdateEpic {
     const NAME: &'static str = "update_epic";
     const COMMANDS: &'static [Command] = &[command("epic update")];
     const ROUTES: &'static [Route] = &[patch("/epics/{epic_id}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["epic_id"];
 

@@ -14,7 +14,7 @@ use crate::comment::find_visible;
 use crate::context::{Cx, live};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
-use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
 
 /// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, the newest
@@ -56,8 +56,11 @@ impl Operation for GetHistory {
         get("/prompts/{reference}/history").with(&[("kind", "prompt")]),
         get("/comments/{reference}/history").with(&[("kind", "comment")]),
     ];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"reference": "REQ-001", "limit": 5}"#).showing(&["reference", "limit"])];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["version", "operation", "changes", "actor", "via", "created_at"])];
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Revision>> {

@@ -10,7 +10,7 @@ use super::requirement_type;
 use crate::context::{Cx, live};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
-use crate::operation::{Command, Effect, Operation, Route, command, get};
+use crate::operation::{Columns, Command, Effect, Operation, Route, Shape, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page_after, window};
 
 /// Read an epic, user story, acceptance criterion, requirement or steering document.
@@ -44,8 +44,18 @@ impl Operation for GetEntity {
         get("/requirements/{reference}").with(&[("kind", "requirement")]),
         get("/steering-documents/{reference}").with(&[("kind", "steering_document")]),
     ];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[
+        tool("requirements", r#"{"reference": "REQ-001", "include": ["parents", "relationships"]}"#)
+            .showing(&["reference"])
+            .with_surroundings(),
+        tool("steering", r#"{"steering_document_id": "STD-001"}"#)
+            .named("get_steering_document", "Read a steering document.")
+            .with(&[("kind", "steering_document")])
+            .renaming("steering_document_id", "reference")
+            .showing(&["reference"]),
+    ];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Whole);
     const MODE: Option<Mode> = Some(Mode::Point);
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
@@ -202,8 +212,47 @@ impl Operation for ListEntities {
         lists("/epics/{epic_id}/steering-documents", Kind::SteeringDocument),
         lists("/steering-documents/{steering_document_id}/epics", Kind::Epic),
     ];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[
+        tool(
+            "requirements",
+            r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
+        )
+        .refusing(&[("kind", "prompt"), ("kind", "comment")]),
+        tool("steering", r#"{"epic_id": "EP-001"}"#)
+            .named("list_steering_documents", "List steering documents, or those of an epic.")
+            .with(&[("kind", "steering_document")])
+            .showing(&["epic_id", "project", "limit"]),
+    ];
     const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] = &[
+        (
+            Some(Kind::Epic),
+            &["reference_id", "title", "status", "priority", "assignee", "version", "created_at"],
+        ),
+        (
+            Some(Kind::UserStory),
+            &["reference_id", "title", "epic", "status", "priority", "assignee", "version", "created_at"],
+        ),
+        (
+            Some(Kind::AcceptanceCriteria),
+            &["reference_id", "description", "user_story", "creator", "version", "created_at"],
+        ),
+        (
+            Some(Kind::Requirement),
+            &[
+                "reference_id",
+                "title",
+                "user_story",
+                "type",
+                "status",
+                "priority",
+                "assignee",
+                "version",
+                "created_at",
+            ],
+        ),
+        (Some(Kind::SteeringDocument), &["reference_id", "title", "creator", "version", "created_at"]),
+    ];
     const POSITIONAL: &'static [&'static str] = &["kind"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Entity>> {

@@ -10,7 +10,7 @@ use super::{add, assign, blank, change, move_below, requirement_type};
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Patch, Priority, Set, Text, Title};
-use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
 /// Create a requirement in a user story.
 ///
@@ -40,7 +40,10 @@ impl Operation for CreateRequirement {
     const COMMANDS: &'static [Command] = &[command("requirement create")];
     const ROUTES: &'static [Route] =
         &[create("/requirements"), create("/user-stories/{user_story_id}/requirements")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"user_story_id": "US-001", "title": "Mask card numbers", "type_id": "Functional", "priority": 1, "acceptance_criteria_id": "AC-001", "description": "The page shows no more than the last four digits of a card."}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -85,7 +88,10 @@ impl Operation for UpdateRequirement {
     const NAME: &'static str = "update_requirement";
     const COMMANDS: &'static [Command] = &[command("requirement update")];
     const ROUTES: &'static [Route] = &[patch("/requirements/{requirement_id}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"requirement_id": "REQ-001", "status": "Active", "assignee_id": "admin"}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["requirement_id"];
 

@@ -10,7 +10,7 @@ use super::{add, assign, blank, change, move_below};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Description, Id, Priority, Set, Text, Title};
-use crate::operation::{Command, Effect, Operation, Route, command, create, patch};
+use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
 /// Create a user story in an epic.
 ///
@@ -35,7 +35,10 @@ impl Operation for CreateUserStory {
     const NAME: &'static str = "create_user_story";
     const COMMANDS: &'static [Command] = &[command("user-story create")];
     const ROUTES: &'static [Route] = &[create("/user-stories"), create("/epics/{epic_id}/user-stories")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"epic_id": "EP-001", "title": "Pay with a saved card", "priority": 2, "description": "As a customer I want to pay with a saved card, so that I need not type it again."}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -68,7 +71,7 @@ impl Operation for UpdateUserStory {
     const NAME: &'static str = "update_user_story";
     const COMMANDS: &'static [Command] = &[command("user-story update")];
     const ROUTES: &'static [Route] = &[patch("/user-stories/{user_story_id}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"user_story_id": "US-001", "priority": 1}"#)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["user_story_id"];
 

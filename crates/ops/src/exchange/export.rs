@@ -16,7 +16,7 @@ use super::{FormatName, RECORDS_MAX};
 use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::progress::Steps;
 
 /// Export requirements and all that belongs to them as JSON, CSV, Markdown or ReqIF.
@@ -57,8 +57,10 @@ impl Operation for Export {
     const NAME: &'static str = "export";
     const COMMANDS: &'static [Command] = &[command("export")];
     const ROUTES: &'static [Route] = &[get("/export")];
-    const TOOLSET: Option<&'static str> = Some("bulk");
+    const TOOLS: &'static [Tool] = &[tool("bulk", r#"{"format": "markdown", "epic": "EP-001"}"#)];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Whole);
+    const ANSWERS_FILE: bool = true;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExportedFile> {
         let mut exporter = Exporter::new(cx, self.include_deleted)?;

@@ -12,7 +12,7 @@ use super::{FormatName, RECORDS_MAX, entities, links, prompts, remarks, setup};
 use crate::context::{Cx, to_value};
 use crate::error::{Error, FieldError, Kind as ErrorKind, Result};
 use crate::input::Text;
-use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
+use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route, Tool, command, post, tool};
 
 /// Import requirements and all that belongs to them from JSON, CSV, Markdown or ReqIF: everything, or nothing.
 ///
@@ -105,8 +105,12 @@ impl Operation for Import {
     const NAME: &'static str = "import";
     const COMMANDS: &'static [Command] = &[command("import")];
     const ROUTES: &'static [Route] = &[post("/import")];
-    const TOOLSET: Option<&'static str> = Some("bulk");
+    const TOOLS: &'static [Tool] = &[tool(
+        "bulk",
+        r#"{"format": "csv", "content": "kind,title,priority\nepic,Returns,3\n", "dry_run": true}"#,
+    )];
     const EFFECT: Effect = Effect::Writes;
+    const TAKES_FILE: Option<FileArguments> = Some(FileArguments { content: "content", format: "format" });
     const MODE: Option<Mode> = Some(Mode::Long);
     const POSITIONAL: &'static [&'static str] = &["content"];
     const PREPARES: bool = true;

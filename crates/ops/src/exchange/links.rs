@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ::exchange::Kind as RecordKind;
-use store::entity;
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::same_name;
+use store::{circles, entity};
 
 use super::notes::{Kept, TAKEN, is_of_another};
 use super::plan::{Outcome, Plan};
@@ -265,11 +265,15 @@ fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Direct
     for new in &directed {
         all.entry(new.source.clone()).or_default().push(new.target.clone());
     }
-    if !has_circle(&all) {
+    let of = |targets: &HashMap<String, Vec<String>>, id: &String| -> Result<Vec<String>> {
+        Ok(targets.get(id).cloned().unwrap_or_default())
+    };
+    if circles::find(all.keys().cloned(), |id| of(&all, id))?.is_none() {
         return Ok(());
     }
     for Directed { row, source, target, type_name, .. } in directed {
-        let Some(way) = way(&targets, &target, &source) else {
+        let way = circles::way(target.clone(), source.clone(), |id| of(&targets, id))?;
+        let Some(way) = way else {
             targets.entry(source).or_default().push(target);
             continue;
         };
@@ -286,50 +290,4 @@ fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Direct
         plan.wrong(row, "target", circle(&source, &type_name, &target, named));
     }
     Ok(())
-}
-
-/// Takes away what nothing leads to until nothing is left, or a circle.
-fn has_circle(targets: &HashMap<String, Vec<String>>) -> bool {
-    let mut n_leading_to: HashMap<&str, usize> = HashMap::new();
-    for (source, targets) in targets {
-        n_leading_to.entry(source).or_default();
-        for target in targets {
-            *n_leading_to.entry(target).or_default() += 1;
-        }
-    }
-    let mut free: Vec<&str> = n_leading_to.iter().filter(|(_, n)| **n == 0).map(|(id, _)| *id).collect();
-    let mut n_left = n_leading_to.len();
-    while let Some(id) = free.pop() {
-        n_left -= 1;
-        for target in targets.get(id).into_iter().flatten() {
-            if let Some(n) = n_leading_to.get_mut(target.as_str()) {
-                *n -= 1;
-                if *n == 0 {
-                    free.push(target);
-                }
-            }
-        }
-    }
-    n_left > 0
-}
-
-/// The steps from one requirement to another, the first left out.
-fn way(targets: &HashMap<String, Vec<String>>, from: &str, to: &str) -> Option<Vec<String>> {
-    let mut came_from: HashMap<&str, &str> = HashMap::from([(from, "")]);
-    let mut left = vec![from];
-    while let Some(id) = left.pop() {
-        if id == to {
-            let back = std::iter::successors(Some(to), |step| came_from.get(step).copied());
-            let mut steps: Vec<String> = back.take_while(|step| *step != from).map(str::to_owned).collect();
-            steps.reverse();
-            return Some(steps);
-        }
-        for target in targets.get(id).into_iter().flatten() {
-            if !came_from.contains_key(target.as_str()) {
-                came_from.insert(target, id);
-                left.push(target);
-            }
-        }
-    }
-    None
 }

@@ -425,7 +425,7 @@ impl<'r> Plan<'r> {
 
     /// The id and the name of a user who is called by either.
     pub(super) fn known_user(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> Result<Option<(String, String)>> {
-        let folded = user::fold(name);
+        let folded = words::name::fold(name);
         if let Some(found) = self.users.get(&folded) {
             return Ok(found.clone());
         }

@@ -8,7 +8,7 @@ use super::about;
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Id, Limit, Offset, Text};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::page::window;
 
 /// Show the tree of epics and user stories with numbers, and what is missing in it.
@@ -108,8 +108,10 @@ impl Operation for AnalyzeHierarchy {
     const NAME: &'static str = "hierarchy_analysis";
     const COMMANDS: &'static [Command] = &[command("report hierarchy")];
     const ROUTES: &'static [Route] = &[get("/reports/hierarchy")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"epic_id": "EP-001"}"#).showing(&["epic_id", "limit"])];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Page("epics", "/totals/epics"));
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<HierarchyAnalysis> {
         let scope = about(cx, self.epic_id.as_ref(), self.project.as_ref())?.scope;

@@ -11,7 +11,7 @@ use store::report::{self, Affected, BATCH};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Id, Number};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 
 /// Find what is affected when something changes: what is below it, and the requirements that rest on it.
 ///
@@ -82,8 +82,9 @@ impl Operation for AnalyzeImpact {
     const NAME: &'static str = "impact_analysis";
     const COMMANDS: &'static [Command] = &[command("impact")];
     const ROUTES: &'static [Route] = &[get("/impact/{reference}")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "REQ-002", "depth": 2}"#)];
     const EFFECT: Effect = Effect::Reads;
+    const SHAPE: Option<Shape> = Some(Shape::Page("affected", ""));
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Impact> {

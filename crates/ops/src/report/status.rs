@@ -9,7 +9,7 @@ use super::about;
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Id, Text};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, get};
+use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, get, tool};
 
 /// Count epics, user stories and requirements by status, priority, type or assignee, and show what stands out.
 ///
@@ -111,7 +111,9 @@ impl Operation for GetStatusReport {
     const NAME: &'static str = "status_report";
     const COMMANDS: &'static [Command] = &[command("report status")];
     const ROUTES: &'static [Route] = &[get("/reports/status")];
-    const TOOLSET: Option<&'static str> = Some("requirements");
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"epic_id": "EP-001", "group_by": "priority"}"#)
+            .showing(&["epic_id", "group_by"])];
     const EFFECT: Effect = Effect::Reads;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<StatusReport> {

@@ -119,7 +119,7 @@ fn references(tx: &mut Tx<'_>, text: &str, projects: &Projects, limit: usize) ->
 
 /// Statuses, types and users whose name begins with the text, in any case.
 fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
-    let folded = text.trim().to_lowercase();
+    let folded = words::name::fold(text);
     if folded.is_empty() {
         return Ok(Vec::new());
     }

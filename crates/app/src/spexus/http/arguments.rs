@@ -97,10 +97,10 @@ impl Endpoint {
         let text = |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap_or("?"));
         let kind = text(header::CONTENT_TYPE);
         let media_type = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let file = file::format(self.entry.name, &media_type, arguments);
+        let file = file::format(self.entry, &media_type, arguments);
         let bytes_max = match self.entry.effect {
             Effect::Public => ANONYMOUS_BODY_MAX,
-            _ if self.entry.name == "import" => IMPORT_MAX,
+            _ if self.entry.takes_file.is_some() => IMPORT_MAX,
             _ => BODY_MAX,
         };
         let malformed = |message: String| {
@@ -143,8 +143,8 @@ impl Endpoint {
                 ops::shortened(charset)
             )));
         }
-        if let Some(format) = file {
-            return file::add(format, bytes, arguments, id);
+        if let (Some(format), Some(named)) = (file, self.entry.takes_file) {
+            return file::add(named, format, bytes, arguments, id);
         }
         if !(media_type == "application/json" || media_type.ends_with("+json")) {
             let found = ops::shortened(&media_type);

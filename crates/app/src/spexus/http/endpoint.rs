@@ -122,7 +122,7 @@ impl Endpoint {
             Err(refused) => return refused,
         };
         let Gathered { credentials, arguments } = gathered;
-        if let Err(error) = session::check_page(self.entry.name, &arguments, parts, &app.options) {
+        if let Err(error) = session::check_page(self.entry, &arguments, parts, &app.options) {
             return (failure(&error, id), None);
         }
         let tried = self.tried(&credentials, &arguments);
@@ -136,7 +136,7 @@ impl Endpoint {
             };
         }
         let mut making = None;
-        if self.is_export() {
+        if self.entry.answers_file {
             making = match app.exports.make().await {
                 Ok(making) => Some(making),
                 Err(error) => return (failure(&error, id), None),
@@ -201,7 +201,7 @@ impl Endpoint {
         let is_public = self.entry.effect == Effect::Public;
         let mut caller = None;
         // Nobody who may not have an export waits for a turn.
-        if (has_body || self.is_export()) && !is_public {
+        if (has_body || self.entry.answers_file) && !is_public {
             caller =
                 Some(self.admit(app, shown.clone(), parts, id).await.map_err(|(mut response, user)| {
                     if has_body {
@@ -244,10 +244,6 @@ impl Endpoint {
         }
     }
 
-    fn is_export(&self) -> bool {
-        self.entry.name == "export"
-    }
-
     /// Finds out who is asking, counts the request, and checks that they may.
     async fn admit(
         &self,
@@ -277,7 +273,7 @@ impl Endpoint {
         id: &str,
         making: Option<OwnedSemaphorePermit>,
     ) -> Response<Body> {
-        if self.is_export() && !file::wants_envelope(&parts.headers) {
+        if self.entry.answers_file && !file::wants_envelope(&parts.headers) {
             let sending = app.exports.send(answer.json.len()).await;
             drop(making);
             let file = file::unpack(answer.json)
@@ -287,7 +283,7 @@ impl Endpoint {
                 Err(error) => failure(&error, id),
             };
         }
-        let cookie = match session::take_cookie(self.entry.name, &mut answer, &app.options) {
+        let cookie = match session::take_cookie(self.entry, &mut answer, &app.options) {
             Ok(cookie) => cookie,
             Err(error) => return failure(&error, id),
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
+use ops::{Entry, FileArguments};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -115,32 +116,30 @@ impl Outgoing {
 }
 
 /// The format of the file that the body of a request is. None when it is not the file of an import, but arguments.
-pub fn format(operation: &str, media_type: &str, arguments: &Map<String, Value>) -> Option<String> {
-    if operation != "import" {
-        return None;
-    }
-    let by_query = arguments.get("format").and_then(Value::as_str);
+pub fn format(entry: &Entry, media_type: &str, arguments: &Map<String, Value>) -> Option<String> {
+    let by_query = arguments.get(entry.takes_file?.format).and_then(Value::as_str);
     let by_type = FORMATS.iter().find(|(name, _)| *name == media_type).map(|(_, format)| *format);
     by_query.or(by_type).map(str::to_owned)
 }
 
 /// Takes the body of an import as the file.
 pub fn add(
+    named: FileArguments,
     format: String,
     body: Bytes,
     arguments: &mut Map<String, Value>,
     request_id: &str,
 ) -> Result<(), Box<Response<Body>>> {
-    if arguments.contains_key("content") {
-        let error = ops::Error::field("content", "is given in the query and as the body");
+    if arguments.contains_key(named.content) {
+        let error = ops::Error::field(named.content, "is given in the query and as the body");
         return Err(Box::new(failure(&error, request_id)));
     }
     let Ok(content) = String::from_utf8(Vec::from(body)) else {
         let message = "the file is not UTF-8";
         return Err(Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, request_id)));
     };
-    arguments.insert("format".to_owned(), Value::String(format));
-    arguments.insert("content".to_owned(), Value::String(content));
+    arguments.insert(named.format.to_owned(), Value::String(format));
+    arguments.insert(named.content.to_owned(), Value::String(content));
     Ok(())
 }
 

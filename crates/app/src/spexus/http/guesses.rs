@@ -103,7 +103,7 @@ impl Guesses {
 
     /// The account that a name stands for.
     pub fn account(&self, name: &str) -> Account {
-        Account(self.names.hash_one(name.trim().to_lowercase()))
+        Account(self.names.hash_one(words::name::fold(name)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -270,6 +270,8 @@ mod tests {
         let guesses = Arc::new(Guesses::new(3));
         let (ann, bob) = (guesses.account("ann"), guesses.account(" Bob "));
         assert_eq!(bob, guesses.account("bob"));
+        // Whatever logs in the same user counts as the same account.
+        assert_eq!(guesses.account("admin"), guesses.account("ADM\u{131}N"));
         guesses.note_success(address(1), ann);
         // From many addresses at one account.
         for number in 10..60 {

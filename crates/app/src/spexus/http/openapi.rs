@@ -175,7 +175,7 @@ fn body_schema(arguments: &Arguments, free: &[&str]) -> Value {
 fn responses(entry: &Entry, route: &Route, generator: &mut SchemaGenerator) -> Value {
     let schema = entry.output_schema_with(generator).to_value();
     let mut content = json!({ "application/json": { "schema": schema } });
-    if entry.name == "export" {
+    if entry.answers_file {
         content = json!({});
         for format in ["json", "csv", "markdown", "reqif"] {
             let kind = super::file::content_type(format).split(';').next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The cookie of a session: set by a login that asks for it, removed by logging out.
 
 use axum::http::request::Parts;
-use ops::{Answer, Error, Kind};
+use ops::{Answer, Entry, Error, Kind, SessionChange};
 use serde_json::{Map, Value};
 
 use super::HttpOptions;
@@ -20,26 +20,27 @@ pub fn cookie_name(options: &HttpOptions) -> &'static str {
 
 /// Refuses a login that asks for a cookie from a page of another site, which could log its visitors in as somebody else.
 pub fn check_page(
-    operation: &str,
+    entry: &Entry,
     arguments: &Map<String, Value>,
     parts: &Parts,
     options: &HttpOptions,
 ) -> Result<(), Error> {
-    let asks_for_cookie = operation == "login" && arguments.get("cookie") == Some(&Value::Bool(true));
+    let asks_for_cookie =
+        entry.session == Some(SessionChange::Begins) && arguments.get("cookie") == Some(&Value::Bool(true));
     if asks_for_cookie { check_origin(&parts.method, &parts.headers, options) } else { Ok(()) }
 }
 
 /// Returns the `Set-Cookie` header that belongs to an answer, if any, and takes the secret that it sets out of the answer.
 pub fn take_cookie(
-    operation: &str,
+    entry: &Entry,
     answer: &mut Answer,
     options: &HttpOptions,
 ) -> Result<Option<String>, Error> {
     let name = cookie_name(options);
     let secure = if is_secure(options) { "; Secure" } else { "" };
     let attributes = format!("Path=/; HttpOnly; SameSite=Lax{secure}");
-    match operation {
-        "login" => {
+    match entry.session {
+        Some(SessionChange::Begins) => {
             let unexpected =
                 |error| Error::new(Kind::InternalError, format!("the answer of a login: {error}"));
             let mut body: Map<String, Value> = serde_json::from_str(&answer.json).map_err(unexpected)?;
@@ -50,8 +51,8 @@ pub fn take_cookie(
             answer.json = serde_json::to_string(&body).map_err(unexpected)?;
             Ok(Some(format!("{name}={}; {attributes}", secret.as_str().unwrap_or_default())))
         }
-        "logout" => Ok(Some(format!("{name}=; Max-Age=0; {attributes}"))),
-        _ => Ok(None),
+        Some(SessionChange::Ends) => Ok(Some(format!("{name}=; Max-Age=0; {attributes}"))),
+        None => Ok(None),
     }
 }
 

@@ -1,15 +1,15 @@
 //! Answers as text: tables for lists, trees for hierarchies, lines for one thing and what is within it.
 
+use ops::Entry;
 use serde_json::{Map, Value, json};
 
-use super::columns;
 use super::table::{self, cell, name_of, plain, shown};
 
 /// What is left out of an answer when there is nothing of it.
 const QUIET: [&str; 3] = ["problems", "problems_more", "notes"];
 
-/// The answer to a command, for a terminal of some width.
-pub fn render(words: &str, answer: &Value, width: Option<usize>) -> String {
+/// The answer of an operation, for a terminal of some width.
+pub fn render(entry: &Entry, answer: &Value, width: Option<usize>) -> String {
     let mut page = Page { text: String::new(), width };
     match answer {
         Value::Object(object) if is_tree(object) => {
@@ -18,7 +18,7 @@ pub fn render(words: &str, answer: &Value, width: Option<usize>) -> String {
             }
         }
         Value::Object(object) if object.get("data").is_some_and(Value::is_array) => {
-            list(&mut page, words, object)
+            list(&mut page, entry, object)
         }
         Value::Object(object) => one(&mut page, object, ""),
         other => page.line(&other.to_string()),
@@ -43,19 +43,14 @@ fn tree(page: &mut Page, node: &Value, depth: usize) {
     }
 }
 
-fn list(page: &mut Page, words: &str, object: &Map<String, Value>) {
+fn list(page: &mut Page, entry: &Entry, object: &Map<String, Value>) {
     let rows = rows_of(&object["data"]);
     let Some(first) = rows.first() else {
         let message = object.get("message").and_then(Value::as_str).unwrap_or("nothing found");
         page.line(message);
         return;
     };
-    // `list epic` is `epic list`.
-    let words = match first.get("kind").and_then(Value::as_str) {
-        Some(kind) if words == "list" => format!("{} list", kind.replace('_', "-")),
-        _ => words.to_owned(),
-    };
-    let mut chosen = match columns::of(&words) {
+    let mut chosen = match entry.columns_of(first.get("kind").and_then(Value::as_str)) {
         Some(columns) => columns.to_vec(),
         None => all_columns(&rows),
     };
