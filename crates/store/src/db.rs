@@ -57,6 +57,8 @@ pub struct Options {
     pub wait_max: Duration,
     /// A file with a certificate that signs PostgreSQL's, beside those the system trusts.
     pub certificate_authority: Option<PathBuf>,
+    /// Who is told, line by line, how far an upgrade has come.
+    pub notice: fn(&str),
 }
 
 impl Default for Options {
@@ -66,6 +68,7 @@ impl Default for Options {
             statement_timeout: Duration::from_secs(30),
             wait_max: Duration::from_secs(10),
             certificate_authority: None,
+            notice: |_| {},
         }
     }
 }
@@ -87,7 +90,7 @@ impl Store {
     /// Opens a store, creates it if it is not there, and brings its schema up to date.
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
-        migrate::run(&store, now)?;
+        migrate::run(&store, location, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
     }
@@ -105,7 +108,7 @@ impl Store {
         if store.migrations()?.iter().all(|migration| migration.state == migrate::State::Pending) {
             return Ok(None);
         }
-        migrate::run(&store, now)?;
+        migrate::run(&store, location, now)?;
         search::rebuild_if_old(&store)?;
         Ok(Some(store))
     }
@@ -225,6 +228,18 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.submit(job),
             Engine::Postgres(engine) => engine.submit(job),
+        }
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Runs what PostgreSQL refuses in a transaction, on a connection of its own. SQLite has nothing of the kind.
+    pub(crate) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Err(Error::internal("SQLite runs everything in transactions")),
+            Engine::Postgres(engine) => engine.run_outside_transaction(sql),
         }
     }
 
@@ -404,6 +419,11 @@ impl Tx<'_> {
         if self.is_postgres() {
             self.failure = self.failure.or(Some(Failure::LostRace));
         }
+    }
+
+    /// Says that the caller decides whether and when this transaction runs again, if it has lost a race.
+    pub(crate) fn leave_retry_to_caller(&mut self) {
+        self.failure = self.failure.filter(|failure| *failure != Failure::LostRace);
     }
 
     /// Says that others will want to know of this transaction once it is committed.

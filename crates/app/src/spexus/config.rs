@@ -160,6 +160,7 @@ fn store(settings: &mut Settings) -> StoreConfig {
         statement_timeout: settings.value("SPEXUS_STATEMENT_TIMEOUT", defaults.statement_timeout),
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
+        notice: |line| tracing::info!("{line}"),
     };
     StoreConfig { location, is_named, options }
 }
