@@ -16,7 +16,7 @@ mod sqlite;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -87,15 +87,21 @@ enum Engine {
 }
 
 impl Store {
-    /// Opens a store, creates it if it is not there, and brings its schema up to date.
+    /// Opens a store, creates it if it is not there, and brings its schema and its search index up to date.
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
-        let store = Store::open_as_it_is(location, options)?;
-        migrate::run(&store, location, now)?;
+        let store = Store::open_with_schema(location, options, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
     }
 
-    /// Opens a store and brings its schema up to date. None when there is none: then nothing is created.
+    /// Like [`Store::open`], for whoever serves: a large search index is brought up to date beside that.
+    pub fn open_to_serve(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+        let store = Store::open_with_schema(location, options, now)?;
+        search::rebuild_beside(&store)?;
+        Ok(store)
+    }
+
+    /// Like [`Store::open_to_serve`]. None when there is no store: then nothing is created.
     pub fn open_existing(
         location: &Location,
         options: Options,
@@ -109,8 +115,14 @@ impl Store {
             return Ok(None);
         }
         migrate::run(&store, location, now)?;
-        search::rebuild_if_old(&store)?;
+        search::rebuild_beside(&store)?;
         Ok(Some(store))
+    }
+
+    fn open_with_schema(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+        let store = Store::open_as_it_is(location, options)?;
+        migrate::run(&store, location, now)?;
+        Ok(store)
     }
 
     /// Opens a store without looking at its schema.
@@ -231,6 +243,15 @@ impl Store {
         }
     }
 
+    /// The store as long as somebody else has it open.
+    pub(crate) fn downgrade(&self) -> WeakStore {
+        WeakStore {
+            engine: Arc::downgrade(&self.engine),
+            options: self.options.clone(),
+            signal: self.signal.clone(),
+        }
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -248,6 +269,21 @@ impl Store {
             Engine::Sqlite(engine) => Some(engine.path()),
             Engine::Postgres(_) => None,
         }
+    }
+}
+
+/// A store that does not stay open for this.
+pub(crate) struct WeakStore {
+    engine: Weak<Engine>,
+    options: Options,
+    signal: Arc<Signal>,
+}
+
+impl WeakStore {
+    /// None when it was closed.
+    pub(crate) fn upgrade(&self) -> Option<Store> {
+        let engine = self.engine.upgrade()?;
+        Some(Store { engine, options: self.options.clone(), signal: self.signal.clone() })
     }
 }
 

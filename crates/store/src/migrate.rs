@@ -53,6 +53,7 @@ const STEPS: &[Step] = &[
     step("0008_streams", include_str!("../migrations/0008_streams.sql")),
     step("0009_sessions", include_str!("../migrations/0009_sessions.sql")),
     step("0010_members", include_str!("../migrations/0010_members.sql")),
+    step("0014_search_rebuild", include_str!("../migrations/0014_search_rebuild.sql")),
 ];
 
 /// A migration without backfills.

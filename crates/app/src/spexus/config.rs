@@ -31,7 +31,7 @@ impl StoreConfig {
         let opened = if self.is_named {
             Store::open_existing(&self.location, options, now())
         } else {
-            Store::open(&self.location, options, now()).map(Some)
+            Store::open_to_serve(&self.location, options, now()).map(Some)
         };
         let location = &self.location;
         match opened {
