@@ -31,3 +31,4 @@ mod search_speed;
 mod sessions;
 mod signals;
 mod stores;
+mod upgrades;
