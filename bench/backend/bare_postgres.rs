@@ -12,6 +12,7 @@ use store::Value;
 
 use crate::Side;
 use crate::statements::{self, Bare, Known, New, Search};
+use bench_shared::fill::Layout;
 use bench_shared::measure::{Measured, drive};
 use bench_shared::text::{self, PER_STORY, Random};
 
@@ -51,14 +52,14 @@ impl Postgres {
         Ok(Postgres { url: url.to_owned(), known, next_number: AtomicI64::new(next_number) })
     }
 
-    fn another(&self, number: u64) -> New {
+    fn another(&self, number: u64, layout: Layout) -> New {
         let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
         let (terms, postings) = text::terms(number);
         New {
             id: ops::new_id(now),
             revision_id: ops::new_id(now),
             number: Some(self.next_number.fetch_add(1, Ordering::Relaxed)),
-            story: 1 + (number % 100) as i64,
+            story: 1 + (number % layout.n_stories()) as i64,
             title: text::title(number),
             description: text::description(number),
             title_terms: terms.title,
@@ -70,30 +71,25 @@ impl Postgres {
 }
 
 impl Side for Postgres {
-    fn read(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+    fn read(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         drive(
             n_clients,
             time,
             || Connection::open(&self.url),
             |connection, number| {
-                let wanted = 1 + Random(number).below(n_requirements) as i64;
+                let wanted = 1 + Random(number).below(layout.n_requirements) as i64;
                 statements::read(connection, &self.known, wanted)
             },
         )
     }
 
-    fn list_of_story(
-        &self,
-        n_clients: usize,
-        time: Duration,
-        n_requirements: u64,
-    ) -> anyhow::Result<Measured> {
+    fn list_of_story(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         drive(
             n_clients,
             time,
             || Connection::open(&self.url),
             |connection, number| {
-                let story = 1 + Random(number).below(n_requirements / PER_STORY) as i64;
+                let story = 1 + Random(number).below(layout.n_stories()) as i64;
                 let found = statements::list_of_story(connection, &self.known, story)?;
                 anyhow::ensure!(found == PER_STORY as usize, "{found} requirements of story {story}");
                 Ok(())
@@ -101,27 +97,13 @@ impl Side for Postgres {
         )
     }
 
-    fn list(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+    fn create(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         drive(
             n_clients,
             time,
             || Connection::open(&self.url),
             |connection, number| {
-                let offset = Random(number).below(n_requirements.min(1_000)) as i64;
-                let found = statements::list(connection, &self.known, offset)?;
-                anyhow::ensure!(found == 50, "{found} requirements at {offset}");
-                Ok(())
-            },
-        )
-    }
-
-    fn create(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
-        drive(
-            n_clients,
-            time,
-            || Connection::open(&self.url),
-            |connection, number| {
-                let new = self.another(number);
+                let new = self.another(number, layout);
                 connection.script("begin")?;
                 statements::authenticate(connection, &self.known)?;
                 statements::create(connection, &self.known, &new, CHANGE, &SEARCH)?;

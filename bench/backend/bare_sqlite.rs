@@ -11,6 +11,7 @@ use store::Value;
 
 use crate::Side;
 use crate::statements::{self, Bare, Known, New, Search};
+use bench_shared::fill::Layout;
 use bench_shared::measure::{Measured, drive};
 use bench_shared::text::{self, PER_STORY, Random};
 
@@ -39,7 +40,12 @@ impl Sqlite {
     }
 
     /// Creates with one commit for as many as there are clients, as the server does it at best.
-    pub fn create_grouped(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
+    pub fn create_grouped(
+        &self,
+        n_clients: usize,
+        time: Duration,
+        layout: Layout,
+    ) -> anyhow::Result<Measured> {
         let mut measured = drive(
             1,
             time,
@@ -52,7 +58,7 @@ impl Sqlite {
                     statements::create(
                         connection,
                         &self.known,
-                        &new(number * n_clients as u64 + client),
+                        &new(number * n_clients as u64 + client, layout),
                         CHANGE,
                         &SEARCH,
                     )?;
@@ -67,30 +73,25 @@ impl Sqlite {
 }
 
 impl Side for Sqlite {
-    fn read(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+    fn read(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         drive(
             n_clients,
             time,
             || connect(&self.path),
             |connection, number| {
-                let wanted = 1 + Random(number).below(n_requirements) as i64;
+                let wanted = 1 + Random(number).below(layout.n_requirements) as i64;
                 statements::read(connection, &self.known, wanted)
             },
         )
     }
 
-    fn list_of_story(
-        &self,
-        n_clients: usize,
-        time: Duration,
-        n_requirements: u64,
-    ) -> anyhow::Result<Measured> {
+    fn list_of_story(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         drive(
             n_clients,
             time,
             || connect(&self.path),
             |connection, number| {
-                let story = 1 + Random(number).below(n_requirements / PER_STORY) as i64;
+                let story = 1 + Random(number).below(layout.n_stories()) as i64;
                 let found = statements::list_of_story(connection, &self.known, story)?;
                 anyhow::ensure!(found == PER_STORY as usize, "{found} requirements of story {story}");
                 Ok(())
@@ -98,21 +99,7 @@ impl Side for Sqlite {
         )
     }
 
-    fn list(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
-        drive(
-            n_clients,
-            time,
-            || connect(&self.path),
-            |connection, number| {
-                let offset = Random(number).below(n_requirements.min(1_000)) as i64;
-                let found = statements::list(connection, &self.known, offset)?;
-                anyhow::ensure!(found == 50, "{found} requirements at {offset}");
-                Ok(())
-            },
-        )
-    }
-
-    fn create(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
+    fn create(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         let writer = Mutex::new(connect(&self.path)?);
         drive(
             n_clients,
@@ -120,7 +107,7 @@ impl Side for Sqlite {
             || connect(&self.path),
             |reader, number| {
                 statements::authenticate(reader, &self.known)?;
-                let new = new(number);
+                let new = new(number, layout);
                 let mut writer = writer.lock().expect("no client panics");
                 writer.script("begin immediate")?;
                 statements::create(&mut *writer, &self.known, &new, CHANGE, &SEARCH)?;
@@ -130,14 +117,14 @@ impl Side for Sqlite {
     }
 }
 
-fn new(number: u64) -> New {
+fn new(number: u64, layout: Layout) -> New {
     let now = store::model::Time::from_microseconds(1_800_000_000_000_000 + number as i64);
     let (terms, postings) = text::terms(number);
     New {
         id: ops::new_id(now),
         revision_id: ops::new_id(now),
         number: None,
-        story: 1 + (number % 100) as i64,
+        story: 1 + (number % layout.n_stories()) as i64,
         title: text::title(number),
         description: text::description(number),
         title_terms: terms.title,

@@ -1,15 +1,21 @@
-//! The server against the engine below it: the same statements through REST and through the driver alone, in one run.
+//! The server with a large store: what each request takes beside what it should take, a mixed load, and the engine below it
+//! with the same statements, all in one run.
 
 mod bare_postgres;
 mod bare_sqlite;
+mod bulk;
+mod mixed;
 mod ours;
 mod report;
+mod rows;
+mod size;
 mod statements;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use bench_shared::fill::Layout;
 use bench_shared::{fill, text};
 use private_postgres::Server;
 use store::model::Time;
@@ -19,29 +25,26 @@ use crate::ours::Ours;
 use crate::report::{Comparison, Report};
 use bench_shared::measure::Measured;
 
-/// Something that can be asked to do the work.
+/// Something that can be asked to do the work, in the first project.
 trait Side {
-    fn read(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured>;
-    fn list_of_story(
-        &self,
-        n_clients: usize,
-        time: Duration,
-        n_requirements: u64,
-    ) -> anyhow::Result<Measured>;
-    fn list(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured>;
-    fn create(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured>;
+    fn read(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured>;
+    fn list_of_story(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured>;
+    fn create(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured>;
 }
 
 const CLIENTS: [usize; 3] = [1, 16, 64];
+/// The mixed load goes on for so many times as long as other measurements.
+const MIXED_LONGER: u32 = 5;
 
 struct Settings {
     json: bool,
     rounds: usize,
     time: Duration,
-    n_requirements: u64,
-    /// Only this store, where one is named.
-    store: Option<String>,
-    /// Only the kinds of work with this in their names.
+    layout: Layout,
+    /// PostgreSQL in place of SQLite.
+    postgres: bool,
+    import_mb: usize,
+    /// Only the parts with this in their names.
     only: String,
     /// Where a filled SQLite store is kept from run to run.
     folder: Option<PathBuf>,
@@ -50,27 +53,29 @@ struct Settings {
     program: PathBuf,
 }
 
+impl Settings {
+    fn wants(&self, part: &str) -> bool {
+        part.contains(&self.only)
+    }
+}
+
 fn main() -> anyhow::Result<()> {
     let settings = Settings::read()?;
-    let mut reports = Vec::new();
-    if settings.store.as_deref() != Some("postgres") {
-        let temporary = tempfile::tempdir()?;
-        let folder = settings.folder.as_deref().unwrap_or(temporary.path());
-        reports.push(on_sqlite(&settings, folder)?);
-    }
-    if let Some((url, token)) = &settings.filled {
-        reports.push(measure(&settings, "PostgreSQL", url, token, &bare_postgres::Postgres::open(url)?)?);
-    } else if settings.store.as_deref() != Some("sqlite") {
+    let report = if let Some((url, token)) = &settings.filled {
+        on_filled_postgres(&settings, url, token)?
+    } else if settings.postgres {
         let options = private_postgres::Options { fsync: true, max_connections: 200, ..Default::default() };
         let server = Server::own(options).context("no PostgreSQL is installed")?;
-        reports.push(on_postgres(&settings, server.database().url())?);
-    }
+        on_postgres(&settings, server.database().url())?
+    } else {
+        let temporary = tempfile::tempdir()?;
+        on_sqlite(&settings, settings.folder.as_deref().unwrap_or(temporary.path()))?
+    };
     #[expect(clippy::print_stdout, reason = "the result goes where it can be redirected")]
     if settings.json {
-        println!("{}", serde_json::to_string_pretty(&reports)?);
+        println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        let heading = report::heading(settings.rounds, settings.time, settings.n_requirements);
-        println!("{heading}\n{}", reports.iter().map(Report::table).collect::<Vec<_>>().join("\n"));
+        println!("{}", report.text(settings.rounds, settings.time, settings.layout));
     }
     Ok(())
 }
@@ -88,15 +93,20 @@ fn on_sqlite(settings: &Settings, folder: &Path) -> anyhow::Result<Report> {
         Err(_) => fill(&database, settings)?,
     };
     std::fs::write(&kept_token, &token)?;
+    let mut report = Report::new("SQLite", filled_in);
+    if settings.wants("size") {
+        report.rows.extend(size::of_sqlite(&path)?);
+    }
     let bare = bare_sqlite::Sqlite::open(&path)?;
-    let mut report = measure(settings, "SQLite", &database, &token, &bare)?;
-    report.filled_in_s = filled_in.as_secs_f64();
-    for n_clients in CLIENTS {
-        let grouped = bare.create_grouped(n_clients, settings.time)?;
-        report.notes.push(format!(
-            "bare creates with one commit for {n_clients}: {:.0} a second",
-            grouped.per_second
-        ));
+    measure(settings, &mut report, &database, &token, &bare)?;
+    if settings.wants("durable create") {
+        for n_clients in CLIENTS {
+            let grouped = bare.create_grouped(n_clients, settings.time, settings.layout)?;
+            report.notes.push(format!(
+                "bare creates with one commit for {n_clients}: {:.0} a second",
+                grouped.per_second
+            ));
+        }
     }
     Ok(report)
 }
@@ -108,81 +118,97 @@ fn on_postgres(settings: &Settings, url: &str) -> anyhow::Result<Report> {
     let mut client = postgres::Client::connect(url, postgres::NoTls)?;
     client.batch_execute("vacuum analyze")?;
     client.batch_execute("checkpoint")?;
-    let bare = bare_postgres::Postgres::open(url)?;
-    let mut report = measure(settings, "PostgreSQL", url, &token, &bare)?;
+    let mut report = on_filled_postgres(settings, url, &token)?;
     report.filled_in_s = filled_in.as_secs_f64();
+    Ok(report)
+}
+
+fn on_filled_postgres(settings: &Settings, url: &str, token: &str) -> anyhow::Result<Report> {
+    let mut report = Report::new("PostgreSQL", Duration::ZERO);
+    if settings.wants("size") {
+        report.rows.extend(size::of_postgres(url)?);
+    }
+    measure(settings, &mut report, url, token, &bare_postgres::Postgres::open(url)?)?;
     Ok(report)
 }
 
 fn fill(database: &str, settings: &Settings) -> anyhow::Result<(String, Duration)> {
     let started = Instant::now();
-    eprintln!("filling a store with {} requirements", settings.n_requirements);
-    Ok((fill::fill(database, settings.n_requirements)?, started.elapsed()))
+    let Layout { n_projects, n_requirements } = settings.layout;
+    eprintln!("filling {n_projects} projects with {n_requirements} requirements each");
+    Ok((fill::fill(database, settings.layout)?, started.elapsed()))
 }
 
+/// Everything that is measured through the server: first what reads, then what writes more and more.
 fn measure(
     settings: &Settings,
-    store: &'static str,
+    report: &mut Report,
     database: &str,
     token: &str,
     bare: &dyn Side,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<()> {
+    let (time, layout) = (settings.time, settings.layout);
     let mut cold_starts = Vec::new();
     for _ in 0..5 {
         cold_starts.push(Ours::start(&settings.program, database, token)?.cold_start);
     }
     cold_starts.sort();
+    report.cold_start_ms = cold_starts[cold_starts.len() / 2].as_secs_f64() * 1000.0;
     let ours = Ours::start(&settings.program, database, token)?;
-    let reads: [(&'static str, Work); 3] = [
-        ("read by id", |side, n_clients, time, n| side.read(n_clients, time, n)),
-        ("list of a story, 50", |side, n_clients, time, n| side.list_of_story(n_clients, time, n)),
-        ("list of all, 50", |side, n_clients, time, n| side.list(n_clients, time, n)),
-    ];
-    let creates: [(&'static str, Work); 1] =
-        [("durable create", |side, n_clients, time, _| side.create(n_clients, time))];
-    if reads[0].0.contains(&settings.only) {
-        ours.read_each(settings.n_requirements)?;
+    if settings.wants("rows") {
+        eprintln!("requests one by one");
+        report.rows.splice(0..0, rows::measure(&ours, layout)?);
     }
-    let mut comparisons = compare(settings, store, &ours, bare, &reads)?;
-    // Before anything is written: an engine is busy with that for a while.
-    let searches = search(settings, &ours)?;
-    comparisons.extend(compare(settings, store, &ours, bare, &creates)?);
-    let (memory_mib, anonymous_mib) = ours.memory_mib()?;
-    let cold_start_ms = cold_starts[cold_starts.len() / 2].as_secs_f64() * 1000.0;
-    Ok(Report {
-        store,
-        comparisons,
-        searches,
-        memory_mib,
-        anonymous_mib,
-        cold_start_ms,
-        filled_in_s: 0.0,
-        notes: Vec::new(),
-    })
+    report.searches = search(settings, &ours)?;
+    let reads: [(&'static str, Work); 2] = [
+        ("read by id", |side, n_clients, time, layout| side.read(n_clients, time, layout)),
+        ("list of a story, 50", |side, n_clients, time, layout| side.list_of_story(n_clients, time, layout)),
+    ];
+    report.comparisons = compare(settings, &ours, bare, &reads)?;
+    if settings.wants("mixed") {
+        eprintln!("mixed load");
+        // Nobody measures the first time that something is read.
+        mixed::measure(&ours, time, layout)?;
+        report.mixed = Some(mixed::measure(&ours, time * MIXED_LONGER, layout)?);
+    }
+    // What the bare side writes is prepared before it is measured.
+    text::terms(0);
+    let creates: [(&'static str, Work); 1] =
+        [("durable create", |side, n_clients, time, layout| side.create(n_clients, time, layout))];
+    report.comparisons.extend(compare(settings, &ours, bare, &creates)?);
+    if settings.wants("bulk") {
+        eprintln!("lists of operations");
+        report.rows.extend(bulk::clients(&ours, time)?);
+    }
+    if settings.wants("import") {
+        eprintln!("an import of {} MB", settings.import_mb);
+        report.rows.extend(bulk::import(&ours, settings.import_mb)?);
+    }
+    (report.memory_mib, report.anonymous_mib) = ours.memory_mib()?;
+    Ok(())
 }
 
-/// Something that both sides can do, for a number of clients, a time and a number of requirements.
-type Work = fn(&dyn Side, usize, Duration, u64) -> anyhow::Result<Measured>;
+/// Something that both sides can do, for a number of clients and a time.
+type Work = fn(&dyn Side, usize, Duration, Layout) -> anyhow::Result<Measured>;
 
 /// Lets both sides do each kind of work, in turn.
 fn compare(
     settings: &Settings,
-    store: &str,
     ours: &Ours,
     bare: &dyn Side,
     works: &[(&'static str, Work)],
 ) -> anyhow::Result<Vec<Comparison>> {
     let mut comparisons = Vec::new();
-    for &(name, work) in works.iter().filter(|(name, _)| name.contains(&settings.only)) {
+    for &(name, work) in works.iter().filter(|(name, _)| settings.wants(name)) {
         for n_clients in CLIENTS {
-            eprintln!("{store}: {name}, {n_clients} clients");
+            eprintln!("{name}, {n_clients} clients");
             let (mut of_ours, mut of_bare) = (Vec::new(), Vec::new());
             let mut server_cores = 0.0;
             for _ in 0..settings.rounds {
                 let (cpu, started) = (ours.cpu()?, Instant::now());
-                of_ours.push(work(ours, n_clients, settings.time, settings.n_requirements)?);
+                of_ours.push(work(ours, n_clients, settings.time, settings.layout)?);
                 server_cores = (ours.cpu()? - cpu).as_secs_f64() / started.elapsed().as_secs_f64();
-                of_bare.push(work(bare, n_clients, settings.time, settings.n_requirements)?);
+                of_bare.push(work(bare, n_clients, settings.time, settings.layout)?);
             }
             let (ours, bare) = (Measured::median(of_ours), Measured::median(of_bare));
             comparisons.push(Comparison { name, n_clients, ours, bare, server_cores });
@@ -212,8 +238,10 @@ fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str,
         .flat_map(|index| kinds.iter().map(move |(_, paths)| paths[index % paths.len()].clone()))
         .collect();
     let all = ("all of these in turn", mix);
-    let is_asked_for = |name: &str| format!("search: {name}").contains(&settings.only);
-    for (name, paths) in kinds.into_iter().chain([all]).filter(|(name, _)| is_asked_for(name)) {
+    for (name, paths) in kinds.into_iter().chain([all]) {
+        if !settings.wants(&format!("search: {name}")) {
+            continue;
+        }
         found.push((name, ours.ask(settings.time, paths)?));
     }
     Ok(found)
@@ -222,12 +250,14 @@ fn search(settings: &Settings, ours: &Ours) -> anyhow::Result<Vec<(&'static str,
 impl Settings {
     fn read() -> anyhow::Result<Settings> {
         let beside = std::env::current_exe()?.with_file_name("spexus");
+        let (mut n_requirements, mut n_projects) = (100_000, 20);
         let mut settings = Settings {
             json: false,
             rounds: 3,
             time: Duration::from_secs(2),
-            n_requirements: 100_000,
-            store: None,
+            layout: Layout::new(n_requirements, n_projects),
+            postgres: false,
+            import_mb: 40,
             only: String::new(),
             folder: None,
             filled: None,
@@ -240,23 +270,24 @@ impl Settings {
                 "--json" => settings.json = true,
                 "--rounds" => settings.rounds = value()?.parse::<usize>()?.max(1),
                 "--seconds" => settings.time = Duration::from_secs_f64(value()?.parse()?),
-                "--requirements" => {
-                    settings.n_requirements = value()?.parse::<u64>()?.max(text::PER_STORY * 100)
-                }
+                "--requirements" => n_requirements = value()?.parse()?,
+                "--projects" => n_projects = value()?.parse()?,
+                "--postgres" => settings.postgres = true,
+                "--import-mb" => settings.import_mb = value()?.parse()?,
                 "--only" => settings.only = value()?,
-                "--store" => settings.store = Some(value()?),
                 "--folder" => settings.folder = Some(value()?.into()),
                 "--filled" => {
                     let url = value()?;
                     settings.filled = Some((url, std::env::var("SPEXUS_TOKEN").context("SPEXUS_TOKEN")?));
-                    settings.store = Some("postgres".to_owned());
                 }
                 "--spexus" => settings.program = value()?.into(),
                 _ => anyhow::bail!(
-                    "{argument}: expected --json, --rounds, --seconds, --requirements, --store, --only, --folder, --filled or --spexus"
+                    "{argument}: expected --requirements, --projects, --postgres, --rounds, --seconds, --import-mb, --only, --folder, \
+                     --filled, --spexus or --json"
                 ),
             }
         }
+        settings.layout = Layout::new(n_requirements, n_projects);
         Ok(settings)
     }
 }

@@ -3,23 +3,22 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
 
 use crate::Side;
+use bench_shared::fill::Layout;
 use bench_shared::http::{Request, drive, wait_until_ready};
 use bench_shared::measure::Measured;
-use bench_shared::text::{self, PER_STORY, Random};
+use bench_shared::text::{self, Random};
 
 /// A running server.
 pub struct Ours {
     child: Child,
-    address: String,
-    token: String,
+    pub address: String,
+    pub token: String,
     /// From the start of the process to the first answer of `/health/ready`.
     pub cold_start: Duration,
 }
@@ -31,6 +30,8 @@ impl Ours {
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--database", database])
             .env("SPEXUS_RATE_LIMIT", "0")
+            // A large import on a busy machine may take longer than anybody would wait.
+            .env("SPEXUS_REQUEST_TIMEOUT", "600")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -74,19 +75,6 @@ impl Ours {
         drive(&self.address, n_clients, time, move |number| Request::get(&address, &token, &path(number)))
     }
 
-    /// Reads every requirement once, so that the server has it in memory if it keeps it there.
-    pub fn read_each(&self, n_requirements: u64) -> anyhow::Result<()> {
-        let n_read = Arc::new(AtomicU64::new(0));
-        while n_read.load(Ordering::Relaxed) < n_requirements {
-            let n_read = n_read.clone();
-            self.get(16, Duration::from_secs(1), move |_| {
-                let number = n_read.fetch_add(1, Ordering::Relaxed) % n_requirements;
-                format!("/api/v1/requirements/REQ-{:03}", 1 + number)
-            })?;
-        }
-        Ok(())
-    }
-
     /// One client asks for some paths in turn.
     pub fn ask(&self, time: Duration, paths: Vec<String>) -> anyhow::Result<Measured> {
         self.get(1, time, move |number| paths[number as usize % paths.len()].clone())
@@ -94,40 +82,35 @@ impl Ours {
 }
 
 impl Side for Ours {
-    fn read(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
+    fn read(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         self.get(n_clients, time, move |number| {
-            format!("/api/v1/requirements/REQ-{:03}", 1 + Random(number).below(n_requirements))
+            format!("/api/v1/requirements/REQ-{:03}", 1 + Random(number).below(layout.n_requirements))
         })
     }
 
-    fn list_of_story(
-        &self,
-        n_clients: usize,
-        time: Duration,
-        n_requirements: u64,
-    ) -> anyhow::Result<Measured> {
+    fn list_of_story(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         self.get(n_clients, time, move |number| {
-            let story = 1 + Random(number).below(n_requirements / PER_STORY);
+            let story = 1 + Random(number).below(layout.n_stories());
             format!("/api/v1/user-stories/US-{story:03}/requirements")
         })
     }
 
-    fn list(&self, n_clients: usize, time: Duration, n_requirements: u64) -> anyhow::Result<Measured> {
-        self.get(n_clients, time, move |number| {
-            format!("/api/v1/requirements?offset={}", Random(number).below(n_requirements.min(1_000)))
-        })
-    }
-
-    fn create(&self, n_clients: usize, time: Duration) -> anyhow::Result<Measured> {
+    fn create(&self, n_clients: usize, time: Duration, layout: Layout) -> anyhow::Result<Measured> {
         let (address, token) = (self.address.clone(), self.token.clone());
         drive(&self.address, n_clients, time, move |number| {
-            let body = json!({
-                "user_story_id": format!("US-{:03}", 1 + number % 100), "type_id": "Functional", "priority": 2,
-                "title": text::title(number), "description": text::description(number),
-            });
-            Request::post(&address, &token, "/api/v1/requirements", &body.to_string())
+            let story = format!("US-{:03}", 1 + number % layout.n_stories());
+            Request::post(&address, &token, "/api/v1/requirements", &new_requirement(&story, number))
         })
     }
+}
+
+/// The body of a request that makes a requirement.
+pub fn new_requirement(story: &str, number: u64) -> String {
+    json!({
+        "user_story_id": story, "type_id": "Functional", "priority": 2,
+        "title": text::title(number), "description": text::description(number),
+    })
+    .to_string()
 }
 
 impl Drop for Ours {

@@ -18,23 +18,73 @@ use crate::measure::Measured;
 pub struct Request {
     pub bytes: Vec<u8>,
     pub status: u16,
+    /// What kind of work it is, where several are measured at once.
+    pub label: &'static str,
 }
 
 impl Request {
     pub fn get(address: &str, token: &str, path: &str) -> Request {
-        let text = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
-        Request { bytes: text.into_bytes(), status: 200 }
+        Request::of("GET", address, token, path, "", "")
     }
 
     pub fn post(address: &str, token: &str, path: &str, body: &str) -> Request {
-        let text = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        Request { bytes: text.into_bytes(), status: 201 }
+        Request { status: 201, ..Request::of("POST", address, token, path, "application/json", body) }
+    }
+
+    /// Any request, which is expected to be answered with 200.
+    pub fn of(
+        method: &str,
+        address: &str,
+        token: &str,
+        path: &str,
+        content_type: &str,
+        body: &str,
+    ) -> Request {
+        let mut text =
+            format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n");
+        if !body.is_empty() {
+            text += &format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
+        }
+        text += "\r\n";
+        text += body;
+        Request { bytes: text.into_bytes(), status: 200, label: "" }
+    }
+
+    #[must_use]
+    pub fn labelled(self, label: &'static str) -> Request {
+        Request { label, ..self }
     }
 }
+
+/// An answer.
+pub struct Reply {
+    pub status: u16,
+    pub body: Vec<u8>,
+    pub time: Duration,
+}
+
+/// A client that sends one request after the other, for what is measured one by one.
+pub struct Client {
+    runtime: runtime::Runtime,
+    connection: Connection,
+}
+
+impl Client {
+    pub fn open(address: &str) -> anyhow::Result<Client> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let connection = runtime.block_on(Connection::open(address))?;
+        Ok(Client { runtime, connection })
+    }
+
+    pub fn send(&mut self, request: &Request) -> anyhow::Result<Reply> {
+        let sent = Instant::now();
+        let (status, body) = self.runtime.block_on(self.connection.ask(request))?;
+        Ok(Reply { status, body: body.to_vec(), time: sent.elapsed() })
+    }
+}
+
+/// How long a request of a kind took, in microseconds.
+pub type Sample = (&'static str, u32);
 
 /// Lets clients send one request after the other for some time. `next` makes the request with a number.
 pub fn drive(
@@ -43,26 +93,38 @@ pub fn drive(
     time: Duration,
     next: impl Fn(u64) -> Request + Clone + 'static,
 ) -> anyhow::Result<Measured> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let cpu_before = own_cpu()?;
+    let (samples, elapsed) = drive_labelled(address, n_clients, time, next)?;
+    let latencies_us = samples.into_iter().map(|(_, latency_us)| latency_us).collect();
+    Ok(Measured::new(latencies_us, elapsed, own_cpu()? - cpu_before))
+}
+
+/// Like [`drive`], with how long each request took by its label.
+pub fn drive_labelled(
+    address: &str,
+    n_clients: usize,
+    time: Duration,
+    next: impl Fn(u64) -> Request + Clone + 'static,
+) -> anyhow::Result<(Vec<Sample>, Duration)> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let started = Instant::now();
-    let latencies_us = runtime.block_on(tokio::task::LocalSet::new().run_until(async {
+    let samples = runtime.block_on(tokio::task::LocalSet::new().run_until(async {
         let mut clients = JoinSet::new();
         for client in 0..n_clients {
             let (address, next) = (address.to_owned(), next.clone());
             let until = started + time;
             clients.spawn_local(async move {
                 let mut connection = Connection::open(&address).await?;
-                let mut latencies_us = Vec::new();
+                let mut samples = Vec::new();
                 let mut number = client as u64;
                 while Instant::now() < until {
                     let request = next(number);
                     let sent = Instant::now();
                     connection.exchange(&request).await?;
-                    latencies_us.push(sent.elapsed().as_micros() as u32);
+                    samples.push((request.label, sent.elapsed().as_micros() as u32));
                     number += n_clients as u64;
                 }
-                anyhow::Ok(latencies_us)
+                anyhow::Ok(samples)
             });
         }
         let mut all = Vec::new();
@@ -71,8 +133,7 @@ pub fn drive(
         }
         anyhow::Ok(all)
     }))?;
-    let elapsed = started.elapsed();
-    Ok(Measured::new(latencies_us, elapsed, own_cpu()? - cpu_before))
+    Ok((samples, started.elapsed()))
 }
 
 /// Runs `body` while one more client sends a request after every pause.
@@ -127,36 +188,47 @@ impl Connection {
         Ok(Connection { stream, buffer: Vec::with_capacity(64 << 10) })
     }
 
+    /// Sends a request, whose answer must have the expected status.
     async fn exchange(&mut self, request: &Request) -> anyhow::Result<()> {
-        self.stream.write_all(&request.bytes).await?;
-        self.buffer.clear();
-        let mut end = None;
-        loop {
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                bail!("the server has closed the connection");
-            }
-            if end.is_none()
-                && let Some(head) = memchr::memmem::find(&self.buffer, b"\r\n\r\n")
-            {
-                end = Some(head + 4 + content_length(&self.buffer[..head])?);
-            }
-            if end.is_some_and(|end| self.buffer.len() >= end) {
-                break;
-            }
-        }
-        let status = self.buffer.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
-        if status.and_then(|status| status.parse().ok()) != Some(request.status) {
+        let (status, _) = self.ask(request).await?;
+        if status != request.status {
             bail!("{}\n{}", String::from_utf8_lossy(&request.bytes), String::from_utf8_lossy(&self.buffer));
         }
         Ok(())
     }
+
+    /// Sends a request, and returns the status and the body of its answer.
+    async fn ask(&mut self, request: &Request) -> anyhow::Result<(u16, &[u8])> {
+        self.stream.write_all(&request.bytes).await?;
+        self.buffer.clear();
+        let mut head = None;
+        loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                bail!("the server has closed the connection");
+            }
+            if head.is_none()
+                && let Some(end) = memchr::memmem::find(&self.buffer, b"\r\n\r\n")
+            {
+                head = Some((end + 4, content_length(&self.buffer[..end])?));
+            }
+            match head {
+                Some((start, Some(length))) if self.buffer.len() >= start + length => break,
+                Some((_, None)) if self.buffer.ends_with(b"\r\n0\r\n\r\n") => break,
+                _ => {}
+            }
+        }
+        let status = self.buffer.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
+        let status = status.and_then(|status| status.parse().ok()).context("an answer without a status")?;
+        Ok((status, &self.buffer[head.map_or(0, |(start, _)| start)..]))
+    }
 }
 
-fn content_length(head: &[u8]) -> anyhow::Result<usize> {
+/// None where the answer comes in chunks.
+fn content_length(head: &[u8]) -> anyhow::Result<Option<usize>> {
     const NAME: &[u8] = b"\r\ncontent-length: ";
-    let at = memchr::memmem::find(head, NAME).context("an answer without a length")? + NAME.len();
-    let digits = head[at..].split(|byte| *byte == b'\r').next().unwrap_or_default();
-    Ok(std::str::from_utf8(digits)?.parse()?)
+    let Some(at) = memchr::memmem::find(head, NAME) else { return Ok(None) };
+    let digits = head[at + NAME.len()..].split(|byte| *byte == b'\r').next().unwrap_or_default();
+    Ok(Some(std::str::from_utf8(digits)?.parse()?))
 }
 
 fn own_cpu() -> anyhow::Result<Duration> {

@@ -5,7 +5,7 @@ pub mod suggestions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::{Kind, Time};
-use store::search::{self, Filter, Found, Hit, Sort};
+use store::search::{self, Filter, Found, Hit, Indexing, Sort};
 use store::status;
 use words::{Piece, Query};
 
@@ -105,6 +105,18 @@ pub struct SearchPage {
     /// What to do when nothing was found, or what was left out of a long query.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// How far the search index is, while it is brought up to date after an upgrade: until then something may be missing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexing: Option<SearchIndexing>,
+}
+
+/// How far the search index is brought up to date.
+#[derive(Serialize, JsonSchema)]
+pub struct SearchIndexing {
+    /// How many documents are up to date.
+    done: i64,
+    /// How many there are.
+    total: i64,
 }
 
 impl Output for SearchPage {}
@@ -369,7 +381,10 @@ fn run(
     };
     let data = hits.into_iter().map(|hit| shown(query, hit)).collect();
     let Page { data, total_count, next_cursor, .. } = page(data, total, window);
-    Ok(SearchPage { data, total_count, more_than_counted: !is_exact, limit, offset, next_cursor, message })
+    let indexing = search::indexing(cx.tx)?;
+    let indexing = indexing.map(|Indexing { done, total }| SearchIndexing { done, total });
+    let more_than_counted = !is_exact;
+    Ok(SearchPage { data, total_count, more_than_counted, limit, offset, next_cursor, message, indexing })
 }
 
 /// What to try when a page is empty.

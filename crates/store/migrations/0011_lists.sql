@@ -171,39 +171,14 @@ create trigger authentication_event_removed after delete on authentication_event
     for each statement execute function count_removed();
 -- both
 
-insert into tally (kind, project_id, dimension, value, n)
-select kind, project_id, 'status', coalesce(status, ''), count(*)
-from entity where deleted_at is null group by kind, project_id, coalesce(status, '')
-union all
-select kind, project_id, 'priority', coalesce(cast(priority as varchar), ''), count(*)
-from entity where deleted_at is null group by kind, project_id, coalesce(cast(priority as varchar), '')
-union all
-select kind, project_id, 'type', coalesce(type_id, ''), count(*)
-from entity where deleted_at is null group by kind, project_id, coalesce(type_id, '')
-union all
-select kind, project_id, 'assignee', coalesce(assignee_id, ''), count(*)
-from entity where deleted_at is null group by kind, project_id, coalesce(assignee_id, '')
-union all
-select kind, project_id, 'criterion', case when criterion_id is null then '0' else '1' end, count(*)
-from entity where deleted_at is null
-group by kind, project_id, case when criterion_id is null then '0' else '1' end
-union all
-select 'comment', project_id, 'resolved', cast(resolved as varchar), count(*)
-from comment where deleted_at is null group by project_id, resolved
-union all
-select 'revision', '', 'all', '', count(*) from revision
-union all
-select 'authentication_event', '', 'all', '', count(*) from authentication_event;
-
 -- The orders of lists, and what they are filtered by. The constraint on reference numbers has the order of numbers.
-drop index entity_live;
+-- concurrently
 create index entity_status on entity (project_id, kind, status, number) where deleted_at is null;
 create index entity_assignee on entity (project_id, kind, assignee_id, number) where deleted_at is null;
 create index entity_created on entity (project_id, kind, created_at, number) where deleted_at is null;
 create index entity_updated on entity (project_id, kind, updated_at, number) where deleted_at is null;
 -- Children are counted without looking at them.
-drop index entity_child;
-create index entity_child on entity (parent_id, kind, number, deleted_at);
+create index entity_children on entity (parent_id, kind, number, deleted_at);
 -- Work that was begun: the longest untouched of each status.
 create index entity_under_way on entity (project_id, kind, status, updated_at, number)
     where deleted_at is null and kind in ('epic', 'user_story');
@@ -213,3 +188,6 @@ create index revision_created on revision (created_at, id);
 create index revision_actor on revision (actor_id, created_at);
 create index authentication_event_created on authentication_event (created_at, id);
 create index authentication_event_user on authentication_event (user_id, created_at);
+-- transaction
+drop index entity_live;
+drop index entity_child;

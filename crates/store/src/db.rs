@@ -18,7 +18,7 @@ mod sqlite;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -59,6 +59,8 @@ pub struct Options {
     pub wait_max: Duration,
     /// A file with a certificate that signs PostgreSQL's, beside those the system trusts.
     pub certificate_authority: Option<PathBuf>,
+    /// Who is told, line by line, how far an upgrade has come.
+    pub notice: fn(&str),
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             statement_timeout: Duration::from_secs(30),
             wait_max: Duration::from_secs(10),
             certificate_authority: None,
+            notice: |_| {},
         }
     }
 }
@@ -86,15 +89,21 @@ enum Engine {
 }
 
 impl Store {
-    /// Opens a store, creates it if it is not there, and brings its schema up to date.
+    /// Opens a store, creates it if it is not there, and brings its schema and its search index up to date.
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
-        let store = Store::open_as_it_is(location, options)?;
-        migrate::run(&store, now)?;
+        let store = Store::open_with_schema(location, options, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
     }
 
-    /// Opens a store and brings its schema up to date. None when there is none: then nothing is created.
+    /// Like [`Store::open`], for whoever serves: a large search index is brought up to date beside that.
+    pub fn open_to_serve(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+        let store = Store::open_with_schema(location, options, now)?;
+        search::rebuild_beside(&store)?;
+        Ok(store)
+    }
+
+    /// Like [`Store::open_to_serve`]. None when there is no store: then nothing is created.
     pub fn open_existing(
         location: &Location,
         options: Options,
@@ -107,9 +116,15 @@ impl Store {
         if store.migrations()?.iter().all(|migration| migration.state == migrate::State::Pending) {
             return Ok(None);
         }
-        migrate::run(&store, now)?;
-        search::rebuild_if_old(&store)?;
+        migrate::run(&store, location, now)?;
+        search::rebuild_beside(&store)?;
         Ok(Some(store))
+    }
+
+    fn open_with_schema(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+        let store = Store::open_as_it_is(location, options)?;
+        migrate::run(&store, location, now)?;
+        Ok(store)
     }
 
     /// Opens a store without looking at its schema.
@@ -230,11 +245,47 @@ impl Store {
         }
     }
 
+    /// The store as long as somebody else has it open.
+    pub(crate) fn downgrade(&self) -> WeakStore {
+        WeakStore {
+            engine: Arc::downgrade(&self.engine),
+            options: self.options.clone(),
+            signal: self.signal.clone(),
+        }
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Runs what PostgreSQL refuses in a transaction, on a connection of its own. SQLite has nothing of the kind.
+    pub(crate) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Err(Error::internal("SQLite runs everything in transactions")),
+            Engine::Postgres(engine) => engine.run_outside_transaction(sql),
+        }
+    }
+
     pub(crate) fn sqlite_path(&self) -> Option<&Path> {
         match &*self.engine {
             Engine::Sqlite(engine) => Some(engine.path()),
             Engine::Postgres(_) => None,
         }
+    }
+}
+
+/// A store that does not stay open for this.
+pub(crate) struct WeakStore {
+    engine: Weak<Engine>,
+    options: Options,
+    signal: Arc<Signal>,
+}
+
+impl WeakStore {
+    /// None when it was closed.
+    pub(crate) fn upgrade(&self) -> Option<Store> {
+        let engine = self.engine.upgrade()?;
+        Some(Store { engine, options: self.options.clone(), signal: self.signal.clone() })
     }
 }
 
@@ -410,6 +461,11 @@ impl Tx<'_> {
         if self.is_postgres() {
             self.failure = self.failure.or(Some(Failure::LostRace));
         }
+    }
+
+    /// Says that the caller decides whether and when this transaction runs again, if it has lost a race.
+    pub(crate) fn leave_retry_to_caller(&mut self) {
+        self.failure = self.failure.filter(|failure| *failure != Failure::LostRace);
     }
 
     /// Says that others will want to know of this transaction once it is committed.

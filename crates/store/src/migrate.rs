@@ -1,36 +1,69 @@
 //! The schema and how it comes to be: migrations in one dialect, run in order at start, forward only, and checked by name
-//! and hash. Two servers that start at once run them once.
+//! and hash. Servers that start at once run each of them once, and servers of the version before go on working meanwhile.
+
+mod script;
+#[cfg(test)]
+mod tests;
+mod upgrade;
 
 use serde::Serialize;
 
-use crate::db::{Mode, Store, Tx};
+use self::upgrade::Upgrade;
+use crate::db::{Location, Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::user;
-use crate::values;
+use crate::{tally, user};
 
-/// A step of the schema.
+/// A migration: its parts run one after the other (see `migrate/script.rs`), then its backfills.
 struct Step {
     name: &'static str,
     sql: &'static str,
+    backfills: &'static [Backfill],
 }
 
-/// With this one names came to be folded, where before they were only in lower case.
-const TOKENS: &str = "0007_tokens";
+/// Fills what a migration has added, in slices.
+struct Backfill {
+    /// What it does, for people: `counted entities`.
+    name: &'static str,
+    /// Does the slice that begins at a position, which is empty at first, in a transaction of its own that should take
+    /// no longer than a request. Servers of the version before may write at the same time.
+    slice: fn(&mut Tx<'_>, &str) -> Result<Slice>,
+}
+
+/// What a slice has done.
+pub(crate) struct Slice {
+    /// Where the next one begins. None when there is no more to do.
+    pub(crate) next: Option<String>,
+    /// How many rows it has filled.
+    pub(crate) n_rows: u64,
+}
 
 const STEPS: &[Step] = &[
-    Step { name: "0001_start", sql: include_str!("../migrations/0001_start.sql") },
-    Step { name: "0002_search", sql: include_str!("../migrations/0002_search.sql") },
-    Step { name: "0003_change_order", sql: include_str!("../migrations/0003_change_order.sql") },
-    Step { name: "0004_mcp", sql: include_str!("../migrations/0004_mcp.sql") },
-    Step { name: "0005_search_text", sql: include_str!("../migrations/0005_search_text.sql") },
-    Step { name: "0006_search_speed", sql: include_str!("../migrations/0006_search_speed.sql") },
-    Step { name: TOKENS, sql: include_str!("../migrations/0007_tokens.sql") },
-    Step { name: "0008_streams", sql: include_str!("../migrations/0008_streams.sql") },
-    Step { name: "0009_sessions", sql: include_str!("../migrations/0009_sessions.sql") },
-    Step { name: "0010_members", sql: include_str!("../migrations/0010_members.sql") },
-    Step { name: "0011_lists", sql: include_str!("../migrations/0011_lists.sql") },
+    step("0001_start", include_str!("../migrations/0001_start.sql")),
+    step("0002_search", include_str!("../migrations/0002_search.sql")),
+    step("0003_change_order", include_str!("../migrations/0003_change_order.sql")),
+    step("0004_mcp", include_str!("../migrations/0004_mcp.sql")),
+    step("0005_search_text", include_str!("../migrations/0005_search_text.sql")),
+    step("0006_search_speed", include_str!("../migrations/0006_search_speed.sql")),
+    Step {
+        // Names are folded since then, where before they were only in lower case.
+        backfills: &[Backfill { name: "folded names", slice: user::fold_again }],
+        ..step("0007_tokens", include_str!("../migrations/0007_tokens.sql"))
+    },
+    step("0008_streams", include_str!("../migrations/0008_streams.sql")),
+    step("0009_sessions", include_str!("../migrations/0009_sessions.sql")),
+    step("0010_members", include_str!("../migrations/0010_members.sql")),
+    Step {
+        backfills: &[Backfill { name: "counted entities", slice: tally::backfill }],
+        ..step("0011_lists", include_str!("../migrations/0011_lists.sql"))
+    },
+    step("0014_search_rebuild", include_str!("../migrations/0014_search_rebuild.sql")),
 ];
+
+/// A migration without backfills.
+const fn step(name: &'static str, sql: &'static str) -> Step {
+    Step { name, sql, backfills: &[] }
+}
 
 /// A migration and whether the store has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,32 +91,25 @@ pub enum State {
 impl Store {
     /// What the store's schema lacks, or has that this program does not know.
     pub fn migrations(&self) -> Result<Vec<Migration>> {
-        self.wait(Mode::Snapshot, compare)
+        self.wait(Mode::Snapshot, |tx| compare(tx, STEPS))
     }
 }
 
 /// Brings the schema up to date.
-pub(crate) fn run(store: &Store, now: Time) -> Result<()> {
-    let migrations = store.migrations()?;
+pub(crate) fn run(store: &Store, location: &Location, now: Time) -> Result<()> {
+    run_steps(store, location, STEPS, now)
+}
+
+fn run_steps(store: &Store, location: &Location, steps: &'static [Step], now: Time) -> Result<()> {
+    let migrations = store.wait(Mode::Snapshot, |tx| compare(tx, steps))?;
     check(&migrations)?;
-    if migrations.iter().all(|migration| migration.state == State::Applied) {
-        return Ok(());
-    }
-    store.wait(Mode::Write, move |tx| {
-        lock(tx)?;
-        // Another server may have been faster.
-        let migrations = compare(tx)?;
-        check(&migrations)?;
-        for (step, migration) in STEPS.iter().zip(&migrations) {
-            if migration.state == State::Pending {
-                apply(tx, step, now)?;
-                if step.name == TOKENS {
-                    user::fold_again(tx)?;
-                }
-            }
-        }
-        Ok(())
-    })
+    let count = |state| migrations.iter().filter(|migration| migration.state == state).count();
+    let store = match count(State::Pending) {
+        0 => return Ok(()),
+        n_pending if n_pending == migrations.len() => store.clone(),
+        _ => Store::open_as_it_is(location, upgrade::options(store.options()))?,
+    };
+    Upgrade::new(store, steps, now).run()
 }
 
 fn check(migrations: &[Migration]) -> Result<()> {
@@ -105,7 +131,7 @@ fn check(migrations: &[Migration]) -> Result<()> {
 
 /// Checks the migrations of a backup by name and hash, and says whether it has all of them.
 pub(crate) fn check_backup(applied: Vec<(String, String)>) -> Result<bool> {
-    let migrations = judge(applied);
+    let migrations = judge(applied, STEPS);
     let find = |state| migrations.iter().find(|migration| migration.state == state);
     if let Some(migration) = find(State::Unknown) {
         let message = format!(
@@ -121,12 +147,12 @@ pub(crate) fn check_backup(applied: Vec<(String, String)>) -> Result<bool> {
     Ok(find(State::Pending).is_none())
 }
 
-fn compare(tx: &mut Tx<'_>) -> Result<Vec<Migration>> {
-    Ok(judge(applied(tx)?))
+fn compare(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<Migration>> {
+    Ok(judge(applied(tx)?, steps))
 }
 
-fn judge(applied: Vec<(String, String)>) -> Vec<Migration> {
-    let mut migrations: Vec<Migration> = STEPS
+fn judge(applied: Vec<(String, String)>, steps: &[Step]) -> Vec<Migration> {
+    let mut migrations: Vec<Migration> = steps
         .iter()
         .map(|step| {
             let state = match applied.iter().find(|(name, _)| name == step.name) {
@@ -137,7 +163,7 @@ fn judge(applied: Vec<(String, String)>) -> Vec<Migration> {
             Migration { name: step.name.to_owned(), state }
         })
         .collect();
-    let unknown = applied.into_iter().filter(|(name, _)| STEPS.iter().all(|step| step.name != name));
+    let unknown = applied.into_iter().filter(|(name, _)| steps.iter().all(|step| step.name != name));
     migrations.extend(unknown.map(|(name, _)| Migration { name, state: State::Unknown }));
     migrations
 }
@@ -154,66 +180,6 @@ fn applied(tx: &mut Tx<'_>) -> Result<Vec<(String, String)>> {
     tx.rows("select name, hash from migration order by name", &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Keeps other servers out until the end of the transaction. SQLite's only writer needs no lock.
-fn lock(tx: &mut Tx<'_>) -> Result<()> {
-    if tx.is_postgres() {
-        // Whatever number, as long as every version uses the same: it is `spexus` in ASCII.
-        tx.script("select pg_advisory_xact_lock(126918102873459)")?;
-    }
-    tx.script("create table if not exists migration (name text primary key, hash text not null, applied_at bigint not null)")
-}
-
-fn apply(tx: &mut Tx<'_>, step: &Step, now: Time) -> Result<()> {
-    let sql = in_dialect(step.sql, tx.is_postgres()).replace("{now}", &now.microseconds().to_string());
-    tx.script(&sql)
-        .map_err(|error| Error::new(error.kind, format!("migration {}: {}", step.name, error.message)))?;
-    let record = "insert into migration (name, hash, applied_at) values (?1, ?2, ?3)";
-    tx.execute(record, values![step.name, &hash_of(step), now])?;
-    Ok(())
-}
-
-/// Chooses between the engines: `{sequence}` is a number that the engine counts up, lines between `-- sqlite` or
-/// `-- postgres` and `-- both` are for one engine. Text compares byte by byte on both.
-fn in_dialect(sql: &str, postgres: bool) -> String {
-    let mut chosen = String::with_capacity(sql.len());
-    let mut wanted = true;
-    for line in sql.lines() {
-        match line.trim() {
-            "-- sqlite" => wanted = !postgres,
-            "-- postgres" => wanted = postgres,
-            "-- both" => wanted = true,
-            _ if wanted => {
-                chosen.push_str(line);
-                chosen.push('\n');
-            }
-            _ => {}
-        }
-    }
-    if postgres {
-        let sequence = "bigint generated always as identity primary key";
-        chosen.replace(" text", " text collate \"C\"").replace("{sequence}", sequence)
-    } else {
-        chosen.replace("{sequence}", "integer primary key autoincrement")
-    }
-}
-
 fn hash_of(step: &Step) -> String {
     blake3::hash(step.sql.as_bytes()).to_hex().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{STEPS, check_backup, hash_of};
-
-    #[test]
-    fn backups_of_older_versions_are_taken_and_of_newer_ones_are_not() {
-        let all: Vec<(String, String)> =
-            STEPS.iter().map(|step| (step.name.to_owned(), hash_of(step))).collect();
-        assert_eq!(check_backup(all.clone()), Ok(true));
-        assert_eq!(check_backup(all[..all.len() - 1].to_vec()), Ok(false));
-        let newer = all.iter().cloned().chain([("9999_later".to_owned(), String::new())]).collect();
-        assert!(check_backup(newer).is_err_and(|error| error.message.contains("newer version")));
-        let altered = all.iter().map(|(name, _)| (name.clone(), "x".to_owned())).collect();
-        assert!(check_backup(altered).is_err_and(|error| error.message.contains("is not the one")));
-    }
 }

@@ -3,6 +3,7 @@
 
 use crate::db::{Shape, Tx};
 use crate::error::Result;
+use crate::migrate::Slice;
 use crate::project::Projects;
 use crate::value::Value;
 use crate::values;
@@ -98,4 +99,70 @@ pub fn fold(tx: &mut Tx<'_>) -> Result<bool> {
                select count(*) from taken";
     let count: Option<i64> = tx.row(sql, values![FOLDED_MAX], |row| row.get(0))?;
     Ok(count.unwrap_or_default() == FOLDED_MAX)
+}
+
+/// Counts the live entities and comments of the project `?1` that were there before the triggers. Both parts are one
+/// statement, so that they see the same rows: what a writer adds meanwhile is in neither.
+macro_rules! count_project {
+    ($before:literal) => {
+        concat!(
+            $before,
+            "insert into tally (kind, project_id, dimension, value, n)
+             select e.kind, e.project_id, 'status', coalesce(e.status, ''), count(*) from entity e
+             where e.project_id = ?1 and e.deleted_at is null group by e.kind, e.project_id, coalesce(e.status, '')
+             union all
+             select e.kind, e.project_id, 'priority', coalesce(cast(e.priority as varchar), ''), count(*) from entity e
+             where e.project_id = ?1 and e.deleted_at is null
+             group by e.kind, e.project_id, coalesce(cast(e.priority as varchar), '')
+             union all
+             select e.kind, e.project_id, 'type', coalesce(e.type_id, ''), count(*) from entity e
+             where e.project_id = ?1 and e.deleted_at is null group by e.kind, e.project_id, coalesce(e.type_id, '')
+             union all
+             select e.kind, e.project_id, 'assignee', coalesce(e.assignee_id, ''), count(*) from entity e
+             where e.project_id = ?1 and e.deleted_at is null
+             group by e.kind, e.project_id, coalesce(e.assignee_id, '')
+             union all
+             select e.kind, e.project_id, 'criterion', case when e.criterion_id is null then '0' else '1' end, count(*)
+             from entity e where e.project_id = ?1 and e.deleted_at is null
+             group by e.kind, e.project_id, case when e.criterion_id is null then '0' else '1' end
+             union all
+             select 'comment', c.project_id, 'resolved', cast(c.resolved as varchar), count(*) from comment c
+             where c.project_id = ?1 and c.deleted_at is null group by c.project_id, c.resolved"
+        )
+    };
+}
+
+/// Counts the audit trail in the same way.
+macro_rules! count_trail {
+    ($before:literal) => {
+        concat!(
+            $before,
+            "insert into tally (kind, project_id, dimension, value, n)
+             select 'revision', '', 'all', '', count(*) from revision
+             union all
+             select 'authentication_event', '', 'all', '', count(*) from authentication_event"
+        )
+    };
+}
+
+/// Counts what was there before anybody counted: a project at a time, by id, and the audit trail before the first.
+pub(crate) fn backfill(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
+    let is_postgres = tx.is_postgres();
+    let n_rows = if position.is_empty() {
+        if is_postgres {
+            let sql = count_trail!("with counted as (delete from tally_delta where project_id = '') ");
+            tx.execute(sql, &[])?
+        } else {
+            tx.execute("delete from tally where project_id = ''", &[])?;
+            tx.execute(count_trail!(""), &[])?
+        }
+    } else if is_postgres {
+        let sql = count_project!("with counted as (delete from tally_delta where project_id = ?1) ");
+        tx.execute(sql, values![position])?
+    } else {
+        tx.execute("delete from tally where project_id = ?1", values![position])?;
+        tx.execute(count_project!(""), values![position])?
+    };
+    let sql = "select id from project where id > ?1 order by id limit 1";
+    Ok(Slice { next: tx.row(sql, values![position], |row| row.get(0))?, n_rows })
 }

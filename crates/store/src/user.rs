@@ -6,6 +6,7 @@ use words::name::fold;
 
 use crate::db::Tx;
 use crate::error::{Error, Result};
+use crate::migrate::Slice;
 use crate::model::{Role, Time};
 use crate::value::Row;
 use crate::values;
@@ -49,11 +50,12 @@ macro_rules! select {
     };
 }
 
-/// Folds the names and addresses of all users anew. One that would then be another's stays as it is.
-pub(crate) fn fold_again(tx: &mut Tx<'_>) -> Result<()> {
+/// Folds the names and addresses of all users anew, which are few. One that would then be another's stays as it is.
+pub(crate) fn fold_again(tx: &mut Tx<'_>, _position: &str) -> Result<Slice> {
     let sql = "select id, username, email from user_account order by created_at, id";
     let users: Vec<(String, String, String)> =
         tx.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let n_rows = users.len() as u64;
     for (id, username, email) in users {
         let sql = "update user_account set username_folded = ?2 where id = ?1
                      and not exists (select 1 from user_account where username_folded = ?2 and id <> ?1)";
@@ -62,7 +64,7 @@ pub(crate) fn fold_again(tx: &mut Tx<'_>) -> Result<()> {
                      and not exists (select 1 from user_account where email_folded = ?2 and id <> ?1)";
         tx.execute(sql, values![&id, &fold(&email)])?;
     }
-    Ok(())
+    Ok(Slice { next: None, n_rows })
 }
 
 /// The user with this id, name or address.

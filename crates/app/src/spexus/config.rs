@@ -31,7 +31,7 @@ impl StoreConfig {
         let opened = if self.is_named {
             Store::open_existing(&self.location, options, now())
         } else {
-            Store::open(&self.location, options, now()).map(Some)
+            Store::open_to_serve(&self.location, options, now()).map(Some)
         };
         let location = &self.location;
         match opened {
@@ -160,6 +160,7 @@ fn store(settings: &mut Settings) -> StoreConfig {
         statement_timeout: settings.value("SPEXUS_STATEMENT_TIMEOUT", defaults.statement_timeout),
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
+        notice: |line| tracing::info!("{line}"),
     };
     StoreConfig { location, is_named, options }
 }

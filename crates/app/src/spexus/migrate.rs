@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 use serde_json::json;
-use store::{State, Store};
+use store::{Options, State, Store};
 use tracing::level_filters::LevelFilter;
 
 use super::{Exit, config, now, print};
@@ -27,7 +27,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let opened = if check {
         Store::open_as_it_is(&config.location, config.options)
     } else {
-        Store::open(&config.location, config.options, now())
+        Store::open(&config.location, Options { notice: print::tell, ..config.options }, now())
     };
     let migrations = match opened.and_then(|store| store.migrations()) {
         Ok(migrations) => migrations,

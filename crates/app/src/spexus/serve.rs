@@ -119,8 +119,8 @@ fn raise_file_limit() -> usize {
 }
 
 fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First>), String> {
-    let store =
-        Store::open(&config.location, config.options.clone(), now()).map_err(|error| error.to_string())?;
+    let store = Store::open_to_serve(&config.location, config.options.clone(), now())
+        .map_err(|error| error.to_string())?;
     let request = ops::Request::new(Via::Cli, now());
     let first = ops::first_start(&store, &request).map_err(|error| error.to_string())?;
     if demo {

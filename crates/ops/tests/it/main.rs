@@ -32,3 +32,4 @@ mod search_speed;
 mod sessions;
 mod signals;
 mod stores;
+mod upgrades;

@@ -122,8 +122,11 @@ fn a_store_with_other_terms_is_indexed_anew() {
                 Ok(())
             })
             .unwrap();
-        assert!(!names(&world.ok("search_global", json!({ "query": "hot" }))).starts_with("EP-001, STD-001"));
+        let answer = world.ok("search_global", json!({ "query": "hot" }));
+        assert!(!names(&answer).starts_with("EP-001, STD-001"));
+        assert!(answer["indexing"].is_object(), "{answer}");
         let again = world.open_again();
+        assert_eq!(again.ok("search_global", json!({ "query": "hot" }))["indexing"], Value::Null);
         assert_eq!(found(&again, json!({ "query": "hot" })), "EP-001, STD-001, REQ-001");
         assert_eq!(
             found(

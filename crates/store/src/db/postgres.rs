@@ -129,6 +129,12 @@ impl Engine {
         result
     }
 
+    /// Runs a statement on a connection of its own, which no transaction of a pool can be in the way of.
+    pub(super) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
+        let mut client = self.connector.connect()?;
+        client.batch_execute(sql).map_err(|error| translate(&error).0)
+    }
+
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         self.queue.push(job);
     }

@@ -1,7 +1,7 @@
 //! Writes documents: their terms, and marks for what a filter may ask for, which are terms too. That happens in the
 //! transaction that writes the entity or comment.
 
-use words::{Terms, VERSION, terms};
+use words::{Terms, terms};
 
 use super::filter::{day_marks, id_mark, kind_mark};
 use crate::comment::{self, Comment};
@@ -10,11 +10,6 @@ use crate::entity::{self, Entity};
 use crate::error::{Error, Result};
 use crate::model::{Kind, Reference, Time};
 use crate::values;
-
-/// A rebuild indexes so many documents in one transaction: other writers wait for it.
-const REBUILT_AT_ONCE: usize = 500;
-/// And it keeps the ids of so many in memory.
-const FOUND_AT_ONCE: i64 = 20_000;
 
 /// Indexes a new or changed entity.
 pub(crate) fn put_entity(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
@@ -110,52 +105,6 @@ pub(crate) fn remove(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Indexes everything anew if that was last done with other terms.
-pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
-    let version = |tx: &mut Tx<'_>| tx.row("select version from search_state", &[], |row| row.get::<i64>(0));
-    if store.wait(Mode::Point, version)? == Some(i64::from(VERSION)) {
-        return Ok(());
-    }
-    store.wait(Mode::Write, |tx| -> Result<()> {
-        if tx.is_postgres() {
-            // Thousands of documents wait beside the index and go into it at once: many times faster than one by one.
-            tx.script("set local statement_timeout = 0")?;
-            tx.script(
-                "alter index search_document_terms set (fastupdate = on, gin_pending_list_limit = 32768)",
-            )?;
-            tx.execute("delete from search_text", &[])?;
-        } else {
-            tx.execute("insert into search_index (search_index) values ('delete-all')", &[])?;
-        }
-        tx.execute("delete from search_document", &[])?;
-        Ok(())
-    })?;
-    let mut last = (i64::MIN, String::new());
-    loop {
-        // What is written meanwhile is indexed by its writer, so it does not matter where the rebuild has got to.
-        let made = store.wait(Mode::Snapshot, move |tx| made_after(tx, &last))?;
-        let Some((created_at, id, _)) = made.last() else { break };
-        last = (*created_at, id.clone());
-        for some in made.chunks(REBUILT_AT_ONCE) {
-            let some = some.to_vec();
-            store.wait(Mode::Write, move |tx| rebuild(tx, &some))?;
-        }
-    }
-    store.wait(Mode::Write, |tx| -> Result<()> {
-        if tx.is_postgres() {
-            tx.script(
-                "alter index search_document_terms set (fastupdate = off, gin_pending_list_limit = 256)",
-            )?;
-            tx.script(
-                "set local statement_timeout = 0; select gin_clean_pending_list('search_document_terms')",
-            )?;
-        }
-        tx.execute("update search_state set version = ?1", values![i64::from(VERSION)])?;
-        Ok(())
-    })?;
-    tidy(store)
-}
-
 /// Brings everything that was written together, so that searches look in few places.
 pub fn tidy(store: &Store) -> Result<()> {
     while store.wait(Mode::Aside, tidy_some)? {}
@@ -176,32 +125,8 @@ pub(crate) fn tidy_some(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(n_changes(tx)? > before.map(|before| before + 1))
 }
 
-/// When something was made, its id, and the id of the entity that it is or is on.
-type Made = (i64, String, String);
-
-/// What was made after something, in its order. Finding the next few takes as long as finding many.
-fn made_after(tx: &mut Tx<'_>, last: &(i64, String)) -> Result<Vec<Made>> {
-    let sql = "select created_at, id, entity_id from (
-                   select created_at, id, id as entity_id from entity where purged_at is null
-                   union all
-                   select created_at, id, entity_id from comment where purged_at is null
-               ) made
-               where (created_at, id) > (?1, ?2) order by created_at, id limit ?3";
-    tx.rows(sql, values![last.0, &last.1, FOUND_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-}
-
-fn rebuild(tx: &mut Tx<'_>, made: &[Made]) -> Result<()> {
-    if tx.is_postgres() {
-        // What waits beside the index goes into it in the middle of some statement, and needs room and time.
-        tx.script("set local work_mem = '64MB'; set local statement_timeout = 0")?;
-    }
-    for (_, id, entity_id) in made {
-        put_again(tx, id.clone(), entity_id.clone())?;
-    }
-    Ok(())
-}
-
-fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Result<()> {
+/// Indexes a document as its entity or comment is now.
+pub(super) fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Result<()> {
     if id == entity_id {
         let found = entity::find(tx, &Reference::Id(id))?.filter(|entity| entity.purged_at.is_none());
         return found.map_or(Ok(()), |entity| put_entity(tx, &entity));

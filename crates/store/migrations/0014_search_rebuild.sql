@@ -1,0 +1,7 @@
+-- Documents are indexed anew beside serving. While that goes on: the version of the terms that they get, the number of the last
+-- document that has them, the last one that needs them, and how many are done of how many.
+alter table search_state add column target bigint;
+alter table search_state add column reached bigint;
+alter table search_state add column last_number bigint;
+alter table search_state add column n_done bigint;
+alter table search_state add column n_all bigint;

@@ -1,0 +1,344 @@
+//! Indexes all documents anew after a change of the terms, beside those who read and write: in slices, each a short
+//! transaction that records how far it came. Until a document's turn it is found by its old terms.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, Instant};
+
+use words::VERSION;
+
+use super::index::{put_again, tidy};
+use crate::db::{Mode, Store, Tx, WeakStore};
+use crate::error::Result;
+use crate::values;
+
+/// So many documents are indexed in one transaction: other writers wait for it.
+const SLICE: i64 = 200;
+/// The ids of so many documents that were never indexed are kept in memory: finding a few takes as long.
+const FOUND_AT_ONCE: i64 = 20_000;
+/// Others have their turn between two slices, for half as long as a slice took.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(200));
+/// While another server is at work, look so often how far it is.
+const TURN_PAUSE: Duration = Duration::from_millis(500);
+/// Whoever opens a store waits for so long, so that a small one is complete at once.
+const OPENING_MAX: Duration = Duration::from_secs(1);
+/// How often somebody is told how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+/// How far documents have been indexed anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indexing {
+    /// How many documents have the current terms.
+    pub done: i64,
+    /// How many there are.
+    pub total: i64,
+}
+
+/// Whether documents are still being indexed anew: some of them are found only by terms of an earlier version.
+pub fn indexing(tx: &mut Tx<'_>) -> Result<Option<Indexing>> {
+    let state = state(tx)?;
+    let is_current = state.version == i64::from(VERSION);
+    Ok((!is_current).then_some(Indexing { done: state.n_done, total: state.n_all }))
+}
+
+/// Indexes everything that has older terms, and waits for it.
+pub(crate) fn rebuild_if_old(store: &Store) -> Result<()> {
+    Rebuild::default().run(store, Duration::MAX).map(drop)
+}
+
+/// Begins to index what has older terms. What takes longer is done by a thread, as long as the store is open.
+pub(crate) fn rebuild_beside(store: &Store) -> Result<()> {
+    rebuild_within(store, OPENING_MAX)
+}
+
+fn rebuild_within(store: &Store, time_max: Duration) -> Result<()> {
+    let mut rebuild = Rebuild::default();
+    if rebuild.run(store, time_max)? {
+        return Ok(());
+    }
+    let (weak, notice) = (store.downgrade(), store.options().notice);
+    let go_on = move || {
+        if let Err(error) = rebuild.run_while_open(&weak) {
+            notice(&format!(
+                "the search index could not be brought up to date: {error}; the next start goes on"
+            ));
+        }
+    };
+    // Without a thread the next start goes on.
+    let _ = std::thread::Builder::new().name("search index".to_owned()).spawn(go_on);
+    Ok(())
+}
+
+/// Indexes everything that has older terms in a store that nobody else uses yet.
+pub(crate) fn rebuild_alone(store: &Store) -> Result<()> {
+    if store.is_remote() {
+        // Thousands of documents wait beside the index and go into it at once: many times faster than one by one. Each
+        // search would have to read all that waits.
+        store.wait(Mode::Write, |tx| {
+            tx.script(
+                "alter index search_document_terms set (fastupdate = on, gin_pending_list_limit = 32768)",
+            )
+        })?;
+    }
+    rebuild_if_old(store)?;
+    if store.is_remote() {
+        store.wait(Mode::Write, |tx| {
+            tx.script(
+                "alter index search_document_terms set (fastupdate = off, gin_pending_list_limit = 256)",
+            )?;
+            tx.script(
+                "set local statement_timeout = 0; select gin_clean_pending_list('search_document_terms')",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Forgets all documents, so that [`rebuild_alone`] indexes everything.
+pub(crate) fn clear(tx: &mut Tx<'_>) -> Result<()> {
+    if tx.is_postgres() {
+        tx.script("truncate search_text, search_document")?;
+    } else {
+        tx.execute("insert into search_index (search_index) values ('delete-all')", &[])?;
+        tx.execute("delete from search_document", &[])?;
+    }
+    tx.execute("update search_state set version = 0, target = null", &[])?;
+    Ok(())
+}
+
+/// What the store records.
+struct State {
+    version: i64,
+    target: Option<i64>,
+    reached: i64,
+    last_number: i64,
+    n_done: i64,
+    n_all: i64,
+}
+
+fn state(tx: &mut Tx<'_>) -> Result<State> {
+    let sql = "select version, target, coalesce(reached, 0), coalesce(last_number, 0), coalesce(n_done, 0), coalesce(n_all, 0)
+               from search_state";
+    let found = tx.row(sql, &[], |row| {
+        Ok(State {
+            version: row.get(0)?,
+            target: row.get(1)?,
+            reached: row.get(2)?,
+            last_number: row.get(3)?,
+            n_done: row.get(4)?,
+            n_all: row.get(5)?,
+        })
+    })?;
+    Ok(found.unwrap_or(State { version: 0, target: None, reached: 0, last_number: 0, n_done: 0, n_all: 0 }))
+}
+
+/// What this process knows of it.
+#[derive(Default)]
+struct Rebuild {
+    /// What has no document yet, as far as it was looked for.
+    missing: Vec<Made>,
+    /// Up to where that is.
+    looked_at: Option<(i64, String)>,
+    told: Option<Instant>,
+}
+
+/// When something was made, its id, and the id of the entity that it is or is on.
+type Made = (i64, String, String);
+
+/// What a look at the store led to.
+enum Turn {
+    Done,
+    /// Another server is at work.
+    Busy(Indexing),
+    /// Some documents were indexed.
+    Slice(Indexing),
+    /// All documents have the current terms; what has no document is still to be looked for.
+    Missing,
+}
+
+impl Rebuild {
+    /// Goes on until the store is closed.
+    fn run_while_open(&mut self, weak: &WeakStore) -> Result<()> {
+        while let Some(store) = weak.upgrade() {
+            let Some(pause) = self.step(&store)? else { break };
+            drop(store);
+            std::thread::sleep(pause);
+        }
+        Ok(())
+    }
+
+    /// Returns whether everything is done, which may take more time than there is.
+    fn run(&mut self, store: &Store, time_max: Duration) -> Result<bool> {
+        let started = Instant::now();
+        while let Some(pause) = self.step(store)? {
+            if started.elapsed() >= time_max {
+                return Ok(false);
+            }
+            std::thread::sleep(pause);
+        }
+        Ok(true)
+    }
+
+    /// Does a part, and returns the pause after it. None when everything is done.
+    fn step(&mut self, store: &Store) -> Result<Option<Duration>> {
+        let started = Instant::now();
+        Ok(match self.turn(store)? {
+            Turn::Done => {
+                if self.told.is_some() {
+                    (store.options().notice)("the search index is up to date");
+                }
+                None
+            }
+            Turn::Busy(indexing) => {
+                self.tell(store, indexing);
+                Some(TURN_PAUSE)
+            }
+            Turn::Slice(indexing) => {
+                self.tell(store, indexing);
+                Some((started.elapsed() / 2).clamp(PAUSE.0, PAUSE.1))
+            }
+            Turn::Missing => Some(Duration::ZERO),
+        })
+    }
+
+    /// Nobody is told of a store that is done in a moment.
+    fn tell(&mut self, store: &Store, Indexing { done, total }: Indexing) {
+        if self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) && total > SLICE {
+            self.told = Some(Instant::now());
+            (store.options().notice)(&format!(
+                "the search index is being brought up to date: {done} of {total} documents"
+            ));
+        }
+    }
+
+    fn turn(&mut self, store: &Store) -> Result<Turn> {
+        if store.wait(Mode::Point, indexing)?.is_none() {
+            return Ok(Turn::Done);
+        }
+        match store.wait(Mode::Long, index_again)? {
+            Turn::Missing => self.index_missing(store),
+            turn => Ok(turn),
+        }
+    }
+
+    /// Indexes what has no document, in the order in which it was made.
+    fn index_missing(&mut self, store: &Store) -> Result<Turn> {
+        if self.missing.is_empty() {
+            let after = self.looked_at.clone().unwrap_or((i64::MIN, String::new()));
+            self.missing = store.wait(Mode::Snapshot, move |tx| never_indexed(tx, &after))?;
+            let Some((created_at, id, _)) = self.missing.last() else {
+                store.wait(Mode::Write, finish)?;
+                tidy(store)?;
+                return Ok(Turn::Missing);
+            };
+            self.looked_at = Some((*created_at, id.clone()));
+        }
+        let n_some = self.missing.len().min(SLICE as usize);
+        let some = self.missing[..n_some].to_vec();
+        let turn = store.wait(Mode::Long, move |tx| index_some(tx, &some))?;
+        if matches!(turn, Turn::Slice(_)) {
+            self.missing.drain(..n_some);
+        }
+        Ok(turn)
+    }
+}
+
+/// Indexes the next documents that have older terms.
+fn index_again(tx: &mut Tx<'_>) -> Result<Turn> {
+    let is_claimed = claim(tx)?;
+    let state = state(tx)?;
+    let progress = |n_more| Indexing { done: state.n_done + n_more, total: state.n_all };
+    match () {
+        () if state.version == i64::from(VERSION) => return Ok(Turn::Done),
+        () if !is_claimed => return Ok(Turn::Busy(progress(0))),
+        () if state.target != Some(i64::from(VERSION)) => return begin(tx),
+        () if state.reached >= state.last_number => return Ok(Turn::Missing),
+        () => {}
+    }
+    // Whoever changes one of them waits until this is committed, and then indexes what it has changed.
+    let sql = if tx.is_postgres() {
+        "select number, id, entity_id from search_document where number > ?1 and number <= ?2 order by number limit ?3 for update"
+    } else {
+        "select number, id, entity_id from search_document where number > ?1 and number <= ?2 order by number limit ?3"
+    };
+    let documents: Vec<Made> = tx.rows(sql, values![state.reached, state.last_number, SLICE], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    let reached = documents.last().map_or(state.last_number, |(number, ..)| *number);
+    let n_more = documents.len() as i64;
+    for (_, id, entity_id) in documents {
+        put_again(tx, id, entity_id)?;
+    }
+    tx.execute("update search_state set reached = ?1, n_done = n_done + ?2", values![reached, n_more])?;
+    Ok(Turn::Slice(progress(n_more)))
+}
+
+fn begin(tx: &mut Tx<'_>) -> Result<Turn> {
+    let sql = "update search_state set target = ?1, reached = 0, n_done = 0,
+                   last_number = (select max(number) from search_document),
+                   n_all = (select count(*) from entity where purged_at is null)
+                         + (select count(*) from comment where purged_at is null)";
+    tx.execute(sql, values![i64::from(VERSION)])?;
+    let total = state(tx)?.n_all;
+    if total == 0 {
+        finish(tx)?;
+        return Ok(Turn::Done);
+    }
+    Ok(Turn::Slice(Indexing { done: 0, total }))
+}
+
+fn index_some(tx: &mut Tx<'_>, made: &[Made]) -> Result<Turn> {
+    let is_claimed = claim(tx)?;
+    let state = state(tx)?;
+    let progress = |n_more| Indexing { done: state.n_done + n_more, total: state.n_all };
+    if !is_claimed {
+        return Ok(Turn::Busy(progress(0)));
+    }
+    let mut n_more = 0;
+    for (_, id, entity_id) in made {
+        if tx.is_postgres() {
+            // Whoever changes it has to wait, as above, though there is no document yet.
+            tx.each("select 1 from entity where id = ?1 for share", values![id], |_| Ok(()))?;
+            tx.each("select 1 from comment where id = ?1 for share", values![id], |_| Ok(()))?;
+        }
+        // Another server may have been faster.
+        if tx.row("select 1 from search_document where id = ?1", values![id], |_| Ok(()))?.is_none() {
+            put_again(tx, id.clone(), entity_id.clone())?;
+            n_more += 1;
+        }
+    }
+    tx.execute("update search_state set n_done = n_done + ?1", values![n_more])?;
+    Ok(Turn::Slice(progress(n_more)))
+}
+
+fn finish(tx: &mut Tx<'_>) -> Result<()> {
+    let sql = "update search_state set version = target, target = null where target = ?1";
+    tx.execute(sql, values![i64::from(VERSION)])?;
+    Ok(())
+}
+
+/// Keeps other servers from doing the same until the commit, unless one of them is faster.
+fn claim(tx: &mut Tx<'_>) -> Result<bool> {
+    if !tx.is_postgres() {
+        return Ok(true);
+    }
+    tx.script("set local statement_timeout = 0; set local work_mem = '64MB'")?;
+    let sql = "select cast(pg_try_advisory_xact_lock(hashtextextended('search index', 0)) as int)::bigint";
+    Ok(tx.row(sql, &[], |row| row.get::<i64>(0))? == Some(1))
+}
+
+/// What was made after something and has no document, in its order. Finding a few takes as long as finding many.
+fn never_indexed(tx: &mut Tx<'_>, after: &(i64, String)) -> Result<Vec<Made>> {
+    if tx.is_postgres() {
+        tx.script("set local statement_timeout = 0")?;
+    }
+    let sql = "select created_at, id, entity_id from (
+                   select created_at, id, id as entity_id from entity where purged_at is null
+                   union all
+                   select created_at, id, entity_id from comment where purged_at is null
+               ) made
+               where (created_at, id) > (?1, ?2) and not exists (select 1 from search_document d where d.id = made.id)
+               order by created_at, id limit ?3";
+    tx.rows(sql, values![after.0, &after.1, FOUND_AT_ONCE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
