@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use store::entity::Entity;
+use store::entity::{Entity, TypeName};
 use store::model::{Kind, NUMBER_MAX, Reference, Role, Time};
 use store::project::{Project, Projects};
 use store::revision::{self, New};
@@ -159,12 +159,22 @@ impl<'a, 't> Cx<'a, 't> {
     /// The entity of a kind that an argument names, deleted or not.
     pub fn any_of_kind(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_entity(field, id)?;
-        if found.kind != kind {
-            let (expected, is) = (kind.with_article(), found.kind.with_article());
-            let message = format!("expected {expected}, and {} is {is}", found.reference_id);
-            return Err(Error::field(field, message));
-        }
-        Ok(found)
+        of_kind(field, found, kind)
+    }
+
+    /// The live user story that an argument names, and the requirement type with exactly this id or name, if there is one.
+    pub fn story_and_type(
+        &mut self,
+        field: &str,
+        id: &Id,
+        type_name: &str,
+    ) -> Result<(Entity, Option<TypeName>)> {
+        let found = entity::find_with_type(self.tx, &id.0, type_name)?;
+        let (found, known_type) = found.map_or((None, None), |(found, known)| (Some(found), known));
+        let found = self.visible(field, id, found)?;
+        let story = of_kind(field, found, Kind::UserStory)?;
+        let story = live(story).map_err(|error| error.about(field))?;
+        Ok((story, known_type))
     }
 
     /// The live entity of any kind that an argument names.
@@ -174,14 +184,20 @@ impl<'a, 't> Cx<'a, 't> {
 
     /// The entity that an argument names, deleted or not.
     pub fn any_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
-        match self.find_entity(&id.0)? {
-            Some(found) => Ok(found),
-            None if matches!(id.0, Reference::Numbered { kind: Kind::Prompt, .. }) => {
+        let found = entity::find(self.tx, &id.0)?;
+        self.visible(field, id, found)
+    }
+
+    /// What was found for an argument, if there is something that the caller sees.
+    fn visible(&mut self, field: &str, id: &Id, found: Option<Entity>) -> Result<Entity> {
+        match found {
+            Some(found) if self.sees(&found.project_id)? => Ok(found),
+            _ if matches!(id.0, Reference::Numbered { kind: Kind::Prompt, .. }) => {
                 let message =
                     format!("expected something such as EP-001 or REQ-012, and {} is a prompt", id.0);
                 Err(Error::field(field, message))
             }
-            None => {
+            _ => {
                 let what = match &id.0 {
                     Reference::Id(_) => "entity",
                     Reference::Numbered { kind, .. } => kind.words(),
@@ -334,6 +350,16 @@ fn random() -> [u8; 10] {
         *used += 10;
         bytes
     })
+}
+
+/// Refuses what is of another kind.
+fn of_kind(field: &str, found: Entity, kind: Kind) -> Result<Entity> {
+    if found.kind == kind {
+        return Ok(found);
+    }
+    let (expected, is) = (kind.with_article(), found.kind.with_article());
+    let message = format!("expected {expected}, and {} is {is}", found.reference_id);
+    Err(Error::field(field, message))
 }
 
 /// Refuses what is deleted, and says when it was.

@@ -31,7 +31,7 @@ impl Output for Entity {
     }
 }
 
-/// A new entity without text: of a kind, in a project, below a parent, made by the caller now.
+/// A new entity without text: of a kind, in a project, below a parent, made by the caller now. [`add`] gives it its status.
 pub(crate) fn blank(
     cx: &mut Cx<'_, '_>,
     kind: Kind,
@@ -40,7 +40,6 @@ pub(crate) fn blank(
 ) -> Result<Entity> {
     let number = cx.next_number(project.0, kind)?;
     let mut new = unnumbered(cx, kind, project, parent)?;
-    new.status = if kind.has_status() { Some(status::initial(cx.tx, kind)?) } else { None };
     give_number(&mut new, number);
     Ok(new)
 }
@@ -128,19 +127,21 @@ pub(crate) fn reassign(
 /// How many numbers in a row may have been brought along by an import.
 pub(crate) const TAKEN_MAX: usize = 10_000;
 
-/// Writes a new entity. An import may have brought its number along meanwhile; then it gets the next one.
+/// Writes a new entity, with the initial status of its kind. An import may have brought its number along meanwhile; then it gets the next one that is free.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
     for _ in 0..TAKEN_MAX {
-        if add_numbered(cx, &new)? {
+        if entity::insert_new(cx.tx, &mut new)? {
+            cx.record_entity(None, &new)?;
             return Ok(new);
         }
+        cx.tx.skip_taken_numbers(&new.project_id, new.kind.name())?;
         let number = cx.next_number(&new.project_id, new.kind)?;
         give_number(&mut new, number);
     }
     Err(Error::conflict(format!("no free number for a {} was found", new.kind.words())))
 }
 
-/// Writes a new entity with the number that it has; false when that is taken.
+/// Writes an imported entity with the number that it has; false when that is taken.
 pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
     let added = entity::insert(cx.tx, new)?;
     if added {

@@ -5,6 +5,7 @@
 //! are handed to a callback and not returned, because callers may be asynchronous and the store is not.
 
 mod cancel;
+mod gathered;
 mod job;
 mod location;
 mod number;
@@ -27,6 +28,7 @@ use crate::search;
 use crate::value::{Row, Value};
 
 pub use self::cancel::Cancel;
+use self::gathered::Gathered;
 use self::job::{Job, Task};
 pub use self::location::Location;
 pub use self::shape::Shape;
@@ -61,6 +63,8 @@ pub struct Options {
     pub certificate_authority: Option<PathBuf>,
     /// Who is told, line by line, how far an upgrade has come.
     pub notice: fn(&str),
+    /// The URL to listen for changes on, where the store itself is behind a pooler.
+    pub listen_url: Option<String>,
 }
 
 impl Default for Options {
@@ -71,6 +75,7 @@ impl Default for Options {
             wait_max: Duration::from_secs(10),
             certificate_authority: None,
             notice: |_| {},
+            listen_url: None,
         }
     }
 }
@@ -302,6 +307,8 @@ pub struct Tx<'a> {
     has_changed: bool,
     /// Whether this transaction has erased text that must not stay on the disk.
     has_erased: bool,
+    /// What is still to be written, on PostgreSQL.
+    gathered: Gathered,
 }
 
 impl<'a> Tx<'a> {
@@ -314,6 +321,7 @@ impl<'a> Tx<'a> {
             counts_inside: false,
             has_changed: false,
             has_erased: false,
+            gathered: Gathered::default(),
         }
     }
 }
@@ -330,6 +338,8 @@ enum Failure {
     LostRace,
     /// The connection is gone.
     Disconnected,
+    /// The server cannot be written to, perhaps because another one has taken its place.
+    ReadOnly,
 }
 
 impl Tx<'_> {
@@ -395,6 +405,7 @@ impl Tx<'_> {
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
+        self.write_before(sql)?;
         #[cfg(test)]
         seen::note(sql);
         let result = match &mut self.connection {
@@ -406,6 +417,7 @@ impl Tx<'_> {
 
     /// Runs a statement and returns how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+        self.write_before(sql)?;
         #[cfg(test)]
         seen::note(sql);
         let result = match &mut self.connection {
@@ -420,13 +432,16 @@ impl Tx<'_> {
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
+        // What is gathered from here on goes with the savepoint, what was gathered before does not.
+        self.write_gathered()?;
         self.script("savepoint inner_part")?;
-        match body(self) {
+        match body(self).and_then(|value| self.write_gathered().map(|()| value).map_err(E::from)) {
             Ok(value) => {
                 self.script("release inner_part")?;
                 Ok(value)
             }
             Err(error) => {
+                self.gathered = Gathered::default();
                 // A connection that is gone has undone it already; the first error says more.
                 if self.failure.is_none() {
                     self.script("rollback to inner_part; release inner_part")?;
@@ -496,8 +511,53 @@ impl Tx<'_> {
         Ok(i64::MAX)
     }
 
+    /// Writes a revision and its change, now or with others before the commit. False on SQLite, where nothing is gathered.
+    pub(crate) fn gather_revision(
+        &mut self,
+        values: &[Value<'_>; gathered::REVISION_COLUMNS],
+    ) -> Result<bool> {
+        self.gather(|gathered| gathered.add_revision(values))
+    }
+
+    /// Writes a search document, now or with others before the commit. False on SQLite, where nothing is gathered.
+    pub(crate) fn gather_document(
+        &mut self,
+        values: &[Value<'_>; gathered::DOCUMENT_COLUMNS],
+    ) -> Result<bool> {
+        self.gather(|gathered| gathered.add_document(values))
+    }
+
+    fn gather(&mut self, add: impl FnOnce(&mut Gathered)) -> Result<bool> {
+        if !self.is_postgres() {
+            return Ok(false);
+        }
+        add(&mut self.gathered);
+        if self.gathered.is_full() {
+            self.write_gathered()?;
+        }
+        Ok(true)
+    }
+
+    /// Writes what was gathered if a statement might read it.
+    fn write_before(&mut self, sql: &str) -> Result<()> {
+        if self.gathered.concerns(sql) { self.write_gathered() } else { Ok(()) }
+    }
+
+    fn write_gathered(&mut self) -> Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let gathered = std::mem::take(&mut self.gathered);
+        let result = match &mut self.connection {
+            Connection::Sqlite(_) => Ok(()),
+            Connection::Postgres(connection) => gathered.write(connection),
+        };
+        self.noted(result)
+    }
+
     /// Runs several statements without parameters.
     pub(crate) fn script(&mut self, sql: &str) -> Result<()> {
+        self.write_before(sql)?;
         let result = match &mut self.connection {
             Connection::Sqlite(connection) => sqlite::script(connection, sql),
             Connection::Postgres(connection) => connection.script(sql),
@@ -515,6 +575,7 @@ impl Tx<'_> {
 
     /// The connection itself, for what only PostgreSQL has.
     pub(crate) fn postgres(&mut self) -> Result<&mut postgres::Connection> {
+        self.write_gathered()?;
         match &mut self.connection {
             Connection::Postgres(connection) => Ok(connection),
             Connection::Sqlite(_) => Err(Error::internal("the store is not on PostgreSQL")),

@@ -12,6 +12,7 @@ use crate::db::Tx;
 use crate::error::{Error, Result};
 use crate::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
 use crate::search;
+use crate::types::fold;
 use crate::value::Row;
 use crate::values;
 
@@ -165,12 +166,66 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     }
 }
 
+/// The id and the name of a requirement type.
+pub type TypeName = (String, String);
+
+/// Like [`find`], and in the same journey the id and the name of the requirement type with this id or exactly this name.
+pub fn find_with_type(
+    tx: &mut Tx<'_>,
+    reference: &Reference,
+    wanted: &str,
+) -> Result<Option<(Entity, Option<TypeName>)>> {
+    macro_rules! select {
+        ($condition:literal) => {
+            select_entity!(
+                and ", wanted.id, wanted.name",
+                "left join requirement_type wanted on wanted.id = ?1 or wanted.name_folded = ?2 ",
+                $condition
+            )
+        };
+    }
+    let read = |row: &Row<'_>| {
+        let id: Option<String> = row.get(COLUMNS)?;
+        Ok((read(row)?, id.zip(row.get(COLUMNS + 1)?)))
+    };
+    let folded = fold(wanted);
+    match reference {
+        Reference::Id(id) => tx.row(select!("where e.id = ?3"), values![wanted, &folded, id], read),
+        Reference::Numbered { project, kind, number } => {
+            let key = project.as_deref().unwrap_or(DEFAULT_PROJECT_KEY);
+            let sql = select!(
+                "where e.project_id = (select id from project where key = ?3) and e.kind = ?4 and e.number = ?5"
+            );
+            tx.row(sql, values![wanted, &folded, key, kind.name(), *number], read)
+        }
+    }
+}
+
 /// Adds an entity with the number and the version that it has; false when the number is taken.
 pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
+    let is_written = insert_row(tx, entity)?.is_some();
+    if is_written {
+        search::put_entity(tx, entity)?;
+    }
+    Ok(is_written)
+}
+
+/// Adds a new entity, with the initial status of its kind; false when its number is taken.
+pub fn insert_new(tx: &mut Tx<'_>, entity: &mut Entity) -> Result<bool> {
+    let Some(status) = insert_row(tx, entity)? else { return Ok(false) };
+    entity.status = status;
+    search::put_entity(tx, entity)?;
+    Ok(true)
+}
+
+/// Adds the row alone and returns its status, the initial one where none is given. None when the number is taken.
+fn insert_row(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Option<String>>> {
     let sql = "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, title, description,
                    priority, status, type_id, creator_id, assignee_id, version, content_version, created_at, updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-               on conflict (project_id, kind, number) do nothing";
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+                   coalesce(?11, (select name from status where entity_kind = ?3 and is_initial = 1)),
+                   ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+               on conflict (project_id, kind, number) do nothing returning status";
     let values = values![
         &entity.project_id,
         &entity.id,
@@ -191,11 +246,7 @@ pub fn insert(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
         entity.created_at,
         entity.updated_at,
     ];
-    let is_written = tx.execute(sql, values)? == 1;
-    if is_written {
-        search::put_entity(tx, entity)?;
-    }
-    Ok(is_written)
+    tx.row(sql, values, |row| row.get(0))
 }
 
 /// Writes a changed entity, whose version is one more than the stored one; false when another change was faster.

@@ -101,16 +101,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
         new.request_id,
         new.reference_id,
     ];
-    if tx.is_postgres() {
-        // Both in one journey, for every write makes it.
-        let sql = "with revised as (
-                       insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via,
-                           operation, changes, created_at, request_id)
-                       values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))
-                   insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
-                       operation, actor_id, created_at)
-                   values (cast(cast(pg_current_xact_id() as text) as bigint), ?2, ?3, ?4, ?13, ?5, ?9, ?6, ?11)";
-        tx.execute(sql, values)?;
+    if tx.gather_revision(values)? {
         return Ok(());
     }
     let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,

@@ -100,13 +100,6 @@ pub fn of(tx: &mut Tx<'_>, kind: Kind) -> Result<StatusModel> {
     model(tx, kind)?.ok_or_else(|| Error::internal(format!("{kind} has no status model")))
 }
 
-/// The initial status of a kind, with one query.
-pub fn initial(tx: &mut Tx<'_>, kind: Kind) -> Result<String> {
-    let sql = "select name from status where entity_kind = ?1 and is_initial = 1";
-    tx.row(sql, values![kind.name()], |row| row.get(0))?
-        .ok_or_else(|| Error::internal(format!("{kind} has no initial status")))
-}
-
 /// Writes a changed model; `renamed` pairs old and new names, so that entities follow. False when another change was
 /// faster.
 pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)]) -> Result<bool> {

@@ -161,6 +161,7 @@ fn store(settings: &mut Settings) -> StoreConfig {
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
         notice: |line| tracing::info!("{line}"),
+        listen_url: None,
     };
     StoreConfig { location, is_named, options }
 }

@@ -47,8 +47,12 @@ impl Operation for CreateRequirement {
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
-        let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;
-        let (type_id, type_name) = requirement_type(cx, "type_id", self.type_id.as_str())?;
+        let wanted = self.type_id.as_str();
+        let (story, known_type) = cx.story_and_type("user_story_id", &self.user_story_id, wanted)?;
+        let (type_id, type_name) = match known_type {
+            Some(known) => known,
+            None => requirement_type(cx, "type_id", wanted)?,
+        };
         let project = (story.project_id.as_str(), story.project.as_str());
         let mut requirement = blank(cx, Kind::Requirement, project, Some(&story))?;
         requirement.title = Some((&self.title).into());

@@ -6,6 +6,7 @@ use std::thread;
 
 use ops::Credentials;
 use serde_json::{Value, json};
+use store::{Mode, Tx, values};
 
 use crate::people::{outcome, token, user};
 use crate::stores::{World, on_every_store, on_two_servers};
@@ -124,6 +125,78 @@ fn create_epic(world: &World) -> i64 {
     let epic = world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
     let reference = epic["reference_id"].as_str().expect("a reference id");
     reference["EP-".len()..].parse().expect("a number")
+}
+
+/// Nobody touches what another one does, so nobody may fail.
+#[test]
+fn lists_of_creates_in_different_projects_do_not_conflict() {
+    on_every_store(|world| {
+        const CLIENTS: usize = 4;
+        const LISTS: usize = 2;
+        const REQUIREMENTS: usize = 120;
+        let projects: Vec<String> = (1..=CLIENTS).map(|number| format!("BULK{number}")).collect();
+        at_once(CLIENTS, |number| {
+            let key = &projects[number];
+            // The first list makes its project too.
+            let project = json!({ "operation": "create_project", "arguments": { "key": key, "name": key } });
+            for list in 0..LISTS {
+                let first = (list == 0).then(|| project.clone());
+                let done = world.call("bulk_update", creates(key, first, REQUIREMENTS));
+                assert!(done.is_ok(), "{key}: {done:?}");
+            }
+        });
+        for key in &projects {
+            let listed = world.ok("list_entities", json!({ "kind": "requirement", "project": key }));
+            assert_eq!(listed["total_count"], LISTS * REQUIREMENTS);
+        }
+    });
+}
+
+/// Trying them one by one would take many seconds, and end with a conflict that nobody has caused.
+#[test]
+fn many_numbers_in_a_row_may_be_taken() {
+    on_every_store(|world| {
+        const TAKEN: i64 = 12_000;
+        world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
+        let taken = world.engine.store().wait(Mode::Write, |tx: &mut Tx<'_>| {
+            let sql = "with recursive taken (number) as (
+                           select cast(2 as bigint) union all select number + 1 from taken where number < ?1)
+                       insert into entity (project_id, id, kind, number, title, priority, status, creator_id, version,
+                           content_version, created_at, updated_at)
+                       select e.project_id, 'taken ' || taken.number, e.kind, taken.number, e.title, e.priority, e.status,
+                              e.creator_id, 1, 1, 0, 0
+                       from taken cross join entity e where e.number = 1";
+            tx.execute(sql, values![TAKEN])
+        });
+        assert_eq!(taken, Ok(TAKEN as u64 - 1));
+        for next in 1..=3 {
+            assert_eq!(create_epic(world), TAKEN + next);
+        }
+    });
+}
+
+/// A list that creates an epic, four stories and many requirements, after something else.
+fn creates(project: &str, first: Option<Value>, n_requirements: usize) -> Value {
+    const STORIES: usize = 4;
+    let step = |operation: &str, arguments: Value| json!({ "operation": operation, "arguments": arguments });
+    let epic = usize::from(first.is_some());
+    let mut operations: Vec<Value> = first.into_iter().collect();
+    operations.push(step("create_epic", json!({ "project": project, "title": "Shop", "priority": 1 })));
+    for number in 1..=STORIES {
+        let title = format!("Story {number}");
+        let epic_id = format!("${epic}.id");
+        operations
+            .push(step("create_user_story", json!({ "epic_id": epic_id, "title": title, "priority": 2 })));
+    }
+    for number in 1..=n_requirements {
+        let arguments = json!({
+            "user_story_id": format!("${}.id", epic + 1 + number % STORIES), "title": format!("Requirement {number}"),
+            "type_id": "Functional", "priority": number % 4 + 1,
+            "description": format!("The shop must answer within {number} ms while order {project} is being packed."),
+        });
+        operations.push(step("create_requirement", arguments));
+    }
+    json!({ "operations": operations })
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod history;
 mod idempotency;
 mod import;
 mod import_made;
+mod journeys;
 mod limits;
 mod lists;
 mod models;

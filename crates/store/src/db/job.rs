@@ -73,6 +73,7 @@ where
         let result = catch_unwind(AssertUnwindSafe(|| body(tx))).unwrap_or_else(|panic| {
             Err(Error::internal(format!("panicked: {}", panic_message(&*panic))).into())
         });
+        let result = result.and_then(|value| Ok(tx.write_gathered().map(|()| value)?));
         let attempt = match (&result, tx.failure) {
             (_, Some(failure)) => Attempt::Again(failure),
             (Ok(_), None) => Attempt::Keep,

@@ -43,6 +43,15 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Leaves out the numbers that entities have already, because they were brought along.
+    pub fn skip_taken_numbers(&mut self, project_id: &str, kind: &str) -> Result<()> {
+        let sql = "select max(number) from entity where project_id = ?1 and kind = ?2";
+        match self.row(sql, values![project_id, kind], |row| row.get(0))?.flatten() {
+            Some(last) => self.reserve_numbers(project_id, kind, last),
+            None => Ok(()),
+        }
+    }
+
     /// Takes numbers inside the transaction from now on, so that undoing it gives them back: for rehearsals.
     pub fn count_inside(&mut self) {
         self.counts_inside = true;

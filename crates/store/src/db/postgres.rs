@@ -1,32 +1,30 @@
 //! PostgreSQL: threads with a connection each take calls from one queue. A connection that is lost is made anew, and a
 //! call is retried until its deadline as long as its commit was not sent.
 
-use std::collections::HashMap;
-use std::error::Error as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use postgres::types::private::BytesMut;
-use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use postgres::{Client, Statement};
 
 use super::job::{Attempt, Job};
 use super::queue::Queue;
 use super::signal::Signal;
 use super::{Connection as TxConnection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::{Row, Value};
 
 use self::connect::Connector;
+pub(super) use self::connection::Array;
+pub(crate) use self::connection::Connection;
 pub(super) use self::lease::Leases;
 use self::notify::{Notifier, listen};
+use self::translate::{CLOSED, LOST_RACE, READ_ONLY};
 
 mod connect;
+mod connection;
 mod copy;
 mod lease;
 mod notify;
+mod translate;
 
 pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
@@ -38,12 +36,8 @@ const RACES_MIN: u32 = 12;
 const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_LONGEST: Duration = Duration::from_millis(250);
 const RACE_PAUSE_LONGEST: Duration = Duration::from_millis(32);
-/// Prepared statements that a connection keeps.
-const STATEMENTS_MAX: usize = 512;
-
 /// Whoever may note a change says so with a lock that all of them share, before the transaction has a number.
-const BEGIN_WRITER: &str =
-    "begin isolation level read committed; select pg_advisory_xact_lock_shared(1936745848, 1)";
+const LOCK_OF_WRITERS: &str = "; select pg_advisory_xact_lock_shared(1936745848, 1)";
 
 /// The number of the oldest open transaction that may note a change, or that of the next transaction. A snapshot knows the
 /// open transactions of the whole cluster. One is passed over only if its backend is seen without the lock of writers in
@@ -68,16 +62,14 @@ pub(super) const OLDEST_OPEN_WRITER: &str = "
               where writer.pid = held.pid and writer.locktype = 'advisory' and writer.database = here.oid
                 and writer.classid = 1936745848 and writer.objid = 1 and writer.objsubid = 2))";
 
-/// The message for a lost connection.
-const CLOSED: &str = "the database closed the connection";
-/// What the caller is told in the end.
-const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
-
 pub(super) struct Engine {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
     notifier: Arc<Notifier>,
-    connector: Arc<Connector>,
+    /// Makes the connection that listens.
+    listener: Arc<Connector>,
+    /// Whether there is a URL for it.
+    has_listen_url: bool,
     signal: Arc<Signal>,
     /// Set while a thread listens to what other processes say.
     listening: Once,
@@ -90,12 +82,17 @@ impl Engine {
         // The first connection is made here, so that a wrong URL is told at once.
         let mut first = Some(Connection::new(connector.connect()?, leases.clone()));
         let queue = Arc::new(Queue::new());
-        let notifier = Arc::new(Notifier::new(queue.clone()));
+        let notifier = Arc::new(Notifier::new(queue.clone(), Arc::downgrade(&signal)));
+        let listener = match &options.listen_url {
+            Some(url) => Arc::new(Connector::new(url, options)?),
+            None => connector.clone(),
+        };
         let mut engine = Engine {
             queue,
             threads: Vec::new(),
             notifier: notifier.clone(),
-            connector: connector.clone(),
+            listener,
+            has_listen_url: options.listen_url.is_some(),
             signal,
             listening: Once::new(),
         };
@@ -122,17 +119,23 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Listens to what other processes say, from the first call on.
+    /// Listens to what other processes say, from the first call on. A pooler would hand the words to somebody else.
     pub(super) fn listen(&self) -> Result<()> {
+        if !self.has_listen_url && self.listener.is_pooled() {
+            let message = "a connection pooler passes no notifications on; give a URL around it to listen on";
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
         let mut result = Ok(());
-        self.listening.call_once(|| result = listen(self.connector.clone(), Arc::downgrade(&self.signal)));
+        self.listening.call_once(|| {
+            result = listen(self.listener.clone(), self.notifier.clone(), Arc::downgrade(&self.signal));
+        });
         result
     }
 
     /// Runs a statement on a connection of its own, which no transaction of a pool can be in the way of.
     pub(super) fn run_outside_transaction(&self, sql: &str) -> Result<()> {
-        let mut client = self.connector.connect()?;
-        client.batch_execute(sql).map_err(|error| translate(&error).0)
+        let mut connected = self.listener.connect()?;
+        connected.client.batch_execute(sql).map_err(|error| translate::translate(&error).0)
     }
 
     pub(super) fn submit(&self, job: Box<dyn Job>) {
@@ -178,7 +181,7 @@ impl Worker {
             let has_time = |pause| Instant::now() + pause < job.deadline();
             // Attempts during an outage are not lost races, and do not use them up.
             let pause = match error.kind {
-                ErrorKind::Unavailable if has_time(outage_pause) => {
+                ErrorKind::Unavailable | ErrorKind::ReadOnly if has_time(outage_pause) => {
                     let pause = outage_pause;
                     outage_pause = (pause * 2).min(PAUSE_LONGEST);
                     pause
@@ -204,14 +207,17 @@ impl Worker {
             Some(connection) if !connection.client.is_closed() => connection,
             slot => slot.insert(Connection::new(self.connector.connect()?, self.leases.clone())),
         };
+        let settings = self.connector.settings();
         let begin = match job.mode() {
             Mode::Point => None,
-            Mode::Snapshot => Some("begin isolation level repeatable read read only"),
+            Mode::Snapshot => Some(format!("begin isolation level repeatable read read only{settings}")),
             // Read committed: serializable transactions fail each other for pages that they share.
-            Mode::Aside => Some("begin isolation level read committed"),
-            Mode::Write | Mode::Long => Some(BEGIN_WRITER),
+            Mode::Aside => Some(format!("begin isolation level read committed{settings}")),
+            Mode::Write | Mode::Long => {
+                Some(format!("begin isolation level read committed{settings}{LOCK_OF_WRITERS}"))
+            }
         };
-        if let Some(begin) = begin
+        if let Some(begin) = &begin
             && let Err((error, _)) = connection.script(begin)
         {
             self.connection = None;
@@ -261,6 +267,11 @@ impl Worker {
                 self.connection = None;
                 Err(Error::new(ErrorKind::Unavailable, CLOSED))
             }
+            // The next connection is made to a server that can be written to, if there is one.
+            Attempt::Again(Failure::ReadOnly) => {
+                self.connection = None;
+                Err(Error::new(ErrorKind::ReadOnly, READ_ONLY))
+            }
         }
     }
 
@@ -268,7 +279,7 @@ impl Worker {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         connection.script("commit").map_err(|(error, failure)| match failure {
             Some(Failure::LostRace) => Error { kind: ErrorKind::Contention, ..error },
-            Some(Failure::Disconnected) => {
+            Some(Failure::Disconnected | Failure::ReadOnly) => {
                 self.connection = None;
                 let message =
                     "the connection was lost during the commit; the change may or may not have been made";
@@ -286,125 +297,4 @@ impl Worker {
 fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish() as u32;
     pause.mul_f64(0.5 + 0.5 * f64::from(random) / f64::from(u32::MAX))
-}
-
-/// A connection with its prepared statements.
-pub(crate) struct Connection {
-    client: Client,
-    statements: HashMap<Box<str>, Statement, foldhash::fast::RandomState>,
-    leases: Arc<Leases>,
-}
-
-impl Connection {
-    fn new(client: Client, leases: Arc<Leases>) -> Connection {
-        Connection { client, statements: HashMap::default(), leases }
-    }
-
-    pub(super) fn leases(&self) -> &Arc<Leases> {
-        &self.leases
-    }
-
-    pub(super) fn each(
-        &mut self,
-        sql: &str,
-        values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Outcome<()> {
-        let statement = self.prepare(sql)?;
-        let parameters: Vec<&(dyn ToSql + Sync)> =
-            values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        let rows = self.client.query(&statement, &parameters).map_err(|error| translate(&error))?;
-        for row in &rows {
-            read(&Row::Postgres(row)).map_err(|error| (error, None))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
-        let statement = self.prepare(sql)?;
-        let parameters: Vec<&(dyn ToSql + Sync)> =
-            values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        self.client.execute(&statement, &parameters).map_err(|error| translate(&error))
-    }
-
-    pub(super) fn script(&mut self, sql: &str) -> Outcome<()> {
-        self.client.batch_execute(sql).map_err(|error| translate(&error))
-    }
-
-    fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(statement.clone());
-        }
-        let statement = self.client.prepare(&dollars(sql)).map_err(|error| translate(&error))?;
-        // Filters have more shapes than a connection can keep. Whichever are in use come back.
-        if self.statements.len() >= STATEMENTS_MAX {
-            self.statements.clear();
-        }
-        self.statements.insert(sql.into(), statement.clone());
-        Ok(statement)
-    }
-}
-
-/// Turns `?1` into `$1`. Our statements hold no question mark elsewhere.
-fn dollars(sql: &str) -> String {
-    sql.replace('?', "$")
-}
-
-impl ToSql for Value<'_> {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self {
-            Value::Null => Ok(IsNull::Yes),
-            Value::Number(number) => match *kind {
-                Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
-                _ => number.to_sql(kind, out),
-            },
-            Value::Text(text) => text.to_sql(kind, out),
-        }
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
-}
-
-fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
-    let Some(told) = error.as_db_error() else {
-        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-        let unavailable = Error::new(ErrorKind::Unavailable, CLOSED).because(format!("{error}{cause}"));
-        // Everything that is not an answer of the server is taken for the loss of the connection.
-        return (unavailable, Some(Failure::Disconnected));
-    };
-    let text = told.message().to_owned();
-    let (kind, failure) = match told.code().code() {
-        "23505" => (ErrorKind::Taken, None),
-        "23503" => (ErrorKind::Referenced, None),
-        code if code.starts_with("23") => (ErrorKind::Refused, None),
-        "40001" | "40P01" | "55P03" => (ErrorKind::Contention, Some(Failure::LostRace)),
-        "57014" => (ErrorKind::Timeout, None),
-        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" => {
-            (ErrorKind::Unavailable, Some(Failure::Disconnected))
-        }
-        code if code.starts_with("08") => (ErrorKind::Unavailable, Some(Failure::Disconnected)),
-        "53100" => (ErrorKind::Full, None),
-        "53300" | "53200" => (ErrorKind::Unavailable, None),
-        "25006" => (ErrorKind::ReadOnly, None),
-        "28000" | "28P01" | "3D000" => (ErrorKind::Schema, None),
-        _ => (ErrorKind::Internal, None),
-    };
-    let message = match kind {
-        ErrorKind::Full => "the disk of the database is full",
-        ErrorKind::ReadOnly => "the database cannot be written to",
-        ErrorKind::Timeout => "the query took too long",
-        ErrorKind::Contention => LOST_RACE,
-        ErrorKind::Unavailable if failure.is_some() => CLOSED,
-        ErrorKind::Unavailable => "the database has no connection or memory to spare",
-        _ => return (Error::new(kind, text), failure),
-    };
-    (Error::new(kind, message).because(text), failure)
 }

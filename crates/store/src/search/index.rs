@@ -148,39 +148,6 @@ struct Document<'a> {
     status: Option<&'a str>,
 }
 
-/// The marks that come from other rows: the epic of a story's parts, and the status.
-macro_rules! marks_by_sql {
-    ($terms:literal, $story:literal, $status_mark:literal, $kind:literal, $status:literal) => {
-        concat!(
-            "cast(",
-            $terms,
-            " as text)
-             || coalesce(' fe' || replace((select parent_id from entity where id = ",
-            $story,
-            "), '-', ''), '')
-             || coalesce(cast(",
-            $status_mark,
-            " as text) ||
-                         (select mark from status where entity_kind = ",
-            $kind,
-            " and name = ",
-            $status,
-            "), '')"
-        )
-    };
-}
-
-/// The marks of the blocks that a document is in: those of each power of two, which searches begin with.
-macro_rules! blocks_by_sql {
-    ($number:literal) => {
-        concat!(
-            " || (select string_agg(' fb' || power || 'x' || (",
-            $number,
-            " >> power), '') from generate_series(12, 21) power)"
-        )
-    };
-}
-
 impl Document<'_> {
     fn put(&self, tx: &mut Tx<'_>) -> Result<()> {
         let Terms { title, body } = &self.terms;
@@ -188,38 +155,21 @@ impl Document<'_> {
         let kind = self.entity.kind;
         let status_mark = format!(" {}", status_mark(kind));
         let story = self.entity.user_story_id.as_deref();
-        if tx.is_postgres() {
-            let sql = concat!(
-                "with document as (
-                     insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, terms)
-                     select number, ?1, ?2, cast(?3 as bigint), cast(?4 as bigint), cast(?5 as bigint), cast(",
-                marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
-                blocks_by_sql!("number"),
-                " as tsvector)
-                     from (select nextval('search_number') as number) next
-                     on conflict (id) do update set updated_at = ?4, is_deleted = ?5, terms = cast(",
-                marks_by_sql!("?8", "?9", "?10", "?11", "?12"),
-                blocks_by_sql!("search_document.number"),
-                " as tsvector)
-                     returning number)
-                 insert into search_text (number, title, body) select number, ?6, ?7 from document
-                 on conflict (number) do update set title = ?6, body = ?7"
-            );
-            let values = values![
-                self.id,
-                &self.entity.id,
-                self.created_at,
-                self.updated_at,
-                self.is_deleted,
-                title,
-                body,
-                &postings,
-                story,
-                &status_mark,
-                kind.name(),
-                self.status,
-            ];
-            tx.execute(sql, values)?;
+        let values = values![
+            self.id,
+            &self.entity.id,
+            self.created_at,
+            self.updated_at,
+            self.is_deleted,
+            title,
+            body,
+            &postings,
+            story,
+            &status_mark,
+            kind.name(),
+            self.status,
+        ];
+        if tx.gather_document(values)? {
             return Ok(());
         }
         let sql =
@@ -227,14 +177,11 @@ impl Document<'_> {
                    values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                    on conflict (id) do update set updated_at = ?4, is_deleted = ?5, title = ?6, body = ?7
                    returning number";
-        let values =
-            values![self.id, &self.entity.id, self.created_at, self.updated_at, self.is_deleted, title, body];
-        let number: Option<i64> = tx.row(sql, values, |row| row.get(0))?;
-        let sql = concat!(
-            "insert or replace into search_index (rowid, terms) values (?1, ",
-            marks_by_sql!("?2", "?3", "?4", "?5", "?6"),
-            ")"
-        );
+        let number: Option<i64> = tx.row(sql, &values[..7], |row| row.get(0))?;
+        // Marks come from other rows too: the epic of a story's parts, and the status.
+        let sql = "insert or replace into search_index (rowid, terms) values (?1, ?2
+                   || coalesce(' fe' || replace((select parent_id from entity where id = ?3), '-', ''), '')
+                   || coalesce(?4 || (select mark from status where entity_kind = ?5 and name = ?6), ''))";
         tx.execute(sql, values![number, &postings, story, &status_mark, kind.name(), self.status])?;
         Ok(())
     }

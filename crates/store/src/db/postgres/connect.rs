@@ -1,48 +1,82 @@
-//! Makes connections: where to, with or without TLS, and with which limits.
+//! Makes connections: where to, with or without TLS, and with which limits. Finds out whether a pooler stands in between,
+//! which gives each transaction another connection to the server, so that nothing may be left on one.
 
 use std::error::Error as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use postgres::config::SslMode;
+use postgres::config::{SslMode, TargetSessionAttrs};
 use postgres::{CancelToken, Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Options;
+use super::translate::translate;
 use crate::error::{Error, ErrorKind, Result};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A setting of our own, given when connecting. A pooler refuses it or drops it.
+const MARK: &str = "spexus.direct";
+
 pub(super) struct Connector {
-    config: Config,
+    direct: Config,
+    pooled: Config,
     tls: Option<MakeRustlsConnect>,
+    /// Settings of the session, as statements for each transaction behind a pooler.
+    settings: String,
+    is_pooled: OnceLock<bool>,
+}
+
+/// A connection that was just made.
+pub(super) struct Connected {
+    pub(super) client: Client,
+    /// Whether nothing can be left on it: neither settings nor prepared statements.
+    pub(super) is_pooled: bool,
 }
 
 impl Connector {
     pub(super) fn new(url: &str, options: &Options) -> Result<Connector> {
-        let mut config: Config = url
+        let mut pooled: Config = url
             .parse()
             .map_err(|error| Error::new(ErrorKind::Schema, format!("not a PostgreSQL URL: {error}")))?;
-        config.connect_timeout(CONNECT_TIMEOUT);
+        pooled.connect_timeout(CONNECT_TIMEOUT);
         // A peer that vanishes without a word must not keep a thread for the hours that the system would wait.
-        config.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
-        if config.get_application_name().is_none() {
-            config.application_name("spexus");
+        pooled.keepalives_idle(Duration::from_secs(30)).tcp_user_timeout(Duration::from_secs(30));
+        if pooled.get_application_name().is_none() {
+            pooled.application_name("spexus");
         }
-        let given = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        // Of several servers one can be written to, and another may take its place.
+        if pooled.get_hosts().len() > 1 && pooled.get_target_session_attrs() == TargetSessionAttrs::Any {
+            pooled.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         let timeout_ms = options.statement_timeout.as_millis();
+        let given = pooled.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        let mut direct = pooled.clone();
         // Compiling one of our short statements would take many times as long as running it.
-        config.options(&format!(
-            "-c jit=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC"
+        direct.options(&format!(
+            "-c jit=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC -c {MARK}=on"
         ));
-        let tls = match config.get_ssl_mode() {
+        let settings = format!(
+            "; set local jit = off; set local statement_timeout = {timeout_ms}; set local lock_timeout = {timeout_ms}"
+        );
+        let tls = match pooled.get_ssl_mode() {
             SslMode::Disable => None,
             _ => Some(tls(options.certificate_authority.as_deref())?),
         };
-        Ok(Connector { config, tls })
+        Ok(Connector { direct, pooled, tls, settings, is_pooled: OnceLock::new() })
+    }
+
+    /// Whether a pooler stands in between; false as long as there was no connection.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.is_pooled.get().copied().unwrap_or_default()
+    }
+
+    /// Statements to put behind `begin`: the settings that a session behind a pooler cannot keep.
+    pub(super) fn settings(&self) -> &str {
+        if self.is_pooled() { &self.settings } else { "" }
     }
 
     /// Asks the database to stop what a connection does, on a thread of its own: whoever gave up does not wait for it.
@@ -57,18 +91,45 @@ impl Connector {
         let _ = std::thread::Builder::new().name("store interrupt".to_owned()).spawn(cancel);
     }
 
-    pub(super) fn connect(&self) -> Result<Client> {
-        let connected = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
+    pub(super) fn connect(&self) -> Result<Connected> {
+        if let Some(is_pooled) = self.is_pooled.get().copied() {
+            let config = if is_pooled { &self.pooled } else { &self.direct };
+            let client = self.connect_to(config).map_err(|error| unreachable(&error))?;
+            return Ok(Connected { client, is_pooled });
+        }
+        let (client, is_pooled) = match self.connect_to(&self.direct) {
+            Ok(mut client) => {
+                let mark = format!("select current_setting('{MARK}', true)");
+                let mark = client.query_typed_one(&mark, &[]).map_err(|error| unreachable(&error))?;
+                let is_pooled = mark.get::<_, Option<&str>>(0) != Some("on");
+                (client, is_pooled)
+            }
+            Err(error) if is_unsupported(&error) => {
+                (self.connect_to(&self.pooled).map_err(|error| unreachable(&error))?, true)
+            }
+            Err(error) => return Err(unreachable(&error)),
         };
-        connected.map_err(|error| {
-            let (told, _) = super::translate(&error);
-            let kind = if told.kind == ErrorKind::Schema { told.kind } else { ErrorKind::Unavailable };
-            let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            Error::new(kind, "the database does not answer").because(cause)
-        })
+        Ok(Connected { client, is_pooled: *self.is_pooled.get_or_init(|| is_pooled) })
     }
+
+    fn connect_to(&self, config: &Config) -> std::result::Result<Client, postgres::Error> {
+        match &self.tls {
+            Some(tls) => config.connect(tls.clone()),
+            None => config.connect(NoTls),
+        }
+    }
+}
+
+/// Whether a pooler has refused the settings of the session: PgBouncer does unless it is told to ignore them.
+fn is_unsupported(error: &postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|told| told.message().contains("unsupported startup parameter"))
+}
+
+fn unreachable(error: &postgres::Error) -> Error {
+    let (told, _) = translate(error);
+    let kind = if told.kind == ErrorKind::Schema { told.kind } else { ErrorKind::Unavailable };
+    let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    Error::new(kind, "the database does not answer").because(cause)
 }
 
 /// Certificates are checked against those the system trusts and the given one.

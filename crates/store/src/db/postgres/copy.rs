@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use super::{Connection, translate};
+use super::Connection;
+use super::translate::translate;
 use crate::error::{Error, Result};
 
 impl Connection {
@@ -15,9 +16,9 @@ impl Connection {
     ) -> Result<()> {
         let told = |error: postgres::Error| translate(&error).0;
         self.client.batch_execute(&format!("declare part no scroll cursor for {sql}")).map_err(told)?;
-        let fetch = self.client.prepare(&format!("fetch {n_rows} from part")).map_err(told)?;
+        let fetch = format!("fetch {n_rows} from part");
         loop {
-            let rows = self.client.query(&fetch, &[]).map_err(told)?;
+            let rows = self.client.query_typed(&fetch, &[]).map_err(told)?;
             if rows.is_empty() {
                 return self.client.batch_execute("close part").map_err(told);
             }
@@ -43,7 +44,7 @@ impl Connection {
 
     /// The only number of the only row.
     pub(crate) fn number(&mut self, sql: &str) -> Result<u64> {
-        let row = self.client.query_one(sql, &[]).map_err(|error| translate(&error).0)?;
+        let row = self.client.query_typed_one(sql, &[]).map_err(|error| translate(&error).0)?;
         Ok(row.get::<_, i64>(0).max(0) as u64)
     }
 }

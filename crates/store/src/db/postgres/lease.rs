@@ -6,9 +6,11 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use postgres::Client;
+use postgres::types::{ToSql, Type};
 
 use super::connect::Connector;
-use super::{Failure, Outcome, translate};
+use super::translate::translate;
+use super::{Failure, Outcome};
 
 /// A block of this size costs at most so many unused numbers per kind when a server stops; it doubles while numbers are
 /// taken one block after the other, up to the largest.
@@ -62,13 +64,16 @@ impl Leases {
         Ok(numbers)
     }
 
-    /// Moves the counter past a number. What was leased before stays leased.
+    /// Moves the counter past a number. What other servers have leased before stays leased.
     pub(in crate::db) fn reserve(&self, project_id: &str, kind: &str, last: i64) -> Outcome<()> {
         let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
                    on conflict (project_id, kind) do update set next = greatest(counter.next, cast($3 as bigint) + 1)
                    returning next";
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.ask(&mut state, sql, project_id, kind, last)?;
+        if let Some(block) = state.blocks.get_mut(&(project_id.to_owned(), kind.to_owned())) {
+            block.numbers.start = block.numbers.start.max(last + 1).min(block.numbers.end);
+        }
         Ok(())
     }
 
@@ -86,15 +91,17 @@ impl Leases {
         let connected = match &mut state.client {
             Some(connected) => connected,
             empty => {
-                let client = self.connector.connect();
-                empty.insert(client.map_err(|error| (error, Some(Failure::Disconnected)))?)
+                let connected = self.connector.connect();
+                empty.insert(connected.map_err(|error| (error, Some(Failure::Disconnected)))?.client)
             }
         };
-        match connected.query_one(sql, &[&project_id, &kind, &number]) {
+        let values: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&project_id, Type::TEXT), (&kind, Type::TEXT), (&number, Type::INT8)];
+        match connected.query_typed_one(sql, &values) {
             Ok(row) => Ok(row.get(0)),
             Err(error) => {
                 let (told, failure) = translate(&error);
-                if failure == Some(Failure::Disconnected) {
+                if matches!(failure, Some(Failure::Disconnected | Failure::ReadOnly)) {
                     state.client = None;
                 }
                 Err((told, failure))

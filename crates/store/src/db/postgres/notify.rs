@@ -4,6 +4,7 @@
 //! once for all commits of a short while; what is lost with a process that ends in between, others find when they look by
 //! themselves.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Sends notifications.
 pub(super) struct Notifier {
     queue: Arc<Queue>,
+    signal: Weak<Signal>,
+    /// Whether this process hears its own notifications.
+    is_heard: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -38,8 +42,14 @@ struct State {
 }
 
 impl Notifier {
-    pub(super) fn new(queue: Arc<Queue>) -> Notifier {
-        Notifier { queue, state: Mutex::default(), changed: Condvar::new() }
+    pub(super) fn new(queue: Arc<Queue>, signal: Weak<Signal>) -> Notifier {
+        Notifier {
+            queue,
+            signal,
+            is_heard: AtomicBool::new(false),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     /// Lets others know, now or in a moment.
@@ -77,6 +87,11 @@ impl Notifier {
     }
 
     fn send(&self) {
+        if !self.is_heard.load(Ordering::Relaxed)
+            && let Some(signal) = self.signal.upgrade()
+        {
+            signal.raise();
+        }
         let body = |tx: &mut super::super::Tx<'_>| tx.script("notify spexus_change");
         // Failing is harmless: others look by themselves now and then.
         let task = Task::new(Mode::Point, Instant::now() + PATIENCE, None, body, |_: Result<()>| {});
@@ -85,12 +100,13 @@ impl Notifier {
 }
 
 /// Raises the signal whenever another process, or this one, has changed something, until the store is gone.
-pub(super) fn listen(connector: Arc<Connector>, signal: Weak<Signal>) -> Result<()> {
+pub(super) fn listen(connector: Arc<Connector>, notifier: Arc<Notifier>, signal: Weak<Signal>) -> Result<()> {
     let thread = std::thread::Builder::new().name("store listener".to_owned());
     let run = move || {
         while signal.strong_count() > 0 {
             // The connection is lost, or could not be made: what was said meanwhile was not heard.
-            if hear(&connector, &signal).is_none() {
+            if hear(&connector, &notifier.is_heard, &signal).is_none() {
+                notifier.is_heard.store(false, Ordering::Relaxed);
                 std::thread::sleep(LOOK);
             }
         }
@@ -102,9 +118,10 @@ pub(super) fn listen(connector: Arc<Connector>, signal: Weak<Signal>) -> Result<
 }
 
 /// None when there is no connection any more.
-fn hear(connector: &Connector, signal: &Weak<Signal>) -> Option<()> {
-    let mut client = connector.connect().ok()?;
+fn hear(connector: &Connector, is_heard: &AtomicBool, signal: &Weak<Signal>) -> Option<()> {
+    let mut client = connector.connect().ok()?.client;
     client.batch_execute("listen spexus_change").ok()?;
+    is_heard.store(true, Ordering::Relaxed);
     loop {
         signal.upgrade()?.raise();
         while !has_heard(&mut client)? {
