@@ -65,6 +65,8 @@ const IDENTITY: &[FieldShape] = &[may("reference_id", Text), may("id", Text)];
 const WORK: &[FieldShape] = &[
     must("title", Title),
     may("description", Prose),
+    may("rationale", Text),
+    may("labels", Text),
     may("priority", Number),
     may("status", Text),
     may("creator", Text),
@@ -99,7 +101,17 @@ const SHAPES: [Shape; 14] = [
     shape(
         AcceptanceCriteria,
         "acceptance_criteria",
-        &[IDENTITY, &[must("user_story", Text), must("description", Prose), may("author", Text)], HISTORY],
+        &[
+            IDENTITY,
+            &[
+                must("user_story", Text),
+                must("description", Prose),
+                may("rationale", Text),
+                may("labels", Text),
+                may("author", Text),
+            ],
+            HISTORY,
+        ],
     ),
     shape(
         Requirement,
@@ -128,7 +140,11 @@ const SHAPES: [Shape; 14] = [
     shape(
         SteeringDocument,
         "steering_document",
-        &[IDENTITY, &[must("title", Title), may("description", Prose), may("creator", Text)], HISTORY],
+        &[
+            IDENTITY,
+            &[must("title", Title), may("description", Prose), may("labels", Text), may("creator", Text)],
+            HISTORY,
+        ],
     ),
     shape(SteeringLink, "steering_link", &[&[must("epic", Text), must("steering_document", Text)]]),
     shape(

@@ -1,5 +1,6 @@
 //! Epics, user stories, acceptance criteria and requirements.
 
+pub(crate) mod arguments;
 pub mod browse;
 pub mod criteria;
 pub mod delete;
@@ -10,7 +11,7 @@ pub mod read;
 pub mod requirement;
 pub mod story;
 
-use store::entity::{self, Entity};
+use store::entity::{self, Entity, FIELDS, Field};
 use store::model::{Kind, reference_id};
 use store::types::RequirementType;
 use store::{comment, search, status};
@@ -58,35 +59,18 @@ pub(crate) fn unnumbered(
     let parent_reference = parent.map(|parent| parent.reference_id.clone());
     Ok(Entity {
         id: cx.new_id(),
-        reference_id: String::new(),
-        kind,
         project: project_key.to_owned(),
         project_id: project_id.to_owned(),
-        number: 0,
-        title: None,
-        description: None,
-        priority: None,
-        status: None,
         epic_id: parent_id.clone().filter(|_| !of_story),
         epic: parent_reference.clone().filter(|_| !of_story),
         user_story_id: parent_id.filter(|_| of_story),
         user_story: parent_reference.filter(|_| of_story),
-        acceptance_criteria_id: None,
-        acceptance_criteria: None,
-        type_id: None,
-        type_name: None,
         creator_id: caller.user_id.clone(),
         creator: caller.username.clone(),
         author: (kind == Kind::AcceptanceCriteria).then(|| caller.username.clone()),
-        assignee_id: None,
-        assignee: None,
-        version: 1,
-        content_version: 1,
         created_at: cx.now(),
         updated_at: cx.now(),
-        deleted_at: None,
-        deletion_id: None,
-        purged_at: None,
+        ..Entity::empty(kind)
     })
 }
 
@@ -166,9 +150,9 @@ pub(crate) fn change(
     after.version += 1;
     after.updated_at = cx.now();
     // Where it belongs and who works on it may change without a doubt about what others were told it says.
-    let meaning =
-        |entity: &Entity| (entity.title.clone(), entity.description.clone(), entity.type_id.clone());
-    if meaning(&before) != meaning(&after) {
+    let is_other = |field: &&Field| field.json(&before) != field.json(&after);
+    let makes_suspect = FIELDS.iter().filter(is_other).any(|field| field.nature.makes_suspect);
+    if makes_suspect || before.type_id != after.type_id {
         after.content_version = after.version;
     }
     if !entity::update(cx.tx, &after)? {

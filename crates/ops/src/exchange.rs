@@ -3,6 +3,7 @@
 
 mod entities;
 pub mod export;
+mod fields;
 pub mod import;
 mod links;
 mod made;

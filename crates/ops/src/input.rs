@@ -17,6 +17,8 @@ pub struct Text<const MIN: usize, const MAX: usize>(String);
 pub type Title = Text<1, 500>;
 /// A long text that may be empty.
 pub type Description = Text<0, 50_000>;
+/// The text of an acceptance criterion.
+pub type CriterionText = Text<1, 50_000>;
 
 impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
     /// Checks a text.
@@ -146,6 +148,61 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for Number<MIN, MAX> {
         } else {
             json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
         }
+    }
+}
+
+/// Words to find something by. Each is kept once, however it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(pub Vec<String>);
+
+impl Labels {
+    /// How many something may have.
+    pub const MAX: usize = 50;
+    /// How many characters one may have.
+    pub const CHARACTERS: usize = 50;
+
+    /// Checks labels. A comma separates them in tables, so that none has one.
+    pub fn new(texts: impl IntoIterator<Item = String>) -> Result<Labels, String> {
+        let mut labels: Vec<String> = Vec::new();
+        for text in texts {
+            let label = Text::<1, { Labels::CHARACTERS }>::new(text.trim().to_owned())
+                .map_err(|problem| format!("{problem} in a label"))?;
+            if label.as_str().contains([',', '\n', '\r', '\t']) {
+                let found = shortened(label.as_str());
+                return Err(format!("expected a label without commas and line breaks, found {found:?}"));
+            }
+            if !labels.iter().any(|known| known.eq_ignore_ascii_case(label.as_str())) {
+                labels.push(label.into_string());
+            }
+        }
+        if labels.len() > Labels::MAX {
+            return Err(format!("expected at most {} labels, found {}", Labels::MAX, labels.len()));
+        }
+        Ok(Labels(labels))
+    }
+}
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Labels::new(Vec::<String>::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Labels {
+    fn schema_name() -> Cow<'static, str> {
+        "Labels".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "maxItems": Labels::MAX,
+            "items": { "type": "string", "minLength": 1, "maxLength": Labels::CHARACTERS }
+        })
     }
 }
 

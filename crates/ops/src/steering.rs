@@ -7,25 +7,23 @@ use store::entity::{self, Entity};
 use store::model::Kind;
 
 use crate::context::{Cx, Subject};
+use crate::entity::arguments::{create_arguments, create_with, update_arguments, update_with};
 use crate::entity::{add, blank, change};
 use crate::error::{Error, Result};
-use crate::input::{Description, Id, Patch, Set, Text, Title, Version};
+use crate::input::{Id, Text};
 use crate::operation::{
     Change, Command, Effect, Operation, Output, Route, Tool, command, create, delete, patch, put, tool,
 };
 
-/// Create a steering document.
-///
-/// It says what to keep in mind while working on the epics that it is linked with: rules, decisions, background.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateSteeringDocument {
-    /// The title.
-    title: Title,
-    /// The text, in Markdown.
-    description: Option<Description>,
-    /// The key or id of the project. The default project when absent.
-    project: Option<Text<1, 64>>,
+create_arguments! {
+    steering_document:
+    /// Create a steering document.
+    ///
+    /// It says what to keep in mind while working on the epics that it is linked with: rules, decisions, background.
+    CreateSteeringDocument {
+        /// The key or id of the project. The default project when absent.
+        project: Option<Text<1, 64>>,
+    }
 }
 
 impl Operation for CreateSteeringDocument {
@@ -42,26 +40,18 @@ impl Operation for CreateSteeringDocument {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
         let mut document = blank(cx, Kind::SteeringDocument, (&project.id, &project.key), None)?;
-        document.title = Some((&self.title).into());
-        document.description = self.description.as_ref().map(Into::into);
+        self.fill(&mut document);
         add(cx, document)
     }
 }
 
-/// Change a steering document.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UpdateSteeringDocument {
-    /// The document, such as `STD-001`.
-    steering_document_id: Id,
-    /// The title.
-    #[serde(default)]
-    title: Set<Title>,
-    /// The text, in Markdown; null clears it.
-    #[serde(default)]
-    description: Patch<Description>,
-    /// Refuse the change when the version is another one.
-    expected_version: Option<Version>,
+update_arguments! {
+    steering_document:
+    /// Change a steering document.
+    UpdateSteeringDocument {
+        /// The document, such as `STD-001`.
+        steering_document_id: Id,
+    }
 }
 
 impl Operation for UpdateSteeringDocument {
@@ -78,10 +68,7 @@ impl Operation for UpdateSteeringDocument {
         let document =
             cx.entity("steering_document_id", &self.steering_document_id, Kind::SteeringDocument)?;
         change(cx, document, self.expected_version, |_, document| {
-            if let Some(title) = &self.title.0 {
-                document.title = Some(title.into());
-            }
-            document.description = self.description.apply(document.description.take(), |text| text.into());
+            self.edit(document);
             Ok(())
         })
     }

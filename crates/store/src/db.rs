@@ -417,6 +417,10 @@ impl Tx<'_> {
 
     /// Runs a statement and returns how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+        self.run_statement(sql, values)
+    }
+
+    fn run_statement(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
         self.write_before(sql)?;
         #[cfg(test)]
         seen::note(sql);
@@ -425,6 +429,11 @@ impl Tx<'_> {
             Connection::Postgres(connection) => connection.execute(sql, values),
         };
         self.noted(result)
+    }
+
+    /// Runs a statement that was put together, and returns how many rows it changed.
+    pub fn execute_shaped(&mut self, shape: &Shape<'_>) -> Result<u64> {
+        self.run_statement(shape.text(), shape.values())
     }
 
     /// Runs `body`, and undoes what it wrote when it fails, while the transaction goes on.

@@ -1,21 +1,27 @@
 //! Epics, user stories, acceptance criteria, requirements and steering documents: one table, one set of queries.
 
+mod field;
 mod filter;
 mod list;
 mod names;
 mod tree;
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::db::Tx;
+use crate::db::{Shape, Tx};
 use crate::error::{Error, Result};
 use crate::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
 use crate::search;
 use crate::types::fold;
-use crate::value::Row;
+use crate::value::{Row, Value};
 use crate::values;
 
+use self::field::Content;
+pub(crate) use self::field::every_field;
+pub use self::field::{FIELDS, Field};
 pub use self::filter::{Filter, VALUES_MAX};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, names};
@@ -24,97 +30,157 @@ pub use self::tree::{
     leaves, lock_below, lock_deletion, purge, released_at, restore,
 };
 
-/// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or
-/// that is empty, is absent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Entity {
-    /// The UUID.
-    pub id: String,
-    /// The reference id, such as `REQ-012`.
-    pub reference_id: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The key of its project.
-    pub project: String,
-    /// The project's UUID.
-    #[serde(skip)]
-    pub project_id: String,
-    /// The number in its reference id.
-    #[serde(skip)]
-    pub number: i64,
-    /// The title; acceptance criteria have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The text, in Markdown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// 1 critical, 2 high, 3 medium, 4 low.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<i64>,
-    /// The status, from the status model of its kind.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// A user story's epic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epic_id: Option<String>,
-    /// The reference id of a user story's epic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epic: Option<String>,
-    /// The user story of a criterion or a requirement.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_story_id: Option<String>,
-    /// The reference id of that user story.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_story: Option<String>,
-    /// The criterion that a requirement serves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acceptance_criteria_id: Option<String>,
-    /// The reference id of that criterion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acceptance_criteria: Option<String>,
-    /// A requirement's type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub type_id: Option<String>,
-    /// The name of a requirement's type.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub type_name: Option<String>,
-    /// Who made it.
-    pub creator_id: String,
-    /// The name of who made it.
-    pub creator: String,
-    /// The same name, of an acceptance criterion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub author: Option<String>,
-    /// Who works on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assignee_id: Option<String>,
-    /// The name of who works on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assignee: Option<String>,
-    /// Goes up by one with each change.
-    pub version: i64,
-    /// The version at which its text last changed; links that were made before are suspect.
-    #[serde(skip)]
-    pub content_version: i64,
-    /// When it was made.
-    pub created_at: Time,
-    /// When it was last changed.
-    pub updated_at: Time,
-    /// When it was deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<Time>,
-    /// The deletion that it went with.
-    #[serde(skip)]
-    pub deletion_id: Option<String>,
-    /// When its text was erased for good.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub purged_at: Option<Time>,
+/// Declares what an entity holds, with the fields of the table where they are shown.
+macro_rules! declare {
+    ($($(#[$field_about:meta])* $field:ident: $type:ty = $nature:expr,)*) => {
+        /// An epic, user story, acceptance criterion, requirement or steering document. A field that its kind does not have, or
+        /// that is empty, is absent.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+        pub struct Entity {
+            /// The UUID.
+            pub id: String,
+            /// The reference id, such as `REQ-012`.
+            pub reference_id: String,
+            /// What it is.
+            pub kind: Kind,
+            /// The key of its project.
+            pub project: String,
+            /// The project's UUID.
+            #[serde(skip)]
+            pub project_id: String,
+            /// The number in its reference id.
+            #[serde(skip)]
+            pub number: i64,
+            $($(#[$field_about])* #[serde(skip_serializing_if = "Content::is_empty")] pub $field: $type,)*
+            /// The status, from the status model of its kind.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub status: Option<String>,
+            /// A user story's epic.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub epic_id: Option<String>,
+            /// The reference id of a user story's epic.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub epic: Option<String>,
+            /// The user story of a criterion or a requirement.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub user_story_id: Option<String>,
+            /// The reference id of that user story.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub user_story: Option<String>,
+            /// The criterion that a requirement serves.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub acceptance_criteria_id: Option<String>,
+            /// The reference id of that criterion.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub acceptance_criteria: Option<String>,
+            /// A requirement's type.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub type_id: Option<String>,
+            /// The name of a requirement's type.
+            #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+            pub type_name: Option<String>,
+            /// Who made it.
+            pub creator_id: String,
+            /// The name of who made it.
+            pub creator: String,
+            /// The same name, of an acceptance criterion.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub author: Option<String>,
+            /// Who works on it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub assignee_id: Option<String>,
+            /// The name of who works on it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub assignee: Option<String>,
+            /// Goes up by one with each change.
+            pub version: i64,
+            /// The version at which its text last changed; links that were made before are suspect.
+            #[serde(skip)]
+            pub content_version: i64,
+            /// When it was made.
+            pub created_at: Time,
+            /// When it was last changed.
+            pub updated_at: Time,
+            /// When it was deleted.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub deleted_at: Option<Time>,
+            /// The deletion that it went with.
+            #[serde(skip)]
+            pub deletion_id: Option<String>,
+            /// When its text was erased for good.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub purged_at: Option<Time>,
+        }
+
+        /// The places of the fields among the columns of an entity.
+        fn read_fields(row: &Row<'_>, entity: &mut Entity) -> Result<()> {
+            let mut index = FIXED_COLUMNS;
+            $(
+                entity.$field = row.get(index)?;
+                index += 1;
+            )*
+            debug_assert_eq!(index, COLUMNS);
+            Ok(())
+        }
+
+        impl Entity {
+            /// An entity without anything but a kind.
+            pub fn empty(kind: Kind) -> Entity {
+                let (none, start) = (String::new, Time::from_microseconds(0));
+                Entity {
+                    id: none(),
+                    reference_id: none(),
+                    kind,
+                    project: none(),
+                    project_id: none(),
+                    number: 0,
+                    $($field: Default::default(),)*
+                    status: None,
+                    epic_id: None,
+                    epic: None,
+                    user_story_id: None,
+                    user_story: None,
+                    acceptance_criteria_id: None,
+                    acceptance_criteria: None,
+                    type_id: None,
+                    type_name: None,
+                    creator_id: none(),
+                    creator: none(),
+                    author: None,
+                    assignee_id: None,
+                    assignee: None,
+                    version: 1,
+                    content_version: 1,
+                    created_at: start,
+                    updated_at: start,
+                    deleted_at: None,
+                    deletion_id: None,
+                    purged_at: None,
+                }
+            }
+        }
+    };
 }
+every_field!(declare);
 
 impl Entity {
     /// The id of its epic or story.
     pub fn parent_id(&self) -> Option<&str> {
         self.epic_id.as_deref().or(self.user_story_id.as_deref())
+    }
+
+    /// The text beside its title, for searches.
+    pub(crate) fn body(&self) -> Cow<'_, str> {
+        let mut body = Cow::Borrowed("");
+        for field in FIELDS.iter().filter(|field| field.nature.is_text && field.name != "title") {
+            let text = match field.value(self) {
+                Value::Text(text) => Cow::Borrowed(text),
+                Value::List(texts) => Cow::Owned(texts.join("\n")),
+                Value::Null | Value::Number(_) => continue,
+            };
+            body = if body.is_empty() { text } else { Cow::Owned(format!("{body}\n{text}")) };
+        }
+        body
     }
 
     /// What to call it in a sentence: its title, or the beginning of its text.
@@ -132,9 +198,10 @@ macro_rules! select_entity {
     (and $more:literal, $($rest:expr),+) => {
         concat!(
             "select e.project_id, p.key, e.id, e.kind, e.number, e.parent_id, parent.number, e.criterion_id,
-                    criterion.number, e.title, e.description, e.priority, e.status, e.type_id, t.name,
-                    e.creator_id, creator.username, e.assignee_id, assignee.username, e.version, e.content_version,
-                    e.created_at, e.updated_at, e.deleted_at, e.deletion_id, e.purged_at",
+                    criterion.number, e.status, e.type_id, t.name, e.creator_id, creator.username, e.assignee_id,
+                    assignee.username, e.version, e.content_version, e.created_at, e.updated_at, e.deleted_at,
+                    e.deletion_id, e.purged_at",
+            $crate::entity::every_field!($crate::entity::columns),
             $more,
             " from entity e
              join project p on p.id = e.project_id
@@ -149,8 +216,18 @@ macro_rules! select_entity {
 }
 pub(crate) use select_entity;
 
+/// The columns of the fields, each after a comma.
+macro_rules! columns {
+    ($($(#[$about:meta])* $field:ident: $type:ty = $nature:expr,)*) => {
+        concat!($(", e.", stringify!($field)),*)
+    };
+}
+pub(crate) use columns;
+
+/// How many columns come before those of the fields.
+const FIXED_COLUMNS: usize = 23;
 /// How many columns of an entity that selects, before any others.
-pub(crate) const COLUMNS: usize = 26;
+pub(crate) const COLUMNS: usize = FIXED_COLUMNS + FIELDS.len();
 
 /// The entity that a reference names, deleted or not.
 pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
@@ -220,24 +297,22 @@ pub fn insert_new(tx: &mut Tx<'_>, entity: &mut Entity) -> Result<bool> {
 
 /// Adds the row alone and returns its status, the initial one where none is given. None when the number is taken.
 fn insert_row(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Option<String>>> {
-    let sql = "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, title, description,
-                   priority, status, type_id, creator_id, assignee_id, version, content_version, created_at, updated_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-                   coalesce(?11, (select name from status where entity_kind = ?3 and is_initial = 1)),
-                   ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-               on conflict (project_id, kind, number) do nothing returning status";
+    let mut shape = Shape::new(
+        "insert into entity (project_id, id, kind, number, parent_id, parent_kind, criterion_id, type_id, creator_id,
+             assignee_id, version, content_version, created_at, updated_at, status",
+    );
+    for field in FIELDS {
+        shape.add(", ", &[]).add(field.name, &[]);
+    }
+    let kind = entity.kind.name();
     let values = values![
         &entity.project_id,
         &entity.id,
-        entity.kind.name(),
+        kind,
         entity.number,
         entity.parent_id(),
         entity.kind.parent().map(Kind::name),
         &entity.acceptance_criteria_id,
-        &entity.title,
-        &entity.description,
-        entity.priority,
-        &entity.status,
         &entity.type_id,
         &entity.creator_id,
         &entity.assignee_id,
@@ -245,30 +320,43 @@ fn insert_row(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Option<String>>
         entity.content_version,
         entity.created_at,
         entity.updated_at,
+        &entity.status,
+        kind,
     ];
-    tx.row(sql, values, |row| row.get(0))
+    shape.add(
+        ") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+             coalesce(?, (select name from status where entity_kind = ? and is_initial = 1))",
+        values,
+    );
+    for field in FIELDS {
+        shape.add(", ?", &[field.value(entity)]);
+    }
+    shape.add(") on conflict (project_id, kind, number) do nothing returning status", &[]);
+    Ok(tx.shaped_rows(&shape, |row| row.get(0))?.pop())
 }
 
 /// Writes a changed entity, whose version is one more than the stored one; false when another change was faster.
 pub fn update(tx: &mut Tx<'_>, entity: &Entity) -> Result<bool> {
-    let sql = "update entity set parent_id = ?2, criterion_id = ?3, title = ?4, description = ?5, priority = ?6, status = ?7,
-                   type_id = ?8, assignee_id = ?9, version = ?10, content_version = ?11, updated_at = ?12
-               where id = ?1 and version = ?10 - 1";
-    let values = values![
-        &entity.id,
-        entity.parent_id(),
-        &entity.acceptance_criteria_id,
-        &entity.title,
-        &entity.description,
-        entity.priority,
-        &entity.status,
-        &entity.type_id,
-        &entity.assignee_id,
-        entity.version,
-        entity.content_version,
-        entity.updated_at,
-    ];
-    let is_written = tx.execute(sql, values)? == 1;
+    let mut shape = Shape::new("");
+    shape.add(
+        "update entity set parent_id = ?, criterion_id = ?, status = ?, type_id = ?, assignee_id = ?, version = ?,
+             content_version = ?, updated_at = ?",
+        values![
+            entity.parent_id(),
+            &entity.acceptance_criteria_id,
+            &entity.status,
+            &entity.type_id,
+            &entity.assignee_id,
+            entity.version,
+            entity.content_version,
+            entity.updated_at,
+        ],
+    );
+    for field in FIELDS {
+        shape.add(", ", &[]).add(field.name, &[]).add(" = ?", &[field.value(entity)]);
+    }
+    shape.add(" where id = ? and version = ?", values![&entity.id, entity.version - 1]);
+    let is_written = tx.execute_shaped(&shape)? == 1;
     if is_written {
         search::put_entity(tx, entity)?;
     }
@@ -307,7 +395,7 @@ pub fn unlink_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str) -> Res
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Entity> {
     let key: String = row.get(1)?;
-    let kind = read_kind(&row.get::<String>(3)?)?;
+    let kind = read_kind(row.text(3)?)?;
     let number: i64 = row.get(4)?;
     let parent_id: Option<String> = row.get(5)?;
     let parent =
@@ -317,39 +405,38 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Entity> {
     let of_story = kind.parent() == Some(Kind::UserStory);
     let (epic_id, user_story_id) = if of_story { (None, parent_id) } else { (parent_id, None) };
     let (epic, user_story) = if of_story { (None, parent) } else { (parent, None) };
-    let creator: String = row.get(16)?;
-    Ok(Entity {
+    let creator: String = row.get(13)?;
+    let mut entity = Entity {
         project_id: row.get(0)?,
         id: row.get(2)?,
         reference_id: reference_id(&key, kind, number),
-        kind,
         project: key,
         number,
-        title: row.get(9)?,
-        description: row.get(10)?,
-        priority: row.get(11)?,
-        status: row.get(12)?,
+        status: row.get(9)?,
         epic_id,
         epic,
         user_story_id,
         user_story,
         acceptance_criteria_id: row.get(7)?,
         acceptance_criteria: criterion,
-        type_id: row.get(13)?,
-        type_name: row.get(14)?,
-        creator_id: row.get(15)?,
+        type_id: row.get(10)?,
+        type_name: row.get(11)?,
+        creator_id: row.get(12)?,
         author: (kind == Kind::AcceptanceCriteria).then(|| creator.clone()),
         creator,
-        assignee_id: row.get(17)?,
-        assignee: row.get(18)?,
-        version: row.get(19)?,
-        content_version: row.get(20)?,
-        created_at: row.get(21)?,
-        updated_at: row.get(22)?,
-        deleted_at: row.get(23)?,
-        deletion_id: row.get(24)?,
-        purged_at: row.get(25)?,
-    })
+        assignee_id: row.get(14)?,
+        assignee: row.get(15)?,
+        version: row.get(16)?,
+        content_version: row.get(17)?,
+        created_at: row.get(18)?,
+        updated_at: row.get(19)?,
+        deleted_at: row.get(20)?,
+        deletion_id: row.get(21)?,
+        purged_at: row.get(22)?,
+        ..Entity::empty(kind)
+    };
+    read_fields(row, &mut entity)?;
+    Ok(entity)
 }
 
 pub(crate) fn read_kind(name: &str) -> Result<Kind> {

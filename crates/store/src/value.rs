@@ -12,6 +12,16 @@ pub enum Value<'a> {
     Number(i64),
     /// Text.
     Text(&'a str),
+    /// Several texts, kept as an array of JSON; null when there are none.
+    List(&'a [String]),
+}
+
+impl Value<'_> {
+    /// The array of a list that is not empty.
+    pub(crate) fn array(texts: &[String]) -> Option<String> {
+        // Texts always are JSON.
+        (!texts.is_empty()).then(|| serde_json::to_string(texts).unwrap_or_default())
+    }
 }
 
 impl<'a> From<&'a str> for Value<'a> {

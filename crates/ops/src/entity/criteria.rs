@@ -1,26 +1,24 @@
 //! Acceptance criteria.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use store::entity::Entity;
 use store::model::Kind;
 
+use super::arguments::{create_arguments, create_with, update_arguments, update_with};
 use super::{add, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
-use crate::input::{Id, Set, Text, Version};
+use crate::input::Id;
 use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
-/// Create an acceptance criterion of a user story.
-///
-/// A criterion says how to tell that a story is done.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateAcceptanceCriteria {
-    /// The user story, such as `US-001`.
-    user_story_id: Id,
-    /// What must hold, in Markdown.
-    description: Text<1, 50_000>,
+create_arguments! {
+    acceptance_criteria:
+    /// Create an acceptance criterion of a user story.
+    ///
+    /// A criterion says how to tell that a story is done.
+    CreateAcceptanceCriteria {
+        /// The user story, such as `US-001`.
+        user_story_id: Id,
+    }
 }
 
 impl Operation for CreateAcceptanceCriteria {
@@ -39,22 +37,18 @@ impl Operation for CreateAcceptanceCriteria {
         let story = cx.entity("user_story_id", &self.user_story_id, Kind::UserStory)?;
         let project = (story.project_id.as_str(), story.project.as_str());
         let mut criterion = blank(cx, Kind::AcceptanceCriteria, project, Some(&story))?;
-        criterion.description = Some((&self.description).into());
+        self.fill(&mut criterion);
         add(cx, criterion)
     }
 }
 
-/// Change the text of an acceptance criterion.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UpdateAcceptanceCriteria {
-    /// The criterion, such as `AC-001`.
-    acceptance_criteria_id: Id,
-    /// What must hold, in Markdown.
-    #[serde(default)]
-    description: Set<Text<1, 50_000>>,
-    /// Refuse the change when the version is another one.
-    expected_version: Option<Version>,
+update_arguments! {
+    acceptance_criteria:
+    /// Change the text of an acceptance criterion.
+    UpdateAcceptanceCriteria {
+        /// The criterion, such as `AC-001`.
+        acceptance_criteria_id: Id,
+    }
 }
 
 impl Operation for UpdateAcceptanceCriteria {
@@ -70,9 +64,7 @@ impl Operation for UpdateAcceptanceCriteria {
         let criterion =
             cx.entity("acceptance_criteria_id", &self.acceptance_criteria_id, Kind::AcceptanceCriteria)?;
         change(cx, criterion, self.expected_version, |_, criterion| {
-            if let Some(description) = &self.description.0 {
-                criterion.description = Some(description.into());
-            }
+            self.edit(criterion);
             Ok(())
         })
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use store::entity::Entity;
+use store::entity::{Entity, FIELDS};
 use store::model::{Kind, Reference};
 use store::revision::{self, Revision};
 use store::{prompt, status, user};
@@ -111,14 +111,15 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
     }
     let then = fields_at(cx, &entity, version)?;
     let text = |name: &str| then.get(name).and_then(Value::as_str).map(str::to_owned);
-    let old = |name: &str, present: &Option<String>| {
-        if then.contains_key(name) { text(name) } else { present.clone() }
-    };
     change(cx, entity, None, |cx, entity| {
-        entity.title = old("title", &entity.title);
-        entity.description = old("description", &entity.description);
-        if let Some(priority) = then.get("priority").and_then(Value::as_i64) {
-            entity.priority = Some(priority);
+        for field in FIELDS {
+            // A field that the kind must have was never empty; one of an older version may not be known any more.
+            let old = then
+                .get(field.name)
+                .filter(|old| !old.is_null() || field.is_needed(entity.kind) == Some(false));
+            if let Some(old) = old {
+                field.set(entity, old);
+            }
         }
         // A status or a type that is no more, or has another name now, stays what it is.
         if let Some(name) = text("status")

@@ -107,6 +107,8 @@ pub struct ListEntities {
     /// The requirement type: its name or id.
     #[serde(rename = "type")]
     requirement_type: Option<Text<1, 100>>,
+    /// All of these labels, in any case.
+    label: Option<Vec<Text<1, 50>>>,
     /// Who works on it: a user's id or name.
     assignee: Option<Text<1, 100>>,
     /// Who made it: a user's id or name.
@@ -313,6 +315,10 @@ impl ListEntities {
         }
         if let Some(priorities) = &self.priority {
             filter.priorities = distinct("priority", priorities.iter().map(|priority| priority.0), 4)?;
+        }
+        if let Some(labels) = &self.label {
+            filter.labels =
+                distinct("label", labels.iter().map(|label| label.as_str().to_owned()), entity::VALUES_MAX)?;
         }
         if let Some(name) = &self.requirement_type {
             filter.type_id = Some(requirement_type(cx, "type", name.as_str())?.0);

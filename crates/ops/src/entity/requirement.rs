@@ -1,37 +1,30 @@
 //! Requirements.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::epic::update_arguments;
+use super::arguments::{create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change, move_below, requirement_type};
 use crate::context::Cx;
 use crate::error::{Error, Result};
-use crate::input::{Description, Id, Patch, Priority, Set, Text, Title};
+use crate::input::{Id, Patch, Set, Text};
 use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
-/// Create a requirement in a user story.
-///
-/// A requirement says what the product must do. It begins with the initial status of its status model.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateRequirement {
-    /// The user story, such as `US-001`.
-    user_story_id: Id,
-    /// The title.
-    title: Title,
-    /// The type: its name, such as `Functional`, or its id.
-    type_id: Text<1, 100>,
-    /// 1 critical, 2 high, 3 medium, 4 low.
-    priority: Priority,
-    /// The text, in Markdown.
-    description: Option<Description>,
-    /// The criterion of the same story that it serves, such as `AC-001`.
-    acceptance_criteria_id: Option<Id>,
-    /// Who works on it: a user's id or name. The caller when absent.
-    assignee_id: Option<Text<1, 100>>,
+create_arguments! {
+    work:
+    /// Create a requirement in a user story.
+    ///
+    /// A requirement says what the product must do. It begins with the initial status of its status model.
+    CreateRequirement {
+        /// The user story, such as `US-001`.
+        user_story_id: Id,
+        /// The type: its name, such as `Functional`, or its id.
+        type_id: Text<1, 100>,
+        /// The criterion of the same story that it serves, such as `AC-001`.
+        acceptance_criteria_id: Option<Id>,
+        /// Who works on it: a user's id or name. The caller when absent.
+        assignee_id: Option<Text<1, 100>>,
+    }
 }
 
 impl Operation for CreateRequirement {
@@ -55,9 +48,7 @@ impl Operation for CreateRequirement {
         };
         let project = (story.project_id.as_str(), story.project.as_str());
         let mut requirement = blank(cx, Kind::Requirement, project, Some(&story))?;
-        requirement.title = Some((&self.title).into());
-        requirement.description = self.description.as_ref().map(Into::into);
-        requirement.priority = Some(self.priority.0);
+        self.fill(&mut requirement);
         (requirement.type_id, requirement.type_name) = (Some(type_id), Some(type_name));
         if let Some(criterion) = &self.acceptance_criteria_id {
             serve(cx, &mut requirement, criterion)?;
@@ -67,7 +58,7 @@ impl Operation for CreateRequirement {
     }
 }
 
-update_arguments! {
+update_work! {
     /// Change a requirement.
     ///
     /// Fields that are absent stay as they are; null clears those that may be empty. `user_story_id` moves it to another

@@ -1,33 +1,26 @@
 //! User stories.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::epic::update_arguments;
+use super::arguments::{create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change, move_below};
 use crate::context::Cx;
 use crate::error::Result;
-use crate::input::{Description, Id, Priority, Set, Text, Title};
+use crate::input::{Id, Set, Text};
 use crate::operation::{Command, Effect, Operation, Route, Tool, command, create, patch, tool};
 
-/// Create a user story in an epic.
-///
-/// A user story says who wants something from an epic, and why. It begins with the initial status of its status model.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateUserStory {
-    /// The epic, such as `EP-001`.
-    epic_id: Id,
-    /// The title.
-    title: Title,
-    /// 1 critical, 2 high, 3 medium, 4 low.
-    priority: Priority,
-    /// The text, in Markdown.
-    description: Option<Description>,
-    /// Who works on it: a user's id or name. The caller when absent.
-    assignee_id: Option<Text<1, 100>>,
+create_arguments! {
+    work:
+    /// Create a user story in an epic.
+    ///
+    /// A user story says who wants something from an epic, and why. It begins with the initial status of its status model.
+    CreateUserStory {
+        /// The epic, such as `EP-001`.
+        epic_id: Id,
+        /// Who works on it: a user's id or name. The caller when absent.
+        assignee_id: Option<Text<1, 100>>,
+    }
 }
 
 impl Operation for CreateUserStory {
@@ -44,15 +37,13 @@ impl Operation for CreateUserStory {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let epic = cx.entity("epic_id", &self.epic_id, Kind::Epic)?;
         let mut story = blank(cx, Kind::UserStory, (&epic.project_id, &epic.project), Some(&epic))?;
-        story.title = Some((&self.title).into());
-        story.description = self.description.as_ref().map(Into::into);
-        story.priority = Some(self.priority.0);
+        self.fill(&mut story);
         assign(cx, &mut story, self.assignee_id.as_ref().map(Text::as_str))?;
         add(cx, story)
     }
 }
 
-update_arguments! {
+update_work! {
     /// Change a user story.
     ///
     /// Fields that are absent stay as they are; null clears those that may be empty. `epic_id` moves the story, with all

@@ -7,12 +7,12 @@ use store::entity::{self, Entity};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::types::same_name;
 
+use super::fields;
 use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
 use super::plan::{Outcome, Plan, Planned};
 use crate::context::{Cx, overtaken};
 use crate::entity::{add, add_numbered, change, give_number, move_below, unnumbered};
 use crate::error::{Error, Result};
-use crate::input::{Description, Text, Title};
 
 /// Parents before children, whatever the order in the file.
 const KINDS: [(RecordKind, Kind); 5] = [
@@ -227,27 +227,10 @@ fn fill(
     before: Option<&Entity>,
     entity: &mut Entity,
 ) -> Result<()> {
-    let records = plan.records;
-    let record = &records[row];
     let kind = entity.kind;
-    if let Some(text) = record.text("title").filter(|_| kind != Kind::AcceptanceCriteria) {
-        let checked = plan.checked(row, "title", Title::new(text.to_owned()));
-        entity.title = checked.map(Text::into_string).or(entity.title.take());
-    }
-    if let Some(text) = record.text("description") {
-        let checked = if kind == Kind::AcceptanceCriteria {
-            Text::<1, 50_000>::new(text.to_owned()).map(Text::into_string)
-        } else {
-            Description::new(text.to_owned()).map(Text::into_string)
-        };
-        entity.description = plan.checked(row, "description", checked).or(entity.description.take());
-    }
+    fields::read(plan, row, entity);
     if kind.has_status() {
-        match record.number("priority") {
-            Some(priority) if (1..=4).contains(&priority) => entity.priority = Some(priority),
-            Some(priority) => plan.wrong(row, "priority", format!("expected 1 to 4, found {priority}")),
-            None => entity.priority = entity.priority.or(Some(PRIORITY)),
-        }
+        entity.priority = entity.priority.or(Some(PRIORITY));
         set_status(plan, row, before, entity);
     }
     if kind == Kind::Requirement {

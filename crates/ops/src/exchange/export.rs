@@ -12,7 +12,7 @@ use store::project::{self, Project, Projects};
 use store::types::{RelationshipType, RequirementType, Type, fold};
 use store::{comment, prompt, relationship, status, user};
 
-use super::{FormatName, RECORDS_MAX};
+use super::{FormatName, RECORDS_MAX, fields};
 use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
@@ -297,9 +297,8 @@ impl<'a> Exporter<'a> {
             .with("version", entity.version);
         let author = if kind == RecordKind::AcceptanceCriteria { "author" } else { "creator" };
         record.set(author, Some(entity.creator.as_str()));
-        record.set("description", entity.description.clone());
+        fields::write(&mut record, entity);
         for (name, value) in [
-            ("title", &entity.title),
             ("status", &entity.status),
             ("epic", &entity.epic),
             ("user_story", &entity.user_story),
@@ -310,9 +309,6 @@ impl<'a> Exporter<'a> {
             if let Some(value) = value {
                 record.set(name, Some(value.as_str()));
             }
-        }
-        if let Some(priority) = entity.priority {
-            record.set("priority", Some(priority));
         }
         self.times(&mut record, entity.created_at, entity.updated_at, entity.deleted_at);
         record

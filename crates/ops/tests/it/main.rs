@@ -9,6 +9,7 @@ mod contention;
 mod deletion;
 mod entities;
 mod exchange;
+mod fields;
 mod freshness;
 mod history;
 mod idempotency;

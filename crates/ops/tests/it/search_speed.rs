@@ -260,7 +260,6 @@ fn requirement(number: i64) -> Entity {
     Entity {
         id: new_id(created_at),
         reference_id: reference_id("DEFAULT", Kind::Requirement, number),
-        kind: Kind::Requirement,
         project: "DEFAULT".to_owned(),
         project_id: DEFAULT_PROJECT_ID.to_owned(),
         number,
@@ -268,26 +267,10 @@ fn requirement(number: i64) -> Entity {
         description: Some(text.body()),
         priority: Some(1 + number % 4),
         status: Some(if number % 10 == 0 { "Active" } else { "Draft" }.to_owned()),
-        epic_id: None,
-        epic: None,
-        user_story_id: None,
-        user_story: None,
-        acceptance_criteria_id: None,
-        acceptance_criteria: None,
         type_id: Some(format!("00000000-0000-7000-8000-00000000010{}", 1 + number % 5)),
-        type_name: None,
-        creator_id: String::new(),
-        creator: String::new(),
-        author: None,
-        assignee_id: None,
-        assignee: None,
-        version: 1,
-        content_version: 1,
         created_at,
         updated_at: created_at,
-        deleted_at: None,
-        deletion_id: None,
-        purged_at: None,
+        ..Entity::empty(Kind::Requirement)
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) fn clear_sqlite(sqlite: &SqliteFile) -> Result<()> {
 }
 
 pub(super) fn clear_postgres(tx: &mut Tx<'_>) -> Result<()> {
-    let tables = [TABLES, SESSION_TABLES, &["tally", "tally_delta"]].concat().join(", ");
+    let tables = [TABLES, SESSION_TABLES, &["tally", "tally_delta", "entity_label"]].concat().join(", ");
     tx.script(&format!("truncate {tables} restart identity"))
 }
 

@@ -315,7 +315,7 @@ pub(super) fn each(
     Ok(())
 }
 
-pub(super) fn execute(connection: &Sqlite, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
+pub(super) fn execute(connection: &Sqlite, sql: &str, values: &[Value<'_>]) -> Outcome<u64> {
     let mut statement = connection.prepare_cached(sql).map_err(translate)?;
     let changed = statement.execute(params_from_iter(values)).map_err(translate)?;
     Ok(changed as u64)
@@ -331,6 +331,10 @@ impl rusqlite::ToSql for Value<'_> {
             Value::Null => types::ValueRef::Null,
             Value::Number(number) => types::ValueRef::Integer(*number),
             Value::Text(text) => types::ValueRef::Text(text.as_bytes()),
+            Value::List(texts) => {
+                let array = Value::array(texts).map_or(types::Value::Null, types::Value::Text);
+                return Ok(types::ToSqlOutput::Owned(array));
+            }
         }))
     }
 }

@@ -31,6 +31,8 @@ pub struct Filter {
     pub creator_id: Option<String>,
     /// The id of a steering document that epics are linked with, or of an epic that documents are linked with.
     pub linked_with: Option<String>,
+    /// All of these labels, in any case.
+    pub labels: Vec<String>,
     /// Not made before.
     pub created_from: Option<Time>,
     /// Not made after.
@@ -62,6 +64,11 @@ impl Filter {
             let condition = "(e.id in (select epic_id from steering_link where document_id = ?)
                               or e.id in (select document_id from steering_link where epic_id = ?))";
             shape.condition(condition, values![linked, linked]);
+        }
+        for label in &self.labels {
+            let condition =
+                "e.id in (select l.entity_id from entity_label l where l.label = lower(cast(? as text)))";
+            shape.condition(condition, values![label]);
         }
         shape
             .one_of("e.priority", &self.priorities.iter().map(|number| (*number).into()).collect::<Vec<_>>());
@@ -106,6 +113,6 @@ impl Filter {
     /// Whether an index finds the few that it is about, wherever they are.
     pub(super) fn is_narrow(&self) -> bool {
         let by_index = [&self.parent_id, &self.epic_id, &self.criterion_id, &self.linked_with];
-        by_index.iter().any(|id| id.is_some())
+        by_index.iter().any(|id| id.is_some()) || !self.labels.is_empty()
     }
 }

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entity, read, read_kind, select_entity};
-use crate::db::Tx;
+use super::{Entity, FIELDS, read, read_kind, select_entity};
+use crate::db::{Shape, Tx};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
 use crate::search;
+use crate::value::Value;
 use crate::values;
 
 /// A step on the way up.
@@ -269,11 +270,16 @@ pub fn released_at(tx: &mut Tx<'_>, criterion: &Entity, deleted_at: Time) -> Res
 
 /// Erases the text of a deleted entity and of its comments.
 pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
-    let sql = "update entity set title = case when title is null then null else '(purged)' end,
-                   description = case when kind = 'acceptance_criteria' then '(purged)' else null end,
-                   purged_at = ?2, version = version + 1, updated_at = ?2
-               where id = ?1";
-    tx.execute(sql, values![&entity.id, now])?;
+    let mut shape = Shape::new("");
+    shape.add("update entity set purged_at = ?, version = version + 1, updated_at = ?", values![now, now]);
+    for field in FIELDS.iter().filter(|field| field.nature.is_text) {
+        // What its kind must have becomes a word that says so.
+        let is_needed = field.is_needed(entity.kind) == Some(true);
+        let empty = if is_needed { Value::Text("(purged)") } else { Value::Null };
+        shape.add(", ", &[]).add(field.name, &[]).add(" = ?", &[empty]);
+    }
+    shape.add(" where id = ?", values![&entity.id]);
+    tx.execute_shaped(&shape)?;
     let sql =
         "update revision set changes = '{}' where entity_id in (select id from comment where entity_id = ?1)";
     tx.execute(sql, values![&entity.id])?;

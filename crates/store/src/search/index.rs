@@ -28,7 +28,7 @@ pub(crate) fn put_entity(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
         created_at: entity.created_at,
         updated_at: entity.updated_at,
         is_deleted: entity.deleted_at.is_some(),
-        terms: terms(&title, entity.description.as_deref().unwrap_or_default()),
+        terms: terms(&title, &entity.body()),
         marks,
         status: entity.status.as_deref(),
     };

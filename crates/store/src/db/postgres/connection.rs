@@ -51,7 +51,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(in crate::db) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Outcome<u64> {
+    pub(in crate::db) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Outcome<u64> {
         let changed = match self.prepare(sql)? {
             Some(statement) => self.client.execute(&statement, &untyped(values)),
             None => self.client.execute_typed(&dollars(sql), &typed(values)),
@@ -131,7 +131,7 @@ fn typed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     let kind = |value: &Value<'_>| match value {
         Value::Null => Type::UNKNOWN,
         Value::Number(_) => Type::INT8,
-        Value::Text(_) => Type::TEXT,
+        Value::Text(_) | Value::List(_) => Type::TEXT,
     };
     values.iter().map(|value| (value as &(dyn ToSql + Sync), kind(value))).collect()
 }
@@ -149,6 +149,7 @@ impl ToSql for Value<'_> {
                 _ => number.to_sql(kind, out),
             },
             Value::Text(text) => text.to_sql(kind, out),
+            Value::List(texts) => Value::array(texts).to_sql(kind, out),
         }
     }
 

@@ -1,0 +1,37 @@
+//! The fields of entities in files: those of the store's table, as text or numbers.
+
+use ::exchange::Record;
+use serde_json::Value;
+use store::entity::{Entity, FIELDS};
+
+use super::plan::Plan;
+use crate::entity::arguments::parsed;
+
+/// Gives an entity what a row says of its fields. What the row does not say stays.
+pub(super) fn read(plan: &mut Plan<'_>, row: usize, entity: &mut Entity) {
+    let records = plan.records;
+    let record = &records[row];
+    let kind = entity.kind;
+    for field in FIELDS.iter().filter(|field| field.is_needed(kind).is_some()) {
+        let number = record.number(field.name).map(|number| number.to_string());
+        let Some(text) = record.text(field.name).map(str::to_owned).or(number) else { continue };
+        if let Some(value) = plan.checked(row, field.name, parsed(kind, field.name, text)) {
+            field.set(entity, &value);
+        }
+    }
+}
+
+/// Writes what an entity has in its fields. Commas separate the items of a list.
+pub(super) fn write(record: &mut Record, entity: &Entity) {
+    for field in FIELDS {
+        match field.json(entity) {
+            Value::String(text) => record.set(field.name, Some(text)),
+            Value::Number(number) => record.set(field.name, number.as_i64()),
+            Value::Array(texts) => {
+                let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+                record.set(field.name, Some(texts.join(", ")));
+            }
+            _ => {}
+        }
+    }
+}
