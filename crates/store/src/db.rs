@@ -119,7 +119,9 @@ impl Store {
         Ok(Some(store))
     }
 
-    fn open_with_schema(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
+    /// Opens a store, creates it if it is not there, and brings its schema up to date, but not its search index: servers of
+    /// the version before still search in it.
+    pub fn open_with_schema(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, location, now)?;
         Ok(store)
