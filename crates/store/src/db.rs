@@ -9,6 +9,7 @@ mod gathered;
 mod job;
 mod location;
 mod number;
+mod open;
 mod postgres;
 mod queue;
 #[cfg(test)]
@@ -19,11 +20,10 @@ mod sqlite;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::migrate;
 use crate::search;
 use crate::value::{Row, Value};
 
@@ -31,6 +31,7 @@ pub use self::cancel::Cancel;
 use self::gathered::Gathered;
 use self::job::{Job, Task};
 pub use self::location::Location;
+pub(crate) use self::open::WeakStore;
 pub use self::shape::Shape;
 use self::signal::Signal;
 pub(crate) use self::sqlite::told as translate_sqlite;
@@ -94,44 +95,6 @@ enum Engine {
 }
 
 impl Store {
-    /// Opens a store, creates it if it is not there, and brings its schema and its search index up to date.
-    pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
-        let store = Store::open_with_schema(location, options, now)?;
-        search::rebuild_if_old(&store)?;
-        Ok(store)
-    }
-
-    /// Like [`Store::open`], for whoever serves: a large search index is brought up to date beside that.
-    pub fn open_to_serve(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
-        let store = Store::open_with_schema(location, options, now)?;
-        search::rebuild_beside(&store)?;
-        Ok(store)
-    }
-
-    /// Like [`Store::open_to_serve`]. None when there is no store: then nothing is created.
-    pub fn open_existing(
-        location: &Location,
-        options: Options,
-        now: crate::model::Time,
-    ) -> Result<Option<Store>> {
-        if location.is_missing() {
-            return Ok(None);
-        }
-        let store = Store::open_as_it_is(location, options)?;
-        if store.migrations()?.iter().all(|migration| migration.state == migrate::State::Pending) {
-            return Ok(None);
-        }
-        migrate::run(&store, location, now)?;
-        search::rebuild_beside(&store)?;
-        Ok(Some(store))
-    }
-
-    fn open_with_schema(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
-        let store = Store::open_as_it_is(location, options)?;
-        migrate::run(&store, location, now)?;
-        Ok(store)
-    }
-
     /// Opens a store without looking at its schema.
     pub fn open_as_it_is(location: &Location, options: Options) -> Result<Store> {
         let signal = Arc::new(Signal::default());
@@ -250,15 +213,6 @@ impl Store {
         }
     }
 
-    /// The store as long as somebody else has it open.
-    pub(crate) fn downgrade(&self) -> WeakStore {
-        WeakStore {
-            engine: Arc::downgrade(&self.engine),
-            options: self.options.clone(),
-            signal: self.signal.clone(),
-        }
-    }
-
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -276,21 +230,6 @@ impl Store {
             Engine::Sqlite(engine) => Some(engine.path()),
             Engine::Postgres(_) => None,
         }
-    }
-}
-
-/// A store that does not stay open for this.
-pub(crate) struct WeakStore {
-    engine: Weak<Engine>,
-    options: Options,
-    signal: Arc<Signal>,
-}
-
-impl WeakStore {
-    /// None when it was closed.
-    pub(crate) fn upgrade(&self) -> Option<Store> {
-        let engine = self.engine.upgrade()?;
-        Some(Store { engine, options: self.options.clone(), signal: self.signal.clone() })
     }
 }
 

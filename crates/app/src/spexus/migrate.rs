@@ -27,7 +27,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
     let opened = if check {
         Store::open_as_it_is(&config.location, config.options)
     } else {
-        Store::open(&config.location, Options { notice: print::tell, ..config.options }, now())
+        Store::open_with_schema(&config.location, Options { notice: print::tell, ..config.options }, now())
     };
     let migrations = match opened.and_then(|store| store.migrations()) {
         Ok(migrations) => migrations,

@@ -56,3 +56,4 @@ mod surfaces;
 mod tidy;
 mod tls;
 mod together;
+mod upgrade;

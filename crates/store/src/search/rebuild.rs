@@ -11,6 +11,7 @@ use words::VERSION;
 use super::index::{put_again, tidy};
 use crate::db::{Mode, Store, Tx, WeakStore};
 use crate::error::Result;
+use crate::value::Value;
 use crate::values;
 
 /// So many documents are indexed in one transaction: other writers wait for it.
@@ -228,9 +229,11 @@ impl Rebuild {
             let after = self.looked_at.clone().unwrap_or((i64::MIN, String::new()));
             self.missing = store.wait(Mode::Snapshot, move |tx| never_indexed(tx, &after))?;
             let Some((created_at, id, _)) = self.missing.last() else {
-                store.wait(Mode::Write, finish)?;
-                tidy(store)?;
-                return Ok(Turn::Missing);
+                let turn = store.wait(Mode::Long, index_changed)?;
+                if matches!(turn, Turn::Done) {
+                    tidy(store)?;
+                }
+                return Ok(turn);
             };
             self.looked_at = Some((*created_at, id.clone()));
         }
@@ -262,21 +265,55 @@ fn index_again(tx: &mut Tx<'_>) -> Result<Turn> {
     } else {
         "select number, id, entity_id from search_document where number > ?1 and number <= ?2 order by number limit ?3"
     };
-    let documents: Vec<Made> = tx.rows(sql, values![state.reached, state.last_number, SLICE], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-    })?;
-    let reached = documents.last().map_or(state.last_number, |(number, ..)| *number);
-    let n_more = documents.len() as i64;
-    for (_, id, entity_id) in documents {
-        put_again(tx, id, entity_id)?;
-    }
+    let (reached, n_more) = put_documents(tx, sql, values![state.reached, state.last_number, SLICE])?;
+    let reached = reached.unwrap_or(state.last_number);
     tx.execute("update search_state set reached = ?1, n_done = n_done + ?2", values![reached, n_more])?;
     Ok(Turn::Slice(progress(n_more)))
 }
 
+/// Indexes documents again that were changed meanwhile: whoever did so may be of the version before, and use its terms. What
+/// such servers write after this keeps them until it is changed again.
+fn index_changed(tx: &mut Tx<'_>) -> Result<Turn> {
+    let is_claimed = claim(tx)?;
+    let state = state(tx)?;
+    let progress = Indexing { done: state.n_done, total: state.n_all };
+    if !is_claimed {
+        return Ok(Turn::Busy(progress));
+    }
+    let sql = if tx.is_postgres() {
+        "select number, id, entity_id from search_document
+         where number > (select reached_changed from search_state) and updated_at >= (select changed_since from search_state)
+         order by number limit ?1 for update"
+    } else {
+        "select number, id, entity_id from search_document indexed by search_document_state
+         where number > (select reached_changed from search_state) and updated_at >= (select changed_since from search_state)
+         order by number limit ?1"
+    };
+    let (reached, n_documents) = put_documents(tx, sql, values![SLICE])?;
+    if n_documents < SLICE {
+        finish(tx)?;
+        return Ok(Turn::Done);
+    }
+    tx.execute("update search_state set reached_changed = ?1", values![reached])?;
+    Ok(Turn::Slice(progress))
+}
+
+/// Indexes documents again. Returns the number of the last, and how many there were.
+fn put_documents(tx: &mut Tx<'_>, sql: &'static str, values: &[Value<'_>]) -> Result<(Option<i64>, i64)> {
+    let documents: Vec<(i64, String, String)> =
+        tx.rows(sql, values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let reached = documents.last().map(|(number, ..)| *number);
+    let n_documents = documents.len() as i64;
+    for (_, id, entity_id) in documents {
+        put_again(tx, id, entity_id)?;
+    }
+    Ok((reached, n_documents))
+}
+
 fn begin(tx: &mut Tx<'_>) -> Result<Turn> {
-    let sql = "update search_state set target = ?1, reached = 0, n_done = 0,
+    let sql = "update search_state set target = ?1, reached = 0, n_done = 0, reached_changed = 0,
                    last_number = (select max(number) from search_document),
+                   changed_since = coalesce((select max(updated_at) from search_document), 0),
                    n_all = (select count(*) from entity where purged_at is null)
                          + (select count(*) from comment where purged_at is null)";
     tx.execute(sql, values![i64::from(VERSION)])?;

@@ -35,6 +35,29 @@ fn a_large_index_is_brought_up_to_date_beside_serving() {
     });
 }
 
+/// A server of the version before writes its terms, perhaps after the document's turn.
+#[test]
+fn what_an_older_server_writes_meanwhile_is_indexed_at_the_end() {
+    on_every_store(|store, _| {
+        outdate(store);
+        let mut rebuild = Rebuild::default();
+        for _ in 0..3 {
+            rebuild.step(store).expect("a step");
+        }
+        let written_by_old = |tx: &mut Tx<'_>| -> Result<()> {
+            insert(tx, N_EPICS + 1, "Pot")?;
+            tx.execute(
+                "update search_document set updated_at = ?1 where number <= 10",
+                values![N_EPICS + 1],
+            )?;
+            erase(tx, "number <= 10 or number > (select last_number from search_state)")
+        };
+        store.wait(Mode::Write, written_by_old).expect("a write");
+        while rebuild.step(store).expect("a step").is_some() {}
+        assert_eq!((n_found(store, "pot"), progress(store)), (N_EPICS + 1, None));
+    });
+}
+
 #[test]
 fn an_interrupted_rebuild_goes_on_where_it_was() {
     on_every_store(|store, location| {
@@ -47,7 +70,7 @@ fn an_interrupted_rebuild_goes_on_where_it_was() {
         assert_eq!(progress(store), Some(Indexing { done: 2 * SLICE, total }));
         assert_eq!(n_found(store, "pot"), 2 * SLICE);
         // Proof that the first documents are not indexed twice: their terms are gone, and stay so.
-        store.wait(Mode::Write, |tx| erase(tx, SLICE)).expect("no terms");
+        store.wait(Mode::Write, |tx| erase(tx, &format!("number <= {SLICE}"))).expect("no terms");
         let again = Store::open(location, Options::default(), Time::from_microseconds(0)).expect("a store");
         assert_eq!(progress(&again), None);
         assert_eq!(n_found(&again, "pot"), N_EPICS - SLICE);
@@ -104,21 +127,19 @@ fn insert(tx: &mut Tx<'_>, number: i64, title: &str) -> Result<()> {
 fn outdate(store: &Store) {
     let outdate = |tx: &mut Tx<'_>| -> Result<()> {
         tx.execute("update search_state set version = 0, target = null", &[])?;
-        erase(tx, i64::MAX)
+        erase(tx, "number > 0")
     };
     store.wait(Mode::Write, outdate).expect("an old index");
 }
 
-/// Replaces the terms of the first documents.
-fn erase(tx: &mut Tx<'_>, n_documents: i64) -> Result<()> {
+/// Replaces the terms of some documents.
+fn erase(tx: &mut Tx<'_>, which: &str) -> Result<()> {
     if tx.is_postgres() {
-        tx.execute("update search_document set terms = '' where number <= ?1", values![n_documents])?;
-    } else {
-        let sql = "insert or replace into search_index (rowid, terms)
-                   select number, 'old' from search_document where number <= ?1";
-        tx.execute(sql, values![n_documents])?;
+        return tx.script(&format!("update search_document set terms = '' where {which}"));
     }
-    Ok(())
+    tx.script(&format!(
+        "insert or replace into search_index (rowid, terms) select number, 'old' from search_document where {which}"
+    ))
 }
 
 fn progress(store: &Store) -> Option<Indexing> {
