@@ -16,10 +16,11 @@ use store::types::RequirementType;
 use store::{comment, search, status};
 
 use crate::config::types::named;
-use crate::context::{Cx, check_version, overtaken};
+use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Patch, Text, Version};
 use crate::operation::Output;
+use crate::versioned::{Versioned as _, record};
 
 impl Output for Entity {
     fn version(&self) -> Option<i64> {
@@ -131,7 +132,7 @@ pub(crate) const TAKEN_MAX: usize = 10_000;
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
     for _ in 0..TAKEN_MAX {
         if entity::insert_new(cx.tx, &mut new)? {
-            cx.record_entity(None, &new)?;
+            record(cx, None, &new)?;
             return Ok(new);
         }
         cx.tx.skip_taken_numbers(&new.project_id, new.kind.name())?;
@@ -145,7 +146,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
 pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
     let added = entity::insert(cx.tx, new)?;
     if added {
-        cx.record_entity(None, new)?;
+        record(cx, None, new)?;
     }
     Ok(added)
 }
@@ -157,14 +158,13 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Cx<'_, '_>, &mut Entity) -> Result<()>,
 ) -> Result<Entity> {
-    check_version(expected, &before.reference_id, before.version, &before)?;
+    before.check_version(expected)?;
     let mut after = before.clone();
     edit(cx, &mut after)?;
     if after == before {
         return Ok(before);
     }
-    after.version += 1;
-    after.updated_at = cx.now();
+    after.go_on(cx.now());
     // Where it belongs and who works on it may change without a doubt about what others were told it says.
     let meaning =
         |entity: &Entity| (entity.title.clone(), entity.description.clone(), entity.type_id.clone());
@@ -180,7 +180,7 @@ pub(crate) fn change(
     if before.parent_id() != after.parent_id() {
         search::moved(cx.tx, &after.id)?;
     }
-    cx.record_entity(Some(&before), &after)?;
+    record(cx, Some(&before), &after)?;
     Ok(after)
 }
 
