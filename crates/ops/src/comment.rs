@@ -13,21 +13,13 @@ use crate::entity::read::{any_user, check_kind};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Number, Offset, Set, Text, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, patch,
-    post, tool,
+    Change, Columns, Command, Effect, Operation, Route, Tool, command, create, delete, get, patch, post,
+    tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page_after, window};
 use crate::versioned::{self, Versioned as _, record, record_deleted, record_restored, refuse_purged};
 
-impl Output for Comment {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(Comment, version, id);
 
 /// Comment on an epic, user story, acceptance criterion or requirement.
 ///
@@ -321,15 +313,7 @@ pub struct DeletedComment {
     answers: usize,
 }
 
-impl Output for DeletedComment {
-    fn version(&self) -> Option<i64> {
-        Some(self.comment.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.comment.id)
-    }
-}
+versioned_output!(DeletedComment, comment.version, comment.id);
 
 impl Operation for DeleteComment {
     type Output = DeletedComment;

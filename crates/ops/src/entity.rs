@@ -19,18 +19,10 @@ use crate::config::types::named;
 use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Patch, Text, Version};
-use crate::operation::Output;
+use crate::operation::versioned_output;
 use crate::versioned::{Versioned as _, record};
 
-impl Output for Entity {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.reference_id)
-    }
-}
+versioned_output!(Entity, version, reference_id);
 
 /// A new entity without text: of a kind, in a project, below a parent, made by the caller now. [`add`] gives it its status.
 pub(crate) fn blank(

@@ -11,8 +11,8 @@ use crate::entity::TAKEN_MAX;
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Shape, Tool, command, create, delete, get,
-    patch, post, put, tool,
+    Change, Columns, Command, Effect, Operation, Route, Shape, Tool, command, create, delete, get, patch,
+    post, put, tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
@@ -20,15 +20,7 @@ use crate::versioned::{self, Versioned as _};
 
 pub(crate) use crate::versioned::record;
 
-impl Output for Prompt {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.reference_id)
-    }
-}
+versioned_output!(Prompt, version, reference_id);
 
 /// Who says a prompt.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -314,15 +306,7 @@ pub struct DeletedPrompt {
     deleted: bool,
 }
 
-impl Output for DeletedPrompt {
-    fn version(&self) -> Option<i64> {
-        Some(self.prompt.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.prompt.reference_id)
-    }
-}
+versioned_output!(DeletedPrompt, prompt.version, prompt.reference_id);
 
 impl Operation for DeletePrompt {
     type Output = DeletedPrompt;

@@ -13,21 +13,13 @@ use crate::context::{Cx, check_version_of, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Offset, Text, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, post,
-    tool,
+    Change, Columns, Command, Effect, Operation, Route, Tool, command, create, delete, get, post, tool,
+    versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::versioned::{Versioned as _, record, record_deleted};
 
-impl Output for Relationship {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(Relationship, version, id);
 
 /// Relate two requirements.
 ///
