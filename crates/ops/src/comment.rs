@@ -2,33 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
 use store::Mode;
 use store::comment::{self, Comment, Filter};
 use store::entity;
 use store::model::{Kind, Reference, Role};
 use store::project::Projects;
 
-use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::entity::delete::{refuse_deleted, refuse_purged};
+use crate::context::{Cx, overtaken};
 use crate::entity::read::{any_user, check_kind};
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Number, Offset, Set, Text, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, patch,
-    post, tool,
+    Change, Columns, Command, Effect, Operation, Route, Tool, command, create, delete, get, patch, post,
+    tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page_after, window};
+use crate::versioned::{self, Versioned as _, record, record_deleted, record_restored, refuse_purged};
 
-impl Output for Comment {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(Comment, version, id);
 
 /// Comment on an epic, user story, acceptance criterion or requirement.
 ///
@@ -277,7 +268,7 @@ impl Operation for UpdateComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let before = find_live(cx, "comment_id", &self.comment_id)?;
-        check_version(self.expected_version, "the comment", before.version, &before)?;
+        before.check_version(self.expected_version)?;
         let mut after = before.clone();
         if let Some(content) = &self.content.0 {
             check_author(cx, &before, "edit")?;
@@ -291,17 +282,8 @@ impl Operation for UpdateComment {
 }
 
 /// Writes a changed comment, if it differs.
-pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Comment, mut after: Comment) -> Result<Comment> {
-    if after == before {
-        return Ok(before);
-    }
-    after.version += 1;
-    after.updated_at = cx.now();
-    if !comment::update(cx.tx, &after)? {
-        return Err(overtaken("the comment"));
-    }
-    record(cx, Some(&before), &after)?;
-    Ok(after)
+pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Comment, after: Comment) -> Result<Comment> {
+    versioned::change(cx, before, after, comment::update)
 }
 
 /// Delete a comment and the answers to it. Its author may, and administrators. `dry_run` says how many answers would go.
@@ -331,15 +313,7 @@ pub struct DeletedComment {
     answers: usize,
 }
 
-impl Output for DeletedComment {
-    fn version(&self) -> Option<i64> {
-        Some(self.comment.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.comment.id)
-    }
-}
+versioned_output!(DeletedComment, comment.version, comment.id);
 
 impl Operation for DeleteComment {
     type Output = DeletedComment;
@@ -365,7 +339,7 @@ impl Operation for DeleteComment {
             comment::lock_threads(cx.tx, &gone.entity_id)?;
             gone = find_live(cx, "comment_id", &self.comment_id)?;
         }
-        check_version(self.expected_version, "the comment", gone.version, &gone)?;
+        gone.check_version(self.expected_version)?;
         check_author(cx, &gone, "delete")?;
         let answers = comment::count_answers(cx.tx, &gone.id)?;
         if self.dry_run {
@@ -402,10 +376,10 @@ impl Operation for RestoreComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = locked(cx, &self.comment_id)?;
-        check_version(self.expected_version, "the comment", gone.version, &gone)?;
+        gone.check_version(self.expected_version)?;
         check_author(cx, &gone, "restore")?;
         let Some(deletion_id) = &gone.deletion_id else {
-            return Err(Error::conflict("the comment is not deleted"));
+            return Err(gone.not_deleted());
         };
         let entity = entity::find(cx.tx, &Reference::Id(gone.entity_id.clone()))?;
         if let Some(entity) = entity.filter(|entity| entity.deleted_at.is_some()) {
@@ -417,7 +391,7 @@ impl Operation for RestoreComment {
         {
             return Err(Error::conflict("the comment that it answers is deleted; restore that first"));
         }
-        refuse_purged("the comment", gone.purged_at)?;
+        gone.check_unpurged()?;
         refuse_purged_above(cx, &gone)?;
         let members = comment::of_deletion(cx.tx, deletion_id)?;
         entity::restore(cx.tx, deletion_id, cx.now())?;
@@ -447,22 +421,9 @@ impl Operation for PurgeComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = locked(cx, &self.comment_id)?;
-        check_version(self.expected_version, "the comment", gone.version, &gone)?;
-        if gone.purged_at.is_some() {
-            return Ok(gone);
-        }
-        if gone.deleted_at.is_none() {
-            return Err(Error::conflict("the comment is not deleted; delete it first"));
-        }
-        comment::purge(cx.tx, &gone.id, cx.now())?;
-        cx.erase(&gone.id)?;
-        let purged = find(cx, "comment_id", &self.comment_id)?;
-        record_changes(
-            cx,
-            &purged,
-            &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]),
-        )?;
-        Ok(purged)
+        let erase = |cx: &mut Cx<'_, '_>, gone: &Comment| Ok(comment::purge(cx.tx, &gone.id, cx.now())?);
+        let find = |cx: &mut Cx<'_, '_>| find(cx, "comment_id", &self.comment_id);
+        versioned::purge(cx, gone, self.expected_version, erase, find)
     }
 }
 
@@ -492,21 +453,15 @@ fn refuse_purged_above(cx: &mut Cx<'_, '_>, gone: &Comment) -> Result<()> {
 
 /// Records a revision for every comment that a deletion has taken.
 pub(crate) fn note_deletion(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
-    for member in comment::of_deletion(cx.tx, deletion_id)? {
-        let pair = json!([null, member.deleted_at]);
-        record_changes(cx, &member, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
-    }
-    Ok(())
+    comment::of_deletion(cx.tx, deletion_id)?.iter().try_for_each(|gone| record_deleted(cx, gone))
 }
 
 /// Records a revision for those comments of a deletion that came back.
 pub(crate) fn note_restored(cx: &mut Cx<'_, '_>, gone: &[Comment]) -> Result<()> {
     for gone in gone {
-        let Some(back) = comment::find(cx.tx, &gone.id)?.filter(|back| back.deleted_at.is_none()) else {
-            continue;
-        };
-        let pair = json!([gone.deleted_at, null]);
-        record_changes(cx, &back, &Map::from_iter([("deleted_at".to_owned(), pair)]))?;
+        if let Some(back) = comment::find(cx.tx, &gone.id)?.filter(|back| back.deleted_at.is_none()) {
+            record_restored(cx, &back, gone.deleted_at)?;
+        }
     }
     Ok(())
 }
@@ -535,30 +490,7 @@ fn locked(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Comment> {
 }
 
 fn find_live(cx: &mut Cx<'_, '_>, field: &str, id: &Id) -> Result<Comment> {
-    let found = find(cx, field, id)?;
-    refuse_deleted("the comment", found.deleted_at, found.purged_at)?;
-    Ok(found)
-}
-
-fn record(cx: &mut Cx<'_, '_>, before: Option<&Comment>, after: &Comment) -> Result<()> {
-    let before = before.map(to_value).transpose()?;
-    let changes = crate::context::difference(before.as_ref(), Some(&to_value(after)?));
-    record_changes(cx, after, &changes)
-}
-
-fn record_changes(
-    cx: &mut Cx<'_, '_>,
-    comment: &Comment,
-    changes: &Map<String, serde_json::Value>,
-) -> Result<()> {
-    let subject = Subject {
-        project_id: Some(&comment.project_id),
-        kind: Kind::Comment.name(),
-        id: &comment.id,
-        reference_id: Some(&comment.entity),
-        version: comment.version,
-    };
-    cx.record_changes(&subject, changes)
+    find(cx, field, id)?.live()
 }
 
 /// The comment with an id, deleted or not, if the caller sees it.

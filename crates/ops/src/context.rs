@@ -17,6 +17,7 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Version};
 use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
+use crate::versioned::Versioned as _;
 
 /// The context of a run.
 pub struct Cx<'a, 't> {
@@ -153,7 +154,7 @@ impl<'a, 't> Cx<'a, 't> {
     /// The live entity of a kind that an argument names.
     pub fn entity(&mut self, field: &str, id: &Id, kind: Kind) -> Result<Entity> {
         let found = self.any_of_kind(field, id, kind)?;
-        live(found).map_err(|error| error.about(field))
+        found.live().map_err(|error| error.about(field))
     }
 
     /// The entity of a kind that an argument names, deleted or not.
@@ -173,13 +174,13 @@ impl<'a, 't> Cx<'a, 't> {
         let (found, known_type) = found.map_or((None, None), |(found, known)| (Some(found), known));
         let found = self.visible(field, id, found)?;
         let story = of_kind(field, found, Kind::UserStory)?;
-        let story = live(story).map_err(|error| error.about(field))?;
+        let story = story.live().map_err(|error| error.about(field))?;
         Ok((story, known_type))
     }
 
     /// The live entity of any kind that an argument names.
     pub fn live_entity(&mut self, field: &str, id: &Id) -> Result<Entity> {
-        self.any_entity(field, id).and_then(|found| live(found).map_err(|error| error.about(field)))
+        self.any_entity(field, id).and_then(|found| found.live().map_err(|error| error.about(field)))
     }
 
     /// The entity that an argument names, deleted or not.
@@ -286,19 +287,6 @@ impl<'a, 't> Cx<'a, 't> {
         revision::insert(self.tx, &new)?;
         Ok(())
     }
-
-    /// Records a change of an entity.
-    pub fn record_entity(&mut self, before: Option<&Entity>, after: &Entity) -> Result<()> {
-        let subject = Subject {
-            project_id: Some(&after.project_id),
-            kind: after.kind.name(),
-            id: &after.id,
-            reference_id: Some(&after.reference_id),
-            version: after.version,
-        };
-        let before = before.map(to_value).transpose()?;
-        self.record(&subject, before.as_ref(), Some(&to_value(after)?))
-    }
 }
 
 /// What has a number beyond the largest could not be imported again.
@@ -360,21 +348,6 @@ fn of_kind(field: &str, found: Entity, kind: Kind) -> Result<Entity> {
     let (expected, is) = (kind.with_article(), found.kind.with_article());
     let message = format!("expected {expected}, and {} is {is}", found.reference_id);
     Err(Error::field(field, message))
-}
-
-/// Refuses what is deleted, and says when it was.
-pub fn live(entity: Entity) -> Result<Entity> {
-    match entity.deleted_at {
-        None => Ok(entity),
-        Some(deleted_at) => Err(deleted(&entity.reference_id, deleted_at, entity.purged_at.is_none())),
-    }
-}
-
-/// The error for something that is deleted.
-pub fn deleted(name: &str, deleted_at: Time, can_be_restored: bool) -> Error {
-    let restore = if can_be_restored { "; it can be restored" } else { "" };
-    Error::new(ErrorKind::NotFound, format!("{name} was deleted at {deleted_at}{restore}"))
-        .with(json!({ "deleted_at": deleted_at }))
 }
 
 /// Checks the version that a caller expects.

@@ -17,20 +17,13 @@ use store::types::RequirementType;
 use store::{comment, search, status};
 
 use crate::config::types::named;
-use crate::context::{Cx, check_version, overtaken};
+use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Patch, Text, Version};
-use crate::operation::Output;
+use crate::operation::versioned_output;
+use crate::versioned::{Versioned as _, record};
 
-impl Output for Entity {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.reference_id)
-    }
-}
+versioned_output!(Entity, version, reference_id);
 
 /// A new entity without text: of a kind, in a project, below a parent, made by the caller now. [`add`] gives it its status.
 pub(crate) fn blank(
@@ -115,7 +108,7 @@ pub(crate) const TAKEN_MAX: usize = 10_000;
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
     for _ in 0..TAKEN_MAX {
         if entity::insert_new(cx.tx, &mut new)? {
-            cx.record_entity(None, &new)?;
+            record(cx, None, &new)?;
             return Ok(new);
         }
         cx.tx.skip_taken_numbers(&new.project_id, new.kind.name())?;
@@ -129,7 +122,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
 pub(crate) fn add_numbered(cx: &mut Cx<'_, '_>, new: &Entity) -> Result<bool> {
     let added = entity::insert(cx.tx, new)?;
     if added {
-        cx.record_entity(None, new)?;
+        record(cx, None, new)?;
     }
     Ok(added)
 }
@@ -141,14 +134,13 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Cx<'_, '_>, &mut Entity) -> Result<()>,
 ) -> Result<Entity> {
-    check_version(expected, &before.reference_id, before.version, &before)?;
+    before.check_version(expected)?;
     let mut after = before.clone();
     edit(cx, &mut after)?;
     if after == before {
         return Ok(before);
     }
-    after.version += 1;
-    after.updated_at = cx.now();
+    after.go_on(cx.now());
     // Where it belongs and who works on it may change without a doubt about what others were told it says.
     let is_other = |field: &&Field| field.json(&before) != field.json(&after);
     let makes_suspect = FIELDS.iter().filter(is_other).any(|field| field.nature.makes_suspect);
@@ -164,7 +156,7 @@ pub(crate) fn change(
     if before.parent_id() != after.parent_id() {
         search::moved(cx.tx, &after.id)?;
     }
-    cx.record_entity(Some(&before), &after)?;
+    record(cx, Some(&before), &after)?;
     Ok(after)
 }
 

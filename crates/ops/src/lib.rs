@@ -31,6 +31,7 @@ mod steering;
 mod token;
 mod typed;
 mod user;
+mod versioned;
 
 pub use ::exchange::Members;
 pub use caller::{Caller, Credentials, Reach, Request, Scope, authenticate, needed};

@@ -8,20 +8,12 @@ use store::model::Role;
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Limit, Offset, Text, Version};
-use crate::operation::{Command, Effect, Operation, Output, Route, command, delete, get, put};
+use crate::operation::{Command, Effect, Operation, Route, command, delete, get, put, versioned_output};
 use crate::page::{Cursor, Page, page, window_from};
 use crate::project;
 use crate::user::RoleName;
 
-impl Output for Member {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.user_id)
-    }
-}
+versioned_output!(Member, version, user_id);
 
 /// List the members of a project, by name, with their roles in it.
 ///

@@ -102,6 +102,23 @@ pub trait Output: Serialize + JsonSchema {
     }
 }
 
+/// Makes a type an answer with a version and a name, which are in these fields.
+macro_rules! versioned_output {
+    ($type:ty, $($version:ident).+, $($name:ident).+) => {
+        impl $crate::operation::Output for $type {
+            fn version(&self) -> Option<i64> {
+                Some(self.$($version).+)
+            }
+
+            fn reference(&self) -> Option<&str> {
+                Some(&self.$($name).+)
+            }
+        }
+    };
+}
+
+pub(crate) use versioned_output;
+
 /// What an operation does to the store, and so who may run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,19 +10,11 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Result};
 use crate::input::{Description, Limit, Offset, Patch, Set, Text, Version};
 use crate::operation::{
-    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+    Columns, Command, Effect, Operation, Route, command, create, delete, get, patch, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 
-impl Output for Project {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.key)
-    }
-}
+versioned_output!(Project, version, key);
 
 /// Create a project.
 #[derive(Deserialize, JsonSchema)]

@@ -2,32 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::Mode;
 use store::model::{DEFAULT_PROJECT_ID, Kind};
 use store::prompt::{self, Prompt};
 
-use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::context::{Cx, overtaken};
 use crate::entity::TAKEN_MAX;
-use crate::entity::delete::{refuse_deleted, refuse_purged};
 use crate::error::{Error, Result};
 use crate::input::{Description, Id, Limit, Offset, Patch, Set, Text, Title, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Shape, Tool, command, create, delete, get,
-    patch, post, put, tool,
+    Change, Columns, Command, Effect, Operation, Route, Shape, Tool, command, create, delete, get, patch,
+    post, put, tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
+use crate::versioned::{self, Versioned as _};
 
-impl Output for Prompt {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
+pub(crate) use crate::versioned::record;
 
-    fn reference(&self) -> Option<&str> {
-        Some(&self.reference_id)
-    }
-}
+versioned_output!(Prompt, version, reference_id);
 
 /// Who says a prompt.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -280,7 +273,7 @@ impl Operation for ActivatePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         prompt::lock_active(cx.tx)?;
         let wanted = find_live(cx, &self.prompt_id)?;
-        check_version(self.expected_version, &wanted.reference_id, wanted.version, &wanted)?;
+        wanted.check_version(self.expected_version)?;
         if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
             change(cx, other, None, |prompt| prompt.active = false)?;
         }
@@ -313,15 +306,7 @@ pub struct DeletedPrompt {
     deleted: bool,
 }
 
-impl Output for DeletedPrompt {
-    fn version(&self) -> Option<i64> {
-        Some(self.prompt.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.prompt.reference_id)
-    }
-}
+versioned_output!(DeletedPrompt, prompt.version, prompt.reference_id);
 
 impl Operation for DeletePrompt {
     type Output = DeletedPrompt;
@@ -343,7 +328,7 @@ impl Operation for DeletePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {
         let gone = find_live(cx, &self.prompt_id)?;
         if self.dry_run {
-            check_version(self.expected_version, &gone.reference_id, gone.version, &gone)?;
+            gone.check_version(self.expected_version)?;
             return Ok(DeletedPrompt { prompt: gone, deleted: false });
         }
         let deletion_id = cx.new_id();
@@ -379,9 +364,9 @@ impl Operation for RestorePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         let gone = find(cx, &self.prompt_id)?;
         if gone.deleted_at.is_none() {
-            return Err(Error::conflict(format!("{} is not deleted", gone.reference_id)));
+            return Err(gone.not_deleted());
         }
-        refuse_purged(&gone.reference_id, gone.purged_at)?;
+        gone.check_unpurged()?;
         check_name(cx, &gone.name, Some(&gone.id))?;
         change(cx, gone, self.expected_version, |prompt| {
             prompt.deleted_at = None;
@@ -411,22 +396,11 @@ impl Operation for PurgePrompt {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         let gone = find(cx, &self.prompt_id)?;
-        check_version(self.expected_version, &gone.reference_id, gone.version, &gone)?;
-        if gone.purged_at.is_some() {
-            return Ok(gone);
-        }
-        if gone.deleted_at.is_none() {
-            return Err(Error::conflict(format!("{} is not deleted; delete it first", gone.reference_id)));
-        }
-        if !prompt::purge(cx.tx, &gone, cx.now())? {
-            return Err(overtaken(&gone.reference_id));
-        }
-        cx.erase(&gone.id)?;
-        let purged = find(cx, &self.prompt_id)?;
-        // What it was must not be told once more.
-        let before = Prompt { purged_at: None, ..purged.clone() };
-        record(cx, Some(&before), &purged)?;
-        Ok(purged)
+        let erase = |cx: &mut Cx<'_, '_>, gone: &Prompt| match prompt::purge(cx.tx, gone, cx.now())? {
+            true => Ok(()),
+            false => Err(overtaken(&gone.reference_id)),
+        };
+        versioned::purge(cx, gone, self.expected_version, erase, |cx| find(cx, &self.prompt_id))
     }
 }
 
@@ -436,20 +410,13 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Prompt),
 ) -> Result<Prompt> {
-    check_version(expected, &before.reference_id, before.version, &before)?;
+    before.check_version(expected)?;
     let mut after = before.clone();
     edit(&mut after);
-    if after == before {
-        return Ok(before);
+    if after != before {
+        check_secrets(&after.content, after.description.as_deref())?;
     }
-    check_secrets(&after.content, after.description.as_deref())?;
-    after.version += 1;
-    after.updated_at = cx.now();
-    if !prompt::update(cx.tx, &after)? {
-        return Err(overtaken(&before.reference_id));
-    }
-    record(cx, Some(&before), &after)?;
-    Ok(after)
+    versioned::change(cx, before, after, prompt::update)
 }
 
 fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<()> {
@@ -480,19 +447,5 @@ fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
 }
 
 fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Prompt> {
-    let found = find(cx, id)?;
-    refuse_deleted(&found.reference_id, found.deleted_at, found.purged_at)?;
-    Ok(found)
-}
-
-pub(crate) fn record(cx: &mut Cx<'_, '_>, before: Option<&Prompt>, after: &Prompt) -> Result<()> {
-    let subject = Subject {
-        project_id: None,
-        kind: Kind::Prompt.name(),
-        id: &after.id,
-        reference_id: Some(&after.reference_id),
-        version: after.version,
-    };
-    let before: Option<Value> = before.map(to_value).transpose()?;
-    cx.record(&subject, before.as_ref(), Some(&to_value(after)?))
+    find(cx, id)?.live()
 }

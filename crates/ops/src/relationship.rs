@@ -2,32 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, json};
+use serde_json::json;
 use store::entity;
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::RelationshipType;
 
 use crate::config::types::named;
-use crate::context::{Cx, check_version, check_version_of, deleted, difference, overtaken, to_value};
-use crate::entity::delete::note_relationship;
+use crate::context::{Cx, check_version_of, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Id, Limit, Offset, Text, Version};
 use crate::operation::{
-    Change, Columns, Command, Effect, Operation, Output, Route, Tool, command, create, delete, get, post,
-    tool,
+    Change, Columns, Command, Effect, Operation, Route, Tool, command, create, delete, get, post, tool,
+    versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
+use crate::versioned::{Versioned as _, record, record_deleted};
 
-impl Output for Relationship {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(Relationship, version, id);
 
 /// Relate two requirements.
 ///
@@ -127,7 +119,7 @@ pub(crate) fn shortened(mut way: Vec<String>) -> Vec<String> {
 /// Writes a new relationship.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Relationship) -> Result<Relationship> {
     relationship::insert(cx.tx, &new)?;
-    note_relationship(cx, &new, &difference(None, Some(&to_value(&new)?)))?;
+    record(cx, None, &new)?;
     Ok(new)
 }
 
@@ -141,12 +133,11 @@ pub(crate) fn confirm(
     let mut after = before.clone();
     after.target_version = target_version;
     after.suspect = suspect;
-    after.version += 1;
-    after.updated_at = cx.now();
+    after.go_on(cx.now());
     if !relationship::confirm(cx.tx, &after)? {
         return Err(overtaken("the relationship"));
     }
-    note_relationship(cx, &after, &difference(Some(&to_value(before)?), Some(&to_value(&after)?)))?;
+    record(cx, Some(before), &after)?;
     Ok(after)
 }
 
@@ -172,18 +163,14 @@ impl Operation for DeleteRelationship {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let gone = find_live(cx, &self.id)?;
-        check_version(self.expected_version, "the relationship", gone.version, &gone)?;
+        gone.check_version(self.expected_version)?;
         let deletion_id = cx.new_id();
         let actor = cx.caller()?.user_id.clone();
         if !relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())? {
             return Err(overtaken("the relationship"));
         }
         let gone = relationship::find(cx.tx, &gone.id)?.unwrap_or(gone);
-        note_relationship(
-            cx,
-            &gone,
-            &Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]),
-        )?;
+        record_deleted(cx, &gone)?;
         Ok(gone)
     }
 }
@@ -274,7 +261,7 @@ impl Operation for ClearSuspectLink {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let before = find_live(cx, &self.id)?;
-        check_version(self.expected_version, "the relationship", before.version, &before)?;
+        before.check_version(self.expected_version)?;
         let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
             .ok_or_else(|| Error::not_found("requirement", &before.target))?;
         check_version_of("target_version", self.target_version, &before.target, target.version, &target)?;
@@ -289,12 +276,8 @@ fn find_live(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Relationship> {
     let Reference::Id(uuid) = &id.0 else {
         return Err(Error::field("id", "expected the id of a relationship"));
     };
-    let found = match relationship::find(cx.tx, uuid)? {
-        Some(found) if cx.sees(&found.project_id)? => found,
-        _ => return Err(Error::not_found("relationship", uuid)),
-    };
-    match found.deleted_at {
-        Some(deleted_at) => Err(deleted("the relationship", deleted_at, false)),
-        None => Ok(found),
+    match relationship::find(cx.tx, uuid)? {
+        Some(found) if cx.sees(&found.project_id)? => found.live(),
+        _ => Err(Error::not_found("relationship", uuid)),
     }
 }

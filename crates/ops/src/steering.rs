@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
 use store::entity::{self, Entity};
 use store::model::Kind;
 
-use crate::context::{Cx, Subject};
+use crate::context::Cx;
 use crate::entity::arguments::{create_arguments, create_with, update_arguments, update_with};
 use crate::entity::{add, blank, change};
 use crate::error::{Error, Result};
@@ -14,6 +13,7 @@ use crate::input::{Id, Text};
 use crate::operation::{
     Change, Command, Effect, Operation, Output, Route, Tool, command, create, delete, patch, put, tool,
 };
+use crate::versioned::record_field;
 
 create_arguments! {
     steering_document:
@@ -157,16 +157,9 @@ pub(crate) fn change_link(cx: &mut Cx<'_, '_>, epic: &Entity, document: &Entity,
         entity::unlink_document(cx.tx, epic, &document.id)?
     };
     if changed {
-        let subject = Subject {
-            project_id: Some(&epic.project_id),
-            kind: Kind::Epic.name(),
-            id: &epic.id,
-            reference_id: Some(&epic.reference_id),
-            version: epic.version,
-        };
-        let name = &document.reference_id;
-        let pair = if linked { json!([null, name]) } else { json!([name, null]) };
-        cx.record_changes(&subject, &Map::from_iter([("steering_document".to_owned(), pair)]))?;
+        let name = Some(&document.reference_id);
+        let pair = if linked { (None, name) } else { (name, None) };
+        record_field(cx, epic, "steering_document", pair)?;
     }
     Ok(())
 }

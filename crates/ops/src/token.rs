@@ -11,20 +11,12 @@ use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Limit, Moment, Offset, Patch, Set, Span, Text, Version};
 use crate::operation::{
-    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
-impl Output for Token {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(Token, version, id);
 
 /// What a token is for, which is its name, or its id.
 type Name = Text<1, 100>;

@@ -14,20 +14,12 @@ use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value
 use crate::error::{Error, Result};
 use crate::input::{Limit, Offset, Set, Text, Version, shortened};
 use crate::operation::{
-    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
+    Columns, Command, Effect, Operation, Route, command, create, delete, get, patch, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
 
-impl Output for User {
-    fn version(&self) -> Option<i64> {
-        Some(self.version)
-    }
-
-    fn reference(&self) -> Option<&str> {
-        Some(&self.id)
-    }
-}
+versioned_output!(User, version, id);
 
 /// What a user may do at most.
 #[derive(Clone, Copy, JsonSchema)]

@@ -8,9 +8,7 @@ use super::types::{self, Name};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Limit, Offset, Patch, Set, Text, Version};
-use crate::operation::{
-    Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch,
-};
+use crate::operation::{Columns, Command, Effect, Operation, Route, command, create, delete, get, patch};
 use crate::page::{Cursor, Page};
 
 types::operations! {

@@ -19,15 +19,7 @@ macro_rules! operations {
         $(#[$get_about:meta])* $get:ident,
         $(#[$delete_about:meta])* $delete:ident,
     ) => {
-        impl Output for $type {
-            fn version(&self) -> Option<i64> {
-                Some(self.version)
-            }
-
-            fn reference(&self) -> Option<&str> {
-                Some(&self.id)
-            }
-        }
+        crate::operation::versioned_output!($type, version, id);
 
         $(#[$list_about])*
         #[derive(Deserialize, JsonSchema)]

@@ -5,21 +5,22 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
-use serde_json::{Map, json};
+use serde_json::json;
 use store::entity::{self, Below, Entity, Leaf};
-use store::model::{Kind, Reference, Time};
+use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::{comment, types};
 
 use super::change;
 use super::read::check_kind;
 use crate::comment::{note_deletion, note_restored};
-use crate::context::{Cx, Subject, check_version, deleted};
+use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
 use crate::operation::{
     Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool,
 };
+use crate::versioned::{Versioned as _, purge, record_deleted, record_restored};
 
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
@@ -102,7 +103,7 @@ impl Operation for DeleteEntity {
             entity::lock_below(cx.tx, &root.id)?;
             root = cx.live_entity("reference", &Id(Reference::Id(root.id)))?;
         }
-        check_version(self.expected_version, &root.reference_id, root.version, &root)?;
+        root.check_version(self.expected_version)?;
         let members = entity::leaves(cx.tx, &[&root.id], LEVELS, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
             return Err(Error::conflict(format!(
@@ -204,41 +205,13 @@ fn hold(cx: &mut Cx<'_, '_>, requirements: Vec<Entity>, criterion: Option<&Entit
 /// Records a revision for everything that a deletion has taken.
 fn note_members(cx: &mut Cx<'_, '_>, deletion_id: &str) -> Result<()> {
     for member in entity::deletion_members(cx.tx, deletion_id)? {
-        let change = Map::from_iter([("deleted_at".to_owned(), json!([null, member.deleted_at]))]);
-        note(cx, &member, &change)?;
+        record_deleted(cx, &member)?;
         cx.steps.advance();
     }
     for gone in relationship::of_deletion(cx.tx, deletion_id)? {
-        let change = Map::from_iter([("deleted_at".to_owned(), json!([null, gone.deleted_at]))]);
-        note_relationship(cx, &gone, &change)?;
+        record_deleted(cx, &gone)?;
     }
     note_deletion(cx, deletion_id)
-}
-
-fn note(cx: &mut Cx<'_, '_>, member: &Entity, changes: &Map<String, serde_json::Value>) -> Result<()> {
-    let subject = Subject {
-        project_id: Some(&member.project_id),
-        kind: member.kind.name(),
-        id: &member.id,
-        reference_id: Some(&member.reference_id),
-        version: member.version,
-    };
-    cx.record_changes(&subject, changes)
-}
-
-pub(crate) fn note_relationship(
-    cx: &mut Cx<'_, '_>,
-    gone: &Relationship,
-    changes: &Map<String, serde_json::Value>,
-) -> Result<()> {
-    let subject = Subject {
-        project_id: Some(&gone.project_id),
-        kind: "relationship",
-        id: &gone.id,
-        reference_id: None,
-        version: gone.version,
-    };
-    cx.record_changes(&subject, changes)
 }
 
 /// Restore something that was deleted, with everything that went with it.
@@ -282,14 +255,14 @@ impl Operation for RestoreEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = locked(cx, &self.reference)?;
         check_kind(&found, self.kind)?;
-        check_version(self.expected_version, &found.reference_id, found.version, &found)?;
+        found.check_version(self.expected_version)?;
         if let Some(version) = self.version {
             return super::history::take_back(cx, found, version.0);
         }
         let Some(deletion_id) = found.deletion_id.clone() else {
-            return Err(Error::conflict(format!("{} is not deleted", found.reference_id)));
+            return Err(found.not_deleted());
         };
-        refuse_purged(&found.reference_id, found.purged_at)?;
+        found.check_unpurged()?;
         let mut members = entity::deletion_members(cx.tx, &deletion_id)?;
         let relations = relationship::of_deletion(cx.tx, &deletion_id)?;
         let comments = comment::of_deletion(cx.tx, &deletion_id)?;
@@ -300,8 +273,11 @@ impl Operation for RestoreEntity {
         entity::restore(cx.tx, &deletion_id, cx.now())?;
         members.retain(|member| member.purged_at.is_none());
         for member in &members {
-            let changes = Map::from_iter([("deleted_at".to_owned(), json!([member.deleted_at, null]))]);
-            note(cx, &Entity { version: member.version + 1, ..member.clone() }, &changes)?;
+            record_restored(
+                cx,
+                &Entity { version: member.version + 1, ..member.clone() },
+                member.deleted_at,
+            )?;
         }
         let ids: HashSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
         for gone in &relations {
@@ -309,8 +285,7 @@ impl Operation for RestoreEntity {
             else {
                 continue;
             };
-            let changes = Map::from_iter([("deleted_at".to_owned(), json!([gone.deleted_at, null]))]);
-            note_relationship(cx, &back, &changes)?;
+            record_restored(cx, &back, gone.deleted_at)?;
             check_circle(cx, &found.project, &back, &ids)?;
         }
         note_restored(cx, &comments)?;
@@ -447,30 +422,12 @@ impl Operation for PurgeEntity {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = locked(cx, &self.reference)?;
-        check_version(self.expected_version, &found.reference_id, found.version, &found)?;
-        if found.deleted_at.is_none() {
-            return Err(Error::conflict(format!("{} is not deleted; delete it first", found.reference_id)));
-        }
-        if found.purged_at.is_some() {
-            return Ok(found);
-        }
-        let held = held_by(cx, &found)?;
-        hold(cx, held, None)?;
-        entity::purge(cx.tx, &found, cx.now())?;
-        cx.erase(&found.id)?;
-        let purged = cx.any_entity("reference", &self.reference)?;
-        note(cx, &purged, &Map::from_iter([("purged_at".to_owned(), json!([null, purged.purged_at]))]))?;
-        Ok(purged)
+        let erase = |cx: &mut Cx<'_, '_>, found: &Entity| {
+            let held = held_by(cx, found)?;
+            hold(cx, held, None)?;
+            Ok(entity::purge(cx.tx, found, cx.now())?)
+        };
+        let find = |cx: &mut Cx<'_, '_>| cx.any_entity("reference", &self.reference);
+        purge(cx, found, self.expected_version, erase, find)
     }
-}
-
-/// The error for a comment or prompt that is deleted.
-pub(crate) fn refuse_deleted(name: &str, deleted_at: Option<Time>, purged_at: Option<Time>) -> Result<()> {
-    deleted_at.map_or(Ok(()), |deleted_at| Err(deleted(name, deleted_at, purged_at.is_none())))
-}
-
-/// The error for something whose text is gone for good.
-pub(crate) fn refuse_purged(name: &str, purged_at: Option<Time>) -> Result<()> {
-    purged_at
-        .map_or(Ok(()), |_| Err(Error::conflict(format!("{name} was purged: its text is gone for good"))))
 }

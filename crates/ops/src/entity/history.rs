@@ -11,11 +11,12 @@ use store::{prompt, status, user};
 use super::change;
 use super::read::check_is;
 use crate::comment::find_visible;
-use crate::context::{Cx, live};
+use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
 use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
+use crate::versioned::Versioned as _;
 
 /// Read the history of an entity, a comment or a prompt: who changed what, when and through which surface, the newest
 /// first.
@@ -101,7 +102,7 @@ const STEPS_MAX: i64 = 10_000;
 
 /// Gives an entity the text and fields that it had at a version.
 pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Result<Entity> {
-    let entity = live(entity)?;
+    let entity = entity.live()?;
     if version >= entity.version {
         let message = format!(
             "expected a version before {}, which is the present one, found {version}",

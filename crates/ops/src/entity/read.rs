@@ -7,11 +7,12 @@ use store::model::Kind;
 use store::{Mode, status};
 
 use super::requirement_type;
-use crate::context::{Cx, live};
+use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Route, Shape, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page_after, window};
+use crate::versioned::Versioned as _;
 
 /// Read an epic, user story, acceptance criterion, requirement or steering document.
 #[derive(Deserialize, JsonSchema)]
@@ -62,7 +63,7 @@ impl Operation for GetEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = cx.any_entity("reference", &self.reference)?;
         check_kind(&found, self.kind)?;
-        if self.include_deleted { Ok(found) } else { live(found) }
+        if self.include_deleted { Ok(found) } else { found.live() }
     }
 }
 

@@ -1,0 +1,186 @@
+//! What entities, comments, prompts and relationships have in common: a version and a history, and that whatever is deleted
+//! is kept, until it is purged.
+
+use serde::Serialize;
+use serde_json::{Map, json};
+use store::Tx;
+use store::comment::Comment;
+use store::entity::Entity;
+use store::model::{Kind, Time};
+use store::prompt::Prompt;
+use store::relationship::Relationship;
+
+use crate::context::{Cx, Subject, check_version, overtaken, to_value};
+use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::input::Version;
+
+/// Something with a version and a history.
+pub(crate) trait Versioned: Clone + PartialEq + Serialize {
+    /// What a revision of it is about.
+    fn subject(&self) -> Subject<'_>;
+    /// What errors call it.
+    fn label(&self) -> &str;
+    /// When it was deleted.
+    fn deleted_at(&self) -> Option<Time>;
+    /// When its text was erased for good.
+    fn purged_at(&self) -> Option<Time>;
+    /// Whether it can be restored by itself when it is deleted.
+    fn can_be_restored(&self) -> bool;
+    /// Makes it the next version.
+    fn go_on(&mut self, now: Time);
+
+    /// Checks the version that a caller expects.
+    fn check_version(&self, expected: Option<Version>) -> Result<()> {
+        check_version(expected, self.label(), self.subject().version, self)
+    }
+
+    /// Refuses what is deleted, and says when it was.
+    fn live(self) -> Result<Self> {
+        let Some(deleted_at) = self.deleted_at() else { return Ok(self) };
+        let restore = if self.can_be_restored() { "; it can be restored" } else { "" };
+        let message = format!("{} was deleted at {deleted_at}{restore}", self.label());
+        Err(Error::new(ErrorKind::NotFound, message).with(json!({ "deleted_at": deleted_at })))
+    }
+
+    /// The error for what should be restored and is not deleted.
+    fn not_deleted(&self) -> Error {
+        Error::conflict(format!("{} is not deleted", self.label()))
+    }
+
+    /// Refuses to restore something whose text is gone for good.
+    fn check_unpurged(&self) -> Result<()> {
+        refuse_purged(self.label(), self.purged_at())
+    }
+}
+
+/// Refuses to restore something whose text is gone for good, by the name that it has here.
+pub(crate) fn refuse_purged(name: &str, purged_at: Option<Time>) -> Result<()> {
+    purged_at
+        .map_or(Ok(()), |_| Err(Error::conflict(format!("{name} was purged: its text is gone for good"))))
+}
+
+/// Records a change. Without a state before, it is new.
+pub(crate) fn record<T: Versioned>(cx: &mut Cx<'_, '_>, before: Option<&T>, after: &T) -> Result<()> {
+    let before = before.map(to_value).transpose()?;
+    cx.record(&after.subject(), before.as_ref(), Some(&to_value(after)?))
+}
+
+/// Records the change of one field, without a state before and after to compare.
+pub(crate) fn record_field(
+    cx: &mut Cx<'_, '_>,
+    thing: &impl Versioned,
+    field: &str,
+    (before, after): (impl Serialize, impl Serialize),
+) -> Result<()> {
+    let pair = json!([to_value(&before)?, to_value(&after)?]);
+    cx.record_changes(&thing.subject(), &Map::from_iter([(field.to_owned(), pair)]))
+}
+
+/// Records that something was deleted.
+pub(crate) fn record_deleted(cx: &mut Cx<'_, '_>, gone: &impl Versioned) -> Result<()> {
+    record_field(cx, gone, "deleted_at", ((), gone.deleted_at()))
+}
+
+/// Records that something that was deleted at a time is back.
+pub(crate) fn record_restored(
+    cx: &mut Cx<'_, '_>,
+    back: &impl Versioned,
+    deleted_at: Option<Time>,
+) -> Result<()> {
+    record_field(cx, back, "deleted_at", (deleted_at, ()))
+}
+
+/// Writes what was changed as the next version, if it differs.
+pub(crate) fn change<T: Versioned>(
+    cx: &mut Cx<'_, '_>,
+    before: T,
+    mut after: T,
+    update: impl FnOnce(&mut Tx<'_>, &T) -> store::Result<bool>,
+) -> Result<T> {
+    if after == before {
+        return Ok(before);
+    }
+    after.go_on(cx.now());
+    if !update(cx.tx, &after)? {
+        return Err(overtaken(before.label()));
+    }
+    record(cx, Some(&before), &after)?;
+    Ok(after)
+}
+
+/// Erases the text of something deleted for good, also from history and kept answers, and returns what `find` finds then.
+pub(crate) fn purge<T: Versioned>(
+    cx: &mut Cx<'_, '_>,
+    gone: T,
+    expected: Option<Version>,
+    erase: impl FnOnce(&mut Cx<'_, '_>, &T) -> Result<()>,
+    find: impl FnOnce(&mut Cx<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    gone.check_version(expected)?;
+    if gone.purged_at().is_some() {
+        return Ok(gone);
+    }
+    if gone.deleted_at().is_none() {
+        return Err(Error::conflict(format!("{} is not deleted; delete it first", gone.label())));
+    }
+    erase(cx, &gone)?;
+    cx.erase(gone.subject().id)?;
+    let purged = find(cx)?;
+    record_field(cx, &purged, "purged_at", ((), purged.purged_at()))?;
+    Ok(purged)
+}
+
+macro_rules! versioned {
+    (
+        $type:ty, $self:ident, kind: $kind:expr, project: $project_id:expr, reference: $reference_id:expr,
+        label: $label:expr, purged: $purged_at:expr, restorable: $can_be_restored:expr,
+    ) => {
+        impl Versioned for $type {
+            fn subject(&$self) -> Subject<'_> {
+                let (id, version) = (&$self.id, $self.version);
+                Subject { project_id: $project_id, kind: $kind, id, reference_id: $reference_id, version }
+            }
+
+            fn label(&$self) -> &str {
+                $label
+            }
+
+            fn deleted_at(&$self) -> Option<Time> {
+                $self.deleted_at
+            }
+
+            fn purged_at(&$self) -> Option<Time> {
+                $purged_at
+            }
+
+            fn can_be_restored(&$self) -> bool {
+                $can_be_restored
+            }
+
+            fn go_on(&mut $self, now: Time) {
+                $self.version += 1;
+                $self.updated_at = now;
+            }
+        }
+    };
+}
+
+versioned! {
+    Entity, self, kind: self.kind.name(), project: Some(&self.project_id), reference: Some(&self.reference_id),
+    label: &self.reference_id, purged: self.purged_at, restorable: self.purged_at.is_none(),
+}
+
+versioned! {
+    Comment, self, kind: Kind::Comment.name(), project: Some(&self.project_id), reference: Some(&self.entity),
+    label: "the comment", purged: self.purged_at, restorable: self.purged_at.is_none(),
+}
+
+versioned! {
+    Prompt, self, kind: Kind::Prompt.name(), project: None, reference: Some(&self.reference_id),
+    label: &self.reference_id, purged: self.purged_at, restorable: self.purged_at.is_none(),
+}
+
+versioned! {
+    Relationship, self, kind: "relationship", project: Some(&self.project_id), reference: None,
+    label: "the relationship", purged: None, restorable: false,
+}
