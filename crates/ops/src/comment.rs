@@ -17,7 +17,9 @@ use crate::operation::{
     tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page_after, window};
-use crate::versioned::{self, Versioned as _, record, record_deleted, record_restored, refuse_purged};
+use crate::versioned::{
+    self, Versioned as _, new_deletion, record, record_deleted, record_restored, refuse_purged,
+};
 
 versioned_output!(Comment, version, id);
 
@@ -345,12 +347,11 @@ impl Operation for DeleteComment {
         if self.dry_run {
             return Ok(DeletedComment { comment: gone, deleted: false, answers });
         }
-        let deletion_id = cx.new_id();
-        let actor = cx.caller()?.user_id.clone();
-        if !comment::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())? {
+        let deletion = new_deletion(cx)?;
+        if !comment::delete(cx.tx, &gone, &deletion)? {
             return Err(overtaken("the comment"));
         }
-        note_deletion(cx, &deletion_id)?;
+        note_deletion(cx, &deletion.id)?;
         let comment = find(cx, "comment_id", &self.comment_id)?;
         Ok(DeletedComment { comment, deleted: true, answers })
     }

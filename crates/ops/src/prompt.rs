@@ -16,7 +16,7 @@ use crate::operation::{
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
-use crate::versioned::{self, Versioned as _};
+use crate::versioned::{self, Versioned as _, new_deletion};
 
 pub(crate) use crate::versioned::record;
 
@@ -331,13 +331,12 @@ impl Operation for DeletePrompt {
             gone.check_version(self.expected_version)?;
             return Ok(DeletedPrompt { prompt: gone, deleted: false });
         }
-        let deletion_id = cx.new_id();
-        let (actor, now) = (cx.caller()?.user_id.clone(), cx.now());
-        prompt::note_deletion(cx.tx, &gone.id, &deletion_id, &actor, now)?;
+        let deletion = new_deletion(cx)?;
+        deletion.note(cx.tx, DEFAULT_PROJECT_ID, &gone.id)?;
         let prompt = change(cx, gone, self.expected_version, |prompt| {
             prompt.active = false;
-            prompt.deleted_at = Some(now);
-            prompt.deletion_id = Some(deletion_id.clone());
+            prompt.deleted_at = Some(deletion.at);
+            prompt.deletion_id = Some(deletion.id);
         })?;
         Ok(DeletedPrompt { prompt, deleted: true })
     }

@@ -17,7 +17,7 @@ use crate::operation::{
     versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
-use crate::versioned::{Versioned as _, record, record_deleted};
+use crate::versioned::{Versioned as _, new_deletion, record, record_deleted};
 
 versioned_output!(Relationship, version, id);
 
@@ -164,9 +164,8 @@ impl Operation for DeleteRelationship {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let gone = find_live(cx, &self.id)?;
         gone.check_version(self.expected_version)?;
-        let deletion_id = cx.new_id();
-        let actor = cx.caller()?.user_id.clone();
-        if !relationship::delete(cx.tx, &gone, &deletion_id, &actor, cx.now())? {
+        let deletion = new_deletion(cx)?;
+        if !relationship::delete(cx.tx, &gone, &deletion)? {
             return Err(overtaken("the relationship"));
         }
         let gone = relationship::find(cx.tx, &gone.id)?.unwrap_or(gone);

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, json};
 use store::Tx;
 use store::comment::Comment;
+use store::deletion::Deletion;
 use store::entity::Entity;
 use store::model::{Kind, Time};
 use store::prompt::Prompt;
@@ -74,6 +75,11 @@ pub(crate) fn record_field(
 ) -> Result<()> {
     let pair = json!([to_value(&before)?, to_value(&after)?]);
     cx.record_changes(&thing.subject(), &Map::from_iter([(field.to_owned(), pair)]))
+}
+
+/// A deletion by the caller, now.
+pub(crate) fn new_deletion(cx: &Cx<'_, '_>) -> Result<Deletion> {
+    Ok(Deletion { id: cx.new_id(), actor_id: cx.caller()?.user_id.clone(), at: cx.now() })
 }
 
 /// Records that something was deleted.

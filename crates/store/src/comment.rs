@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::db::{Shape, Tx};
+use crate::deletion::Deletion;
 use crate::entity::{Entity, read_kind};
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
@@ -221,32 +222,37 @@ pub fn lock_threads(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     tx.lock(&format!("comments on {entity_id}"))
 }
 
+/// The comment `?1` and all live answers to it.
+macro_rules! with_thread {
+    ($rest:literal) => {
+        concat!(
+            "with recursive thread (id) as (
+                 select id from comment where id = ?1
+                 union all
+                 select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
+             ) ",
+            $rest
+        )
+    };
+}
+
 /// Marks a comment and the answers to it as deleted; false when another change was faster.
-pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion_id: &str, actor_id: &str, now: Time) -> Result<bool> {
-    let sql =
-        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
-    let sql = "with recursive thread (id) as (
-                   select id from comment where id = ?1
-                   union all
-                   select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
-               )
-               update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-               where deleted_at is null and id in (select id from thread)";
-    tx.execute(sql, values![&gone.id, now, deletion_id])?;
-    search::mark_deleted(tx, deletion_id)?;
-    Ok(find(tx, &gone.id)?.is_some_and(|found| found.deletion_id.as_deref() == Some(deletion_id)))
+pub fn delete(tx: &mut Tx<'_>, gone: &Comment, deletion: &Deletion) -> Result<bool> {
+    deletion.note(tx, &gone.project_id, &gone.id)?;
+    let sql = with_thread!(
+        "update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
+         where deleted_at is null and id in (select id from thread)"
+    );
+    tx.execute(sql, values![&gone.id, deletion.at, &deletion.id])?;
+    search::mark_deleted(tx, &deletion.id)?;
+    Ok(find(tx, &gone.id)?.is_some_and(|found| found.deletion_id.as_ref() == Some(&deletion.id)))
 }
 
 /// How many live answers a comment has, with the answers to those.
 pub fn count_answers(tx: &mut Tx<'_>, id: &str) -> Result<usize> {
-    let sql = "with recursive thread (id) as (
-                   select id from comment where id = ?1
-                   union all
-                   select c.id from comment c join thread on c.parent_id = thread.id where c.deleted_at is null
-               )
-               select count(*) from thread";
-    let count: i64 = tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default();
+    let count: i64 = tx
+        .row(with_thread!("select count(*) from thread"), values![id], |row| row.get(0))?
+        .unwrap_or_default();
     Ok(usize::try_from(count - 1).unwrap_or_default())
 }
 

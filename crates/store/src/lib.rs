@@ -14,6 +14,7 @@ pub mod audit;
 pub mod backup;
 pub mod circles;
 pub mod comment;
+pub mod deletion;
 pub mod entity;
 pub mod health;
 pub mod idempotency;

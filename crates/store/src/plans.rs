@@ -2,6 +2,7 @@
 //! engines, and no table that grows may be gone through from one end to the other.
 
 use crate::db::{Location, Mode, Options, Store, Tx, seen};
+use crate::deletion::Deletion;
 use crate::entity::{self, Entity, Filter, Page, Place, Sort};
 use crate::error::{Error, Result};
 use crate::member::Viewer;
@@ -165,7 +166,8 @@ fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
         let epic = epic(tx)?;
         entity::count_attached(tx, &epic.id)?;
         entity::lock_below(tx, &epic.id)?;
-        entity::delete(tx, &epic, "d", "u", now())?;
+        let deletion = Deletion { id: "d".to_owned(), actor_id: "u".to_owned(), at: now() };
+        entity::delete(tx, &epic, &deletion)?;
         entity::deletion_members(tx, "d")?;
         gone = Some(epic);
         Ok(())

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::db::Tx;
 use crate::error::Result;
-use crate::model::{DEFAULT_PROJECT_ID, DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
+use crate::model::{DEFAULT_PROJECT_KEY, Kind, Reference, Time, reference_id};
 use crate::types::fold;
 use crate::value::Row;
 use crate::values;
@@ -165,20 +165,6 @@ pub fn purge(tx: &mut Tx<'_>, gone: &Prompt, now: Time) -> Result<bool> {
                    content = '(purged)', purged_at = ?2, version = version + 1, updated_at = ?2
                where id = ?1 and version = ?3";
     Ok(tx.execute(sql, values![&gone.id, now, gone.version])? == 1)
-}
-
-/// Notes a deletion, to which [`update`] can then refer.
-pub fn note_deletion(
-    tx: &mut Tx<'_>,
-    prompt_id: &str,
-    deletion_id: &str,
-    actor_id: &str,
-    now: Time,
-) -> Result<()> {
-    let sql =
-        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![deletion_id, DEFAULT_PROJECT_ID, prompt_id, actor_id, now])?;
-    Ok(())
 }
 
 fn read(row: &Row<'_>) -> Result<Prompt> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::circles;
 use crate::db::Tx;
+use crate::deletion::Deletion;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
 use crate::project::{Projects, in_projects};
@@ -211,20 +212,12 @@ pub fn lock_types(tx: &mut Tx<'_>) -> Result<()> {
 const TYPES_LOCK: &str = "relationship types";
 
 /// Marks one relationship as deleted; false when another change was faster.
-pub fn delete(
-    tx: &mut Tx<'_>,
-    gone: &Relationship,
-    deletion_id: &str,
-    actor_id: &str,
-    now: Time,
-) -> Result<bool> {
-    let sql =
-        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![deletion_id, &gone.project_id, &gone.id, actor_id, now])?;
+pub fn delete(tx: &mut Tx<'_>, gone: &Relationship, deletion: &Deletion) -> Result<bool> {
+    deletion.note(tx, &gone.project_id, &gone.id)?;
     let sql =
         "update relationship set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
                where id = ?1 and version = ?4 and deleted_at is null";
-    Ok(tx.execute(sql, values![&gone.id, now, deletion_id, gone.version])? == 1)
+    Ok(tx.execute(sql, values![&gone.id, deletion.at, &deletion.id, gone.version])? == 1)
 }
 
 /// Those that went with a deletion.

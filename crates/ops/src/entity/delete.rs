@@ -20,7 +20,7 @@ use crate::input::{Id, KindName, Version};
 use crate::operation::{
     Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool,
 };
-use crate::versioned::{Versioned as _, purge, record_deleted, record_restored};
+use crate::versioned::{Versioned as _, new_deletion, purge, record_deleted, record_restored};
 
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
@@ -138,10 +138,9 @@ impl Operation for DeleteEntity {
         }
         cx.steps.begin("deleting", Some(n_total));
         hold(cx, held, None)?;
-        let deletion_id = cx.new_id();
-        let actor = cx.caller()?.user_id.clone();
-        entity::delete(cx.tx, &root, &deletion_id, &actor, cx.now())?;
-        note_members(cx, &deletion_id)?;
+        let deletion = new_deletion(cx)?;
+        entity::delete(cx.tx, &root, &deletion)?;
+        note_members(cx, &deletion.id)?;
         cx.steps.reach(n_total);
         outcome.deleted = true;
         Ok(outcome)

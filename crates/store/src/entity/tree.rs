@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Entity, FIELDS, read, read_kind, select_entity};
 use crate::db::{Shape, Tx};
+use crate::deletion::Deletion;
 use crate::error::Result;
 use crate::model::{Kind, Time, reference_id};
 use crate::search;
@@ -192,12 +193,10 @@ pub fn lock_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<()> {
 
 /// Marks an entity, everything below it, and their relationships and comments as deleted by one deletion. All of them get
 /// a new version.
-pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &str, now: Time) -> Result<()> {
-    let sql =
-        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![deletion_id, &entity.project_id, &entity.id, actor_id, now])?;
+pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion: &Deletion) -> Result<()> {
+    deletion.note(tx, &entity.project_id, &entity.id)?;
     // What hangs on entities goes before them: nothing live may hang on something deleted.
-    let values = values![&entity.id, now, deletion_id];
+    let values = values![&entity.id, deletion.at, &deletion.id];
     let sql = with_down!(
         "update comment set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
          where deleted_at is null and entity_id in (select id from down)"
@@ -214,7 +213,7 @@ pub fn delete(tx: &mut Tx<'_>, entity: &Entity, deletion_id: &str, actor_id: &st
          where deleted_at is null and id in (select id from down)"
     );
     tx.execute(sql, values)?;
-    search::mark_deleted(tx, deletion_id)
+    search::mark_deleted(tx, &deletion.id)
 }
 
 /// The root of a deletion.
