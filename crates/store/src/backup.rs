@@ -154,7 +154,7 @@ fn to_sqlite(
     let revoked = revoked.unwrap_or_default();
     let tokens = open_file(partial.path(), now)?.wait(Mode::Long, move |tx| {
         let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
-        announce(tx, reached, now).map(|()| tokens)
+        announce(tx, reached, RESTORED, now).map(|()| tokens)
     })?;
     file::check(partial.path())?;
     if target.exists() {
@@ -207,7 +207,7 @@ fn to_postgres(
         // Who plans without knowing how full the tables are reads all of them for one row.
         tx.script("analyze")?;
         let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
-        announce(tx, reached, now)?;
+        announce(tx, reached, RESTORED, now)?;
         outdate_derived(tx)?;
         Ok(tokens)
     })?;
@@ -215,10 +215,13 @@ fn to_postgres(
     Ok(tokens)
 }
 
+/// What a restore is called in the audit trail.
+const RESTORED: &str = "restore_backup";
+
 /// Tells those who follow the store, and the audit trail, that everything was replaced. Changes are numbered on from far
 /// above what was given before, also after the backup was made: who knows the store up to a number must not take other
 /// changes for those that it has seen.
-fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
+pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time) -> Result<()> {
     const LEAP: u64 = 1_000_000;
     table::leap(tx, reached, LEAP)?;
     let id = uuid::Uuid::now_v7().to_string();
@@ -232,7 +235,7 @@ fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
         actor_id: None,
         token_id: None,
         via: Via::Cli,
-        operation: "restore_backup",
+        operation,
         changes: "{}",
         now,
         request_id: None,

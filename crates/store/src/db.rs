@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::cluster;
 use crate::error::{Error, Result};
 use crate::migrate;
 use crate::search;
@@ -93,6 +94,7 @@ impl Store {
     pub fn open(location: &Location, options: Options, now: crate::model::Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, now)?;
+        cluster::notice_move(&store, now)?;
         search::rebuild_if_old(&store)?;
         Ok(store)
     }
@@ -111,6 +113,7 @@ impl Store {
             return Ok(None);
         }
         migrate::run(&store, now)?;
+        cluster::notice_move(&store, now)?;
         search::rebuild_if_old(&store)?;
         Ok(Some(store))
     }

@@ -9,6 +9,7 @@ mod value;
 mod workers;
 
 pub mod backup;
+mod cluster;
 pub mod comment;
 pub mod entity;
 pub mod health;
