@@ -104,14 +104,19 @@ pub(crate) fn reassign(
 /// How many numbers in a row may have been brought along by an import.
 pub(crate) const TAKEN_MAX: usize = 10_000;
 
+/// So many numbers are tried one by one before all that are taken are skipped.
+const TRIED_MAX: usize = 64;
+
 /// Writes a new entity, with the initial status of its kind. An import may have brought its number along meanwhile; then it gets the next one that is free.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Entity) -> Result<Entity> {
-    for _ in 0..TAKEN_MAX {
+    for n_taken in 1..=TAKEN_MAX {
         if entity::insert_new(cx.tx, &mut new)? {
             record(cx, None, &new)?;
             return Ok(new);
         }
-        cx.tx.skip_taken_numbers(&new.project_id, new.kind.name())?;
+        if n_taken.is_multiple_of(TRIED_MAX) {
+            cx.tx.skip_taken_numbers(&new.project_id, new.kind.name())?;
+        }
         let number = cx.next_number(&new.project_id, new.kind)?;
         give_number(&mut new, number);
     }

@@ -23,6 +23,20 @@ pub fn find() -> Result<PathBuf, String> {
     })
 }
 
+/// Returns the path of PgBouncer, or what to install.
+pub fn find_pooler() -> Result<PathBuf, String> {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = [installed]
+        .into_iter()
+        .chain(env::split_paths(&path))
+        .chain([PathBuf::from("/usr/sbin")])
+        .find_map(|folder| folder.join("pgbouncer").canonicalize().ok());
+    found.ok_or_else(|| {
+        "PgBouncer is missing; scripts/tools installs it (Debian's package pgbouncer)".to_owned()
+    })
+}
+
 /// Where the programs themselves are: another user may run them there, who cannot follow a link through the folder of
 /// this one, and PostgreSQL finds its other files from there.
 fn with_programs(folder: &Path) -> Option<PathBuf> {

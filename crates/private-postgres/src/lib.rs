@@ -12,11 +12,22 @@ mod private;
 mod process;
 mod watchdog;
 
-use std::{env, path::Path, sync::OnceLock};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use crate::private::Private;
 
+use postgres::NoTls;
+
 pub use crate::database::Database;
+
+/// A program that comes with PostgreSQL, such as `pg_dump`. Only for who has a private server, where it was found.
+pub fn program(name: &str) -> PathBuf {
+    binaries::find().expect("PostgreSQL").join(name)
+}
 
 /// A PostgreSQL server, in which every test has a database of its own.
 pub struct Server {
@@ -75,6 +86,37 @@ impl Server {
     /// Creates an empty database, with UTF-8 and in the order of code points.
     pub fn database(&self) -> Database {
         Database::create(&self.admin, &self.url)
+    }
+
+    /// Where it listens: `host:port`.
+    pub fn address(&self) -> &str {
+        self.url.split(['@', '/']).nth(3).expect("a URL")
+    }
+
+    /// A server that has what this one has, and follows it. None where [`Server::own`] has none.
+    #[track_caller]
+    pub fn standby(&self) -> Option<Self> {
+        match self.private.as_ref()?.start_standby() {
+            Ok(private) => Some(private.into()),
+            Err(reason) => skip(&reason),
+        }
+    }
+
+    /// Lets a standby take the place of the server that it follows.
+    pub fn promote(&self) {
+        let mut client = self.admin.connect(NoTls).expect("a server that runs");
+        client.batch_execute("select pg_promote()").expect("a standby");
+    }
+
+    /// Starts PgBouncer in front of the server, in transaction pooling with so many connections, and further settings such as
+    /// `ignore_startup_parameters = options`. Returns `host:port`. Without PgBouncer a test is skipped as in
+    /// [`Server::shared`].
+    #[track_caller]
+    pub fn pooler(&mut self, n_connections: u16, settings: &str) -> Option<String> {
+        match self.private_mut().start_pooler(n_connections, settings) {
+            Ok(address) => Some(address),
+            Err(reason) => skip(&reason),
+        }
     }
 
     /// Kills all of the server's processes at once, as a crash would.

@@ -4,7 +4,8 @@ use std::{
     fmt::Write as _,
     fs::{self, OpenOptions},
     io::Write as _,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -29,23 +30,69 @@ pub struct Private {
 impl Private {
     /// Creates and starts a server, or tells what has to be installed for it.
     pub fn start_new(options: Options) -> Result<Self, String> {
-        let watchdog = Watchdog::start(&binaries::find()?);
-        let password = random_hex(16);
-        let mut private = Self { watchdog, password, port: 0, postmaster: None, certificate: None };
+        let mut private = Self::new(random_hex(16))?;
         let status = private.watchdog.tell(&format!("initialize {}", private.password));
         assert!(status == 0, "initdb ended with {status}:\n{}", private.log_tail());
         if options.tls {
             private.certificate = Some(private.certify()?);
         }
         private.configure(&options);
+        private.start_somewhere();
+        Ok(private)
+    }
+
+    /// Creates and starts a server that has what this one has, and follows it.
+    pub fn start_standby(&self) -> Result<Self, String> {
+        let mut standby = Self::new(self.password.clone())?;
+        let status = standby.watchdog.tell(&format!("follow {} {}", self.folder().display(), self.port));
+        assert!(status == 0, "pg_basebackup ended with {status}:\n{}", standby.log_tail());
+        standby.start_somewhere();
+        Ok(standby)
+    }
+
+    fn new(password: String) -> Result<Self, String> {
+        let watchdog = Watchdog::start(&binaries::find()?, binaries::find_pooler().ok().as_deref());
+        Ok(Self { watchdog, password, port: 0, postmaster: None, certificate: None })
+    }
+
+    fn start_somewhere(&mut self) {
         // Another process may take the port between our look and the server's.
         for _ in 0..START_ATTEMPTS_MAX {
-            private.port = free_port();
-            if private.try_start() {
-                return Ok(private);
+            self.port = free_port();
+            if self.try_start() {
+                return;
             }
         }
-        panic!("PostgreSQL does not start:\n{}", private.log_tail());
+        panic!("PostgreSQL does not start:\n{}", self.log_tail());
+    }
+
+    /// Starts PgBouncer in front of the server, in transaction pooling, and returns where it listens.
+    pub fn start_pooler(&mut self, n_connections: u16, settings: &str) -> Result<String, String> {
+        binaries::find_pooler()?;
+        for _ in 0..START_ATTEMPTS_MAX {
+            let port = free_port();
+            let folder = self.folder().to_owned();
+            let users = folder.join("pgbouncer.users");
+            let configuration = format!(
+                "[databases]\n* = host={folder} port={} user=postgres\n\
+                 [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
+                 auth_type = trust\nauth_file = {users}\npool_mode = transaction\nmax_client_conn = 1000\n\
+                 default_pool_size = {n_connections}\nlogfile = {folder}/pgbouncer.log\n{settings}\n",
+                self.port,
+                folder = folder.display(),
+                users = users.display(),
+            );
+            let file = folder.join(format!("pgbouncer-{port}.ini"));
+            readable(&users, "\"postgres\" \"\"\n");
+            readable(&file, &configuration);
+            let pooler = Pid::from_raw(self.watchdog.tell(&format!("pool {}", file.display())));
+            let is_ready = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+            process::wait_until("PgBouncer to start", || is_ready() || !process::is_running(pooler));
+            if process::is_running(pooler) {
+                return Ok(format!("127.0.0.1:{port}"));
+            }
+        }
+        panic!("PgBouncer does not start:\n{}", self.log_tail());
     }
 
     pub fn start(&mut self) {
@@ -125,6 +172,7 @@ impl Private {
         let host = if options.tls { "hostssl" } else { "host" };
         let access = format!(
             "local all all trust\n\
+             local replication all trust\n\
              {host} all postgres 127.0.0.1/32 password\n\
              {host} all all 127.0.0.1/32 scram-sha-256\n"
         );
@@ -139,7 +187,8 @@ impl Private {
             let text = fs::read_to_string(&status).unwrap_or_default();
             let mut lines = text.lines();
             // A killed server has left its own file behind.
-            lines.next() == Some(&postmaster.to_string()) && lines.nth(6).map(str::trim) == Some("ready")
+            let state = (lines.next() == Some(&postmaster.to_string())).then(|| lines.nth(6)).flatten();
+            matches!(state.map(str::trim), Some("ready" | "standby"))
         };
         process::wait_until("PostgreSQL to start", || is_ready() || !process::is_running(postmaster));
         if is_ready() {
@@ -155,6 +204,12 @@ impl Private {
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
     }
+}
+
+/// Writes a file that the server's user can read in its folder, which nobody else can enter.
+fn readable(path: &Path, text: &str) {
+    fs::write(path, text).expect("a file");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("permissions");
 }
 
 /// A port below those that the system hands out by itself, so that it is still free when the server starts again.

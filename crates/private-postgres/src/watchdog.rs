@@ -22,7 +22,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    pub fn start(binaries: &Path) -> Self {
+    pub fn start(binaries: &Path, pooler: Option<&Path>) -> Self {
         let temporary = env::temp_dir();
         let is_long = temporary.as_os_str().len() > TEMPORARY_LENGTH_MAX;
         let mut command = Command::new("/bin/sh");
@@ -30,6 +30,7 @@ impl Watchdog {
             .args(["-c", include_str!("watchdog.sh"), "watchdog"])
             .arg(if is_long { Path::new("/tmp") } else { &temporary })
             .arg(binaries)
+            .args(pooler)
             // Settings of this user, such as PGPORT or a language, are not for the server.
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()))

@@ -1,6 +1,6 @@
 # Watches over one PostgreSQL server for the test process at the other end of its standard input: makes its folder,
 # starts it when told, and once that process is gone, however it went, stops the server and removes the folder.
-# Arguments: a folder for temporary files, and the one with PostgreSQL's programs.
+# Arguments: a folder for temporary files, the one with PostgreSQL's programs, and the path of PgBouncer, if there is one.
 
 # What ends the test process, such as Ctrl-C, must not end this one before it has cleaned up.
 trap '' HUP INT PIPE TERM
@@ -13,6 +13,7 @@ exec 2>>log
 echo "$folder"
 
 server=
+poolers=
 while read -r command argument; do
     case $command in
     initialize)
@@ -20,6 +21,18 @@ while read -r command argument; do
         "$2/initdb" --pgdata=data --username=postgres --pwfile=password --encoding=UTF8 --locale=C --no-sync \
             </dev/null >>log
         echo $?
+        ;;
+    # The argument names the server to follow: its folder and port.
+    follow)
+        "$2/pg_basebackup" --pgdata=data --host="${argument% *}" --port="${argument##* }" --username=postgres \
+            --write-recovery-conf --wal-method=stream --checkpoint=fast --no-sync </dev/null >>log
+        echo $?
+        ;;
+    # The argument is its configuration file.
+    pool)
+        "$3" --quiet "$argument" </dev/null >>log 2>&1 &
+        poolers="$poolers $!"
+        echo "$!"
         ;;
     # The standard configuration would make it an authority, which strict clients do not accept as a server.
     certify)
@@ -52,6 +65,10 @@ CONF
     esac
 done
 
+for pooler in $poolers; do
+    kill -KILL "$pooler"
+    wait "$pooler"
+done
 if [ -n "$server" ]; then
     # It may have been halted in order to be killed.
     kill -QUIT "$server"

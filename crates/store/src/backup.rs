@@ -155,7 +155,7 @@ fn to_sqlite(
     let revoked = revoked.unwrap_or_default();
     let tokens = open_file(partial.path(), now)?.wait(Mode::Long, move |tx| {
         let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
-        announce(tx, reached, now).map(|()| tokens)
+        announce(tx, reached, RESTORED, now).map(|()| tokens)
     })?;
     file::check(partial.path())?;
     if target.exists() {
@@ -208,7 +208,7 @@ fn to_postgres(
         // Who plans without knowing how full the tables are reads all of them for one row.
         tx.script("analyze")?;
         let tokens = access::revoke(tx, &revoked, choices.revoke_tokens, now)?;
-        announce(tx, reached, now)?;
+        announce(tx, reached, RESTORED, now)?;
         search::clear(tx)?;
         Ok(tokens)
     })?;
@@ -216,10 +216,13 @@ fn to_postgres(
     Ok(tokens)
 }
 
+/// What a restore is called in the audit trail.
+const RESTORED: &str = "restore_backup";
+
 /// Tells those who follow the store, and the audit trail, that everything was replaced. Changes are numbered on from far
 /// above what was given before, also after the backup was made: who knows the store up to a number must not take other
 /// changes for those that it has seen.
-fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
+pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time) -> Result<()> {
     const LEAP: u64 = 1_000_000;
     table::leap(tx, reached, LEAP)?;
     let id = uuid::Uuid::now_v7().to_string();
@@ -233,7 +236,7 @@ fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
         actor_id: None,
         token_id: None,
         via: Via::Cli,
-        operation: "restore_backup",
+        operation,
         changes: "{}",
         now,
         request_id: None,
@@ -286,7 +289,7 @@ mod tests {
     use crate::model::Time;
 
     /// Tables whose names begin like this are made from the others, and so are not copied but made anew.
-    const DERIVED: &[&str] = &["search", "tally", "migration", "entity_label"];
+    const DERIVED: &[&str] = &["search", "tally", "migration", "entity_label", "cluster"];
 
     /// A table that nobody thought of would be missing in every backup.
     #[test]

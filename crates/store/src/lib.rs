@@ -1,6 +1,7 @@
 //! The requirements model and its SQL. Everything here is synchronous; [`Store`] runs closures in transactions, and the
 //! other modules are the queries that such closures make.
 
+mod cluster;
 mod db;
 mod error;
 mod migrate;

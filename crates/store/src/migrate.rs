@@ -57,6 +57,7 @@ const STEPS: &[Step] = &[
         backfills: &[Backfill { name: "counted entities", slice: tally::backfill }],
         ..step("0011_lists", include_str!("../migrations/0011_lists.sql"))
     },
+    step("0012_cluster", include_str!("../migrations/0012_cluster.sql")),
     step("0014_search_rebuild", include_str!("../migrations/0014_search_rebuild.sql")),
     step("0015_fields", include_str!("../migrations/0015_fields.sql")),
 ];

@@ -334,6 +334,13 @@ fn read_place(row: &Row<'_>) -> Result<Place> {
     Ok(Place { transaction: row.get(0)?, sequence: row.get(1)? })
 }
 
+/// Forgets which transactions changes were made in, because their numbers mean nothing here. What is left is an order by
+/// number, in which all of them come before those of any transaction to come.
+pub(crate) fn forget_transactions(tx: &mut Tx<'_>) -> Result<()> {
+    tx.execute("update change set transaction_number = 0", &[])?;
+    Ok(())
+}
+
 /// Forgets what nobody will ask for again: old changes and old answers to idempotent requests.
 pub fn forget(tx: &mut Tx<'_>, before: Time) -> Result<()> {
     // The last change stays, so that the place in their order is never forgotten.

@@ -50,6 +50,9 @@ pub fn command() -> Command {
         .subcommand(
             Command::new("serve")
                 .about("Start the server: the store, REST, agents, and the page")
+                .arg(text("listen-database", "URL").help(
+                    "PostgreSQL without the pooler in front of it, to hear of changes [default: --database]",
+                ))
                 .arg(text("listen", "ADDRESS").help("Where to listen [default: 127.0.0.1:8080]"))
                 .arg(text("public-url", "URL").help("Where the server is reached from outside"))
                 .arg(

@@ -87,6 +87,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("database", "SPEXUS_DATABASE"),
     ("database-ca", "SPEXUS_DATABASE_CA"),
     ("listen", "SPEXUS_LISTEN"),
+    ("listen-database", "SPEXUS_LISTEN_DATABASE"),
     ("public-url", "SPEXUS_PUBLIC_URL"),
     ("trusted-proxy", "SPEXUS_TRUSTED_PROXY"),
     ("tls-cert", "SPEXUS_TLS_CERT"),
@@ -161,9 +162,20 @@ fn store(settings: &mut Settings) -> StoreConfig {
         wait_max: settings.value("SPEXUS_DATABASE_WAIT", defaults.wait_max),
         certificate_authority: settings.optional("SPEXUS_DATABASE_CA"),
         notice: |line| tracing::info!("{line}"),
-        listen_url: None,
+        listen_url: listen_url(settings),
     };
     StoreConfig { location, is_named, options }
+}
+
+/// Where to hear of changes, if not from the store's own server.
+fn listen_url(settings: &mut Settings) -> Option<String> {
+    match settings.optional("SPEXUS_LISTEN_DATABASE")? {
+        Location::Postgres(url) => Some(url),
+        Location::Sqlite(_) => {
+            settings.problem("SPEXUS_LISTEN_DATABASE: expected postgres://USER@HOST/DATABASE".to_owned());
+            None
+        }
+    }
 }
 
 /// All settings, of which a command takes what it needs: one file serves them all.

@@ -192,17 +192,17 @@ fn insert_change(reference: &str) -> String {
 }
 
 /// The reference ids of changes as a server tells them.
-struct Events {
+pub struct Events {
     lines: Lines<BufReader<TcpStream>>,
     until: Instant,
 }
 
 impl Events {
-    fn open(server: &Spexus, token: &str) -> Events {
+    pub fn open(server: &Spexus, token: &str) -> Events {
         Events::begin(Client::new(&server.address, token).events("").expect("a stream"))
     }
 
-    fn after(server: &Spexus, token: &str, id: &str) -> Events {
+    pub fn after(server: &Spexus, token: &str, id: &str) -> Events {
         let query = format!("?after={id}");
         Events::begin(Client::new(&server.address, token).events(&query).expect("a stream"))
     }

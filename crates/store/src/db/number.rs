@@ -57,8 +57,8 @@ impl Tx<'_> {
         self.counts_inside = true;
     }
 
-    /// Asks the leases. None when the numbers are to be counted inside this transaction: on SQLite, in a rehearsal, and
-    /// in a project that this transaction has made and others cannot see.
+    /// Asks the leases. None when the numbers are to be counted inside this transaction: on SQLite, behind a
+    /// pooler, in a rehearsal, and in a project that this transaction has made and others cannot see.
     fn outside<T>(
         &mut self,
         project_id: &str,
@@ -66,7 +66,10 @@ impl Tx<'_> {
     ) -> Result<Option<T>> {
         let Connection::Postgres(connection) = &mut self.connection else { return Ok(None) };
         // Once counted inside, always: the other connection would wait for our own row.
-        if self.counts_inside || self.own_projects.iter().any(|own| own == project_id) {
+        if !connection.leases().are_available()
+            || self.counts_inside
+            || self.own_projects.iter().any(|own| own == project_id)
+        {
             return Ok(None);
         }
         match ask(connection.leases()) {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use super::signal::Signal;
 use super::{Engine, Location, Options, Store};
+use crate::cluster;
 use crate::error::Result;
 use crate::migrate;
 use crate::model::Time;
@@ -34,6 +35,7 @@ impl Store {
             return Ok(None);
         }
         migrate::run(&store, location, now)?;
+        cluster::notice_move(&store, now)?;
         search::rebuild_beside(&store)?;
         Ok(Some(store))
     }
@@ -43,6 +45,7 @@ impl Store {
     pub fn open_with_schema(location: &Location, options: Options, now: Time) -> Result<Store> {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, location, now)?;
+        cluster::notice_move(&store, now)?;
         Ok(store)
     }
 

@@ -78,15 +78,17 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn open(url: &str, options: &Options, signal: Arc<Signal>) -> Result<Engine> {
         let connector = Arc::new(Connector::new(url, options)?);
-        let leases = Arc::new(Leases::new(connector.clone()));
-        // The first connection is made here, so that a wrong URL is told at once.
-        let mut first = Some(Connection::new(connector.connect()?, leases.clone()));
-        let queue = Arc::new(Queue::new());
-        let notifier = Arc::new(Notifier::new(queue.clone(), Arc::downgrade(&signal)));
         let listener = match &options.listen_url {
             Some(url) => Arc::new(Connector::new(url, options)?),
             None => connector.clone(),
         };
+        // The first connection is made here, so that a wrong URL is told at once.
+        let first = connector.connect()?;
+        let can_lease = !first.is_pooled || options.listen_url.is_some();
+        let leases = Arc::new(Leases::new(can_lease.then(|| listener.clone())));
+        let mut first = Some(Connection::new(first, leases.clone()));
+        let queue = Arc::new(Queue::new());
+        let notifier = Arc::new(Notifier::new(queue.clone(), Arc::downgrade(&signal)));
         let mut engine = Engine {
             queue,
             threads: Vec::new(),
@@ -224,7 +226,9 @@ impl Worker {
             return Err(Error { kind: ErrorKind::Unavailable, ..error });
         }
         // What writes is finished once it has begun; what reads is stopped when nobody waits for it.
-        let cancel = job.cancel().filter(|_| matches!(job.mode(), Mode::Point | Mode::Snapshot)).cloned();
+        let can_stop = matches!(job.mode(), Mode::Point | Mode::Snapshot) && !self.connector.is_pooled();
+        // PgBouncer 1.18 crashes when an order to stop comes from somebody who does not wait for its answer.
+        let cancel = job.cancel().filter(|_| can_stop).cloned();
         if let Some(cancel) = &cancel {
             let (token, connector) = (connection.client.cancel_token(), self.connector.clone());
             cancel.arm(move || connector.interrupt(token));

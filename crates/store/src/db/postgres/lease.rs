@@ -18,7 +18,8 @@ const BLOCK: i64 = 8;
 const BLOCK_MAX: i64 = 64;
 
 pub(in crate::db) struct Leases {
-    connector: Arc<Connector>,
+    /// None behind a pooler: transactions that hold all of its connections would wait here for another one.
+    connector: Option<Arc<Connector>>,
     state: Mutex<State>,
 }
 
@@ -34,8 +35,13 @@ struct Block {
 }
 
 impl Leases {
-    pub(super) fn new(connector: Arc<Connector>) -> Leases {
+    pub(super) fn new(connector: Option<Arc<Connector>>) -> Leases {
         Leases { connector, state: Mutex::default() }
+    }
+
+    /// Whether numbers can be leased; otherwise a transaction counts them itself.
+    pub(in crate::db) fn are_available(&self) -> bool {
+        self.connector.is_some()
     }
 
     pub(in crate::db) fn take(&self, project_id: &str, kind: &str) -> Outcome<i64> {
@@ -91,7 +97,8 @@ impl Leases {
         let connected = match &mut state.client {
             Some(connected) => connected,
             empty => {
-                let connected = self.connector.connect();
+                let connector = self.connector.as_ref().expect("only available leases are asked for");
+                let connected = connector.connect();
                 empty.insert(connected.map_err(|error| (error, Some(Failure::Disconnected)))?.client)
             }
         };
