@@ -23,6 +23,9 @@ pub fn input(arguments: Vec<(String, Value, bool)>) -> Value {
 const PLAIN: &[&str] = &[
     "title",
     "description",
+    "rationale",
+    "labels",
+    "label",
     "content",
     "status",
     "limit",

@@ -169,6 +169,7 @@ impl Offer {
     fn input_schema(&self) -> Value {
         let properties = self.known.properties().filter(|(name, _)| match self.tool.shown {
             Some(shown) => shown.contains(name),
+            None if self.tool.hidden.contains(name) => false,
             // Pages are turned by a cursor that knows the budget.
             None => !matches!(*name, "cursor" | "offset"),
         });

@@ -55,7 +55,7 @@ pub fn filled(arguments: &[&str]) -> Agent {
     agent
 }
 
-/// Tools, what each must be given, and what it may be given: the table of the specification.
+/// Tools, what each must be given, and what it may be given: the table of the specification, with the fields that came later.
 const TABLE: &[(&str, &str, &str)] = &[
     ("create_epic", "title priority", "description assignee_id project"),
     ("update_epic", "epic_id", "title description priority status assignee_id expected_version"),
@@ -70,12 +70,13 @@ const TABLE: &[(&str, &str, &str)] = &[
     (
         "create_requirement",
         "user_story_id title type_id priority",
-        "description acceptance_criteria_id assignee_id",
+        "description rationale labels acceptance_criteria_id assignee_id",
     ),
     (
         "update_requirement",
         "requirement_id",
-        "title description priority status type_id acceptance_criteria_id user_story_id assignee_id expected_version",
+        "title description rationale labels priority status type_id acceptance_criteria_id user_story_id assignee_id \
+         expected_version",
     ),
     ("create_relationship", "source_requirement_id target_requirement_id relationship_type_id", ""),
     ("delete_relationship", "id", ""),
@@ -84,7 +85,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (
         "list_entities",
         "kind",
-        "project epic_id user_story_id acceptance_criteria_id steering_document_id status priority type assignee creator \
+        "project epic_id user_story_id acceptance_criteria_id steering_document_id status priority type label assignee creator \
          created_from created_to updated_from updated_to include_deleted sort limit max_tokens cursor",
     ),
     ("search_global", "query", "entity_types project limit offset max_tokens cursor"),

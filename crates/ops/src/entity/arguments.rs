@@ -7,6 +7,10 @@ use store::model::Kind;
 
 use crate::input::{Labels, Number, Text, shortened};
 
+/// Fields that agents set in requirements, if anywhere: tools for other kinds do not offer them, since every call of an agent
+/// pays for all arguments of all tools.
+pub(crate) const RARE: &[&str] = &["rationale", "labels"];
+
 /// What becomes of an argument in an entity.
 pub(crate) trait Stored {
     /// How it is kept.

@@ -3,7 +3,7 @@
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::arguments::{create_arguments, create_with, update_arguments, update_with};
+use super::arguments::{RARE, create_arguments, create_with, update_arguments, update_with};
 use super::{add, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl Operation for CreateAcceptanceCriteria {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"user_story_id": "US-001", "description": "Given a saved card, when the customer pays, then only its last four digits are shown."}"#,
-    )];
+    ).hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -56,7 +56,7 @@ impl Operation for UpdateAcceptanceCriteria {
     const NAME: &'static str = "update_acceptance_criteria";
     const COMMANDS: &'static [Command] = &[command("acceptance-criteria update")];
     const ROUTES: &'static [Route] = &[patch("/acceptance-criteria/{acceptance_criteria_id}")];
-    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"acceptance_criteria_id": "AC-001", "description": "Given a saved card, when the customer pays, then no more than its last four digits are shown."}"#).requiring(&["description"])];
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"acceptance_criteria_id": "AC-001", "description": "Given a saved card, when the customer pays, then no more than its last four digits are shown."}"#).hiding(RARE).requiring(&["description"])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["acceptance_criteria_id"];
 

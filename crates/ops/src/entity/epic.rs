@@ -3,7 +3,7 @@
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::arguments::{create_arguments, create_with, update_with, update_work};
+use super::arguments::{RARE, create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change};
 use crate::context::Cx;
 use crate::error::Result;
@@ -31,7 +31,7 @@ impl Operation for CreateEpic {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
-    )];
+    ).hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -59,7 +59,8 @@ impl Operation for UpdateEpic {
     const COMMANDS: &'static [Command] = &[command("epic update")];
     const ROUTES: &'static [Route] = &[patch("/epics/{epic_id}")];
     const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#)];
+        &[tool("requirements", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#)
+            .hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["epic_id"];
 

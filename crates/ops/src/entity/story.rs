@@ -3,7 +3,7 @@
 use store::entity::Entity;
 use store::model::Kind;
 
-use super::arguments::{create_arguments, create_with, update_with, update_work};
+use super::arguments::{RARE, create_arguments, create_with, update_with, update_work};
 use super::{add, assign, blank, change, move_below};
 use crate::context::Cx;
 use crate::error::Result;
@@ -31,7 +31,7 @@ impl Operation for CreateUserStory {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"epic_id": "EP-001", "title": "Pay with a saved card", "priority": 2, "description": "As a customer I want to pay with a saved card, so that I need not type it again."}"#,
-    )];
+    ).hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -62,7 +62,8 @@ impl Operation for UpdateUserStory {
     const NAME: &'static str = "update_user_story";
     const COMMANDS: &'static [Command] = &[command("user-story update")];
     const ROUTES: &'static [Route] = &[patch("/user-stories/{user_story_id}")];
-    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"user_story_id": "US-001", "priority": 1}"#)];
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"user_story_id": "US-001", "priority": 1}"#).hiding(RARE)];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["user_story_id"];
 

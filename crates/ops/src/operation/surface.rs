@@ -158,6 +158,8 @@ pub struct Tool {
     pub renamed: Option<(&'static str, &'static str)>,
     /// The arguments that it takes, where those are not all: an agent pays for each that it is shown.
     pub shown: Option<&'static [&'static str]>,
+    /// Arguments that it does not take, of those that it otherwise would.
+    pub hidden: &'static [&'static str],
     /// Arguments that must be given, though the operation can do without them: the call would change nothing.
     pub required: &'static [&'static str],
     /// Choices of an argument that the operation would reject.
@@ -177,6 +179,7 @@ pub const fn tool(set: &'static str, example: &'static str) -> Tool {
         bind: &[],
         renamed: None,
         shown: None,
+        hidden: &[],
         required: &[],
         refused: &[],
         with_surroundings: false,
@@ -210,6 +213,13 @@ impl Tool {
     #[must_use]
     pub const fn showing(mut self, names: &'static [&'static str]) -> Tool {
         self.shown = Some(names);
+        self
+    }
+
+    /// Takes all arguments but these.
+    #[must_use]
+    pub const fn hiding(mut self, names: &'static [&'static str]) -> Tool {
+        self.hidden = names;
         self
     }
 
