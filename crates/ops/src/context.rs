@@ -32,6 +32,8 @@ pub struct Cx<'a, 't> {
     caller: Option<&'a Caller>,
     /// The projects that were met so far.
     pub met: Met,
+    /// The import that makes the changes, which the history notes.
+    pub import_id: Option<String>,
 }
 
 /// What a caller is in projects, by their ids; none where one is hidden from them.
@@ -45,7 +47,8 @@ impl<'a, 't> Cx<'a, 't> {
         (operation, effect): (&'static str, Effect),
         caller: Option<&'a Caller>,
     ) -> Self {
-        Cx { tx, request, operation, steps: Steps::default(), effect, caller, met: Met::new() }
+        let steps = Steps::default();
+        Cx { tx, request, operation, steps, effect, caller, met: Met::new(), import_id: None }
     }
 
     /// Runs `part` as an operation of its own within this one, with its own effect.
@@ -251,7 +254,7 @@ impl<'a, 't> Cx<'a, 't> {
     /// Records a change whose fields are known.
     pub fn record_changes(&mut self, what: &Subject<'_>, changes: &Map<String, Value>) -> Result<()> {
         let changes = serde_json::to_string(changes).map_err(internal)?;
-        let id = self.new_id();
+        let (id, import_id) = (self.new_id(), self.import_id.clone());
         let new = New {
             id: &id,
             project_id: what.project_id,
@@ -266,6 +269,7 @@ impl<'a, 't> Cx<'a, 't> {
             changes: &changes,
             now: self.request.now,
             request_id: self.request.request_id.as_deref(),
+            import_id: import_id.as_deref(),
         };
         revision::insert(self.tx, &new)?;
         Ok(())

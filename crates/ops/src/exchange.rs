@@ -11,6 +11,7 @@ mod plan;
 mod prompts;
 mod remarks;
 mod setup;
+mod work;
 
 use ::exchange::Format;
 use schemars::JsonSchema;

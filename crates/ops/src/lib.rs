@@ -138,7 +138,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),
-    entry::<exchange::import::Import>(),
+    entry::<exchange::import::ImportFile>(),
 ];
 
 /// What is asked for through the same door, and has no surface of its own: agents see it as the list of resources.

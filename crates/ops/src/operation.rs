@@ -55,6 +55,23 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
         Ok(())
     }
 
+    /// How it uses the database with these arguments, where that is not [`Operation::MODE`]. What only reads is not kept for
+    /// an idempotency key.
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    /// How many parts are done before [`Operation::run`], each in a transaction of its own, so that other writers get
+    /// their turn in between. Asked after [`Operation::prepare`].
+    fn n_parts(&self) -> usize {
+        0
+    }
+
+    /// Does a part. May be called again for the same part when another transaction was faster.
+    fn part(&self, _: &mut Cx<'_, '_>, _index: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// Does it. May be called again when another transaction was faster.
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Self::Output>;
 }
@@ -313,6 +330,9 @@ pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
     fn computes(&self) -> bool;
     fn compute(&mut self) -> Result<()>;
+    fn mode(&self) -> Option<Mode>;
+    fn n_parts(&self) -> usize;
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()>;
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer>;
 }
 
@@ -327,6 +347,18 @@ impl<T: Operation> Prepared for T {
 
     fn compute(&mut self) -> Result<()> {
         Operation::compute(self)
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        Operation::mode(self)
+    }
+
+    fn n_parts(&self) -> usize {
+        Operation::n_parts(self)
+    }
+
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
+        Operation::part(self, cx, index)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {

@@ -236,6 +236,7 @@ fn announce(tx: &mut Tx<'_>, reached: u64, now: Time) -> Result<()> {
         changes: "{}",
         now,
         request_id: None,
+        import_id: None,
     };
     revision::insert(tx, &new)
 }

@@ -13,6 +13,7 @@ pub mod comment;
 pub mod entity;
 pub mod health;
 pub mod idempotency;
+pub mod import;
 pub mod mcp_session;
 pub mod member;
 pub mod model;

@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     Step { name: "0008_streams", sql: include_str!("../migrations/0008_streams.sql") },
     Step { name: "0009_sessions", sql: include_str!("../migrations/0009_sessions.sql") },
     Step { name: "0010_members", sql: include_str!("../migrations/0010_members.sql") },
+    Step { name: "0013_imports", sql: include_str!("../migrations/0013_imports.sql") },
 ];
 
 /// A migration and whether the store has it.

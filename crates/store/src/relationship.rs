@@ -137,6 +137,12 @@ pub fn acyclic_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(Stri
     tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
+/// How many relationships a project has: all, and those that are not deleted.
+pub fn count_in(tx: &mut Tx<'_>, project_id: &str) -> Result<(i64, i64)> {
+    let sql = "select count(*), count(live) from relationship where project_id = ?1";
+    Ok(tx.row(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+}
+
 /// Adds a relationship.
 pub fn insert(tx: &mut Tx<'_>, new: &Relationship) -> Result<()> {
     let sql = "insert into relationship (project_id, id, source_id, target_id, requirement_kind, type_id, creator_id,

@@ -48,6 +48,8 @@ pub struct New<'a> {
     pub now: Time,
     /// In which request.
     pub request_id: Option<&'a str>,
+    /// By which import.
+    pub import_id: Option<&'a str>,
 }
 
 /// A change that was made.
@@ -100,24 +102,25 @@ pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
         new.changes,
         new.now,
         new.request_id,
+        new.import_id,
         new.reference_id,
     ];
     if tx.is_postgres() {
         // Both in one journey, for every write makes it.
         let sql = "with revised as (
                        insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via,
-                           operation, changes, created_at, request_id)
-                       values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))
+                           operation, changes, created_at, request_id, import_id)
+                       values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13))
                    insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version,
                        operation, actor_id, created_at)
-                   values (cast(cast(pg_current_xact_id() as text) as bigint), ?2, ?3, ?4, ?13, ?5, ?9, ?6, ?11)";
+                   values (cast(cast(pg_current_xact_id() as text) as bigint), ?2, ?3, ?4, ?14, ?5, ?9, ?6, ?11)";
         tx.execute(sql, values)?;
         return Ok(());
     }
     let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
-                   changes, created_at, request_id)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-    tx.execute(sql, &values[..12])?;
+                   changes, created_at, request_id, import_id)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    tx.execute(sql, &values[..13])?;
     let sql = "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
                    actor_id, created_at)
                values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
