@@ -17,6 +17,7 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Version};
 use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
+use crate::sink::Sink;
 
 /// The context of a run.
 pub struct Cx<'a, 't> {
@@ -34,6 +35,8 @@ pub struct Cx<'a, 't> {
     pub met: Met,
     /// The import that makes the changes, which the history notes.
     pub import_id: Option<String>,
+    /// Where a file goes that is too large for an answer.
+    pub sink: Option<&'a mut dyn Sink>,
 }
 
 /// What a caller is in projects, by their ids; none where one is hidden from them.
@@ -48,7 +51,7 @@ impl<'a, 't> Cx<'a, 't> {
         caller: Option<&'a Caller>,
     ) -> Self {
         let steps = Steps::default();
-        Cx { tx, request, operation, steps, effect, caller, met: Met::new(), import_id: None }
+        Cx { tx, request, operation, steps, effect, caller, met: Met::new(), import_id: None, sink: None }
     }
 
     /// Runs `part` as an operation of its own within this one, with its own effect.
@@ -68,6 +71,13 @@ impl<'a, 't> Cx<'a, 't> {
     #[must_use]
     pub fn telling(mut self, listener: Option<&'a OnProgress>) -> Self {
         self.steps = Steps::told(listener);
+        self
+    }
+
+    /// The same context, with somewhere to write a file to.
+    #[must_use]
+    pub fn writing_to(mut self, sink: Option<&'a mut (dyn Sink + 'static)>) -> Self {
+        self.sink = sink.map(|sink| sink as &mut dyn Sink);
         self
     }
 

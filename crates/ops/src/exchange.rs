@@ -4,21 +4,21 @@
 mod entities;
 pub mod export;
 pub mod import;
+pub mod imports;
 mod links;
 mod made;
 mod notes;
 mod plan;
 mod prompts;
+mod records;
 mod remarks;
 mod setup;
+pub mod undo;
 mod work;
 
 use ::exchange::Format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// How many records a file may have.
-const RECORDS_MAX: usize = 100_000;
 
 /// The format of a file.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]

@@ -25,6 +25,7 @@ mod report;
 mod search;
 mod secret;
 mod session;
+mod sink;
 mod start;
 mod steering;
 mod token;
@@ -41,6 +42,7 @@ pub use operation::{Answer, Command, Effect, Entry, Method, Operation, Route, ne
 pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
+pub use sink::Sink;
 pub use start::{First, first_start};
 pub use typed::{Arguments, choices, may_be};
 
@@ -139,6 +141,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),
     entry::<exchange::import::ImportFile>(),
+    entry::<exchange::imports::ListImports>(),
+    entry::<exchange::imports::GetImport>(),
+    entry::<exchange::undo::UndoImport>(),
 ];
 
 /// What is asked for through the same door, and has no surface of its own: agents see it as the list of resources.

@@ -33,6 +33,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     /// Whether [`Operation::prepare`] does something.
     const PREPARES: bool = false;
 
+    /// Whether it works through files of any size, so that it may take longer than other requests.
+    const IS_UNBOUNDED: bool = false;
     /// Whether the answer holds a secret, which must not be kept to answer the same request again.
     const ANSWERS_SECRET: bool = false;
     /// The argument by which callers prove once more who they are. A wrong one is a failed authentication; and nothing that
@@ -289,6 +291,8 @@ pub struct Entry {
     pub positional: &'static [&'static str],
     /// See [`Operation::PREPARES`].
     pub prepares: bool,
+    /// See [`Operation::IS_UNBOUNDED`].
+    pub is_unbounded: bool,
     /// See [`Operation::ANSWERS_SECRET`].
     pub answers_secret: bool,
     /// See [`Operation::PROOF`].
@@ -314,6 +318,7 @@ pub const fn entry<T: Operation>() -> Entry {
         mode,
         positional: T::POSITIONAL,
         prepares: T::PREPARES,
+        is_unbounded: T::IS_UNBOUNDED,
         answers_secret: T::ANSWERS_SECRET,
         proof: T::PROOF,
         input: T::json_schema,

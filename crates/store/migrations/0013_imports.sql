@@ -20,3 +20,7 @@ create index import_of_actor on import (actor_id, created_at, id);
 
 alter table revision add column import_id text;
 create index revision_of_import on revision (import_id, entity_kind, entity_id, id) where import_id is not null;
+
+-- Exports read what a project has in the order of time, a page at a time.
+create index relationship_of_project on relationship (project_id, created_at, id);
+create index comment_of_project on comment (project_id, created_at, id);

@@ -1,7 +1,9 @@
 //! Epics, user stories, acceptance criteria, requirements and steering documents: one table, one set of queries.
 
+mod leaf;
 mod list;
 mod names;
+mod project_pages;
 mod tree;
 
 use schemars::JsonSchema;
@@ -14,8 +16,10 @@ use crate::search;
 use crate::value::Row;
 use crate::values;
 
+pub use self::leaf::{Dependents, delete_leaf, dependents};
 pub use self::list::{Filter, Sort, VALUES_MAX, count, list};
 pub use self::names::{Named, names};
+pub use self::project_pages::{Extent, document_links, page_of_kind};
 pub use self::tree::{
     Ancestor, Below, ancestors, below, delete, deletion, deletion_members, lock_below, lock_deletion, purge,
     released_at, restore,

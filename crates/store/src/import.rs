@@ -70,8 +70,7 @@ impl ImportState {
     }
 
     fn from_name(name: &str) -> Option<ImportState> {
-        let all =
-            [ImportState::Unfinished, ImportState::Finished, ImportState::Undoing, ImportState::Undone];
+        let all = [ImportState::Unfinished, ImportState::Finished, ImportState::Undoing, ImportState::Undone];
         all.into_iter().find(|state| state.name() == name)
     }
 }
@@ -93,15 +92,11 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Import>> {
 }
 
 /// The imports of a user or of everybody, the newest first, and how many there are.
-pub fn list(
-    tx: &mut Tx<'_>,
-    actor_id: Option<&str>,
-    limit: i64,
-    offset: i64,
-) -> Result<(Vec<Import>, i64)> {
+pub fn list(tx: &mut Tx<'_>, actor_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Import>, i64)> {
     let (found, total) = match actor_id {
         Some(actor_id) => {
-            let sql = select!("where i.actor_id = ?1 order by i.created_at desc, i.id desc limit ?2 offset ?3");
+            let sql =
+                select!("where i.actor_id = ?1 order by i.created_at desc, i.id desc limit ?2 offset ?3");
             let total = "select count(*) from import where actor_id = ?1";
             (
                 tx.rows(sql, values![actor_id, limit, offset], read)?,
@@ -217,10 +212,9 @@ pub fn count_written(tx: &mut Tx<'_>, id: &str) -> Result<i64> {
     Ok(tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Whether an import has written something.
-pub fn has_written(tx: &mut Tx<'_>, id: &str, kind: &str, entity_id: &str) -> Result<bool> {
-    let sql = "select 1 from revision where import_id = ?1 and entity_kind = ?2 and entity_id = ?3 limit 1";
-    Ok(tx.row(sql, values![id, kind, entity_id], |_| Ok(()))?.is_some())
+/// The ids of everything that an import has written.
+pub fn written_ids(tx: &mut Tx<'_>, id: &str) -> Result<Vec<String>> {
+    tx.rows("select distinct entity_id from revision where import_id = ?1", values![id], |row| row.get(0))
 }
 
 fn read(row: &Row<'_>) -> Result<Import> {

@@ -318,15 +318,14 @@ pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Tim
 /// How many failed authentications are kept.
 const REFUSALS_MAX: i64 = 10_000;
 
-/// Forgets all but the last failed authentications. Strangers cause them, so they must not fill the store.
-pub fn forget_refusals(tx: &mut Tx<'_>) -> Result<()> {
-    let sql = "delete from authentication_event
-               where event in ('login_failed', 'password_refused', 'token_refused') and id not in (
+/// Forgets some of the failed authentications before the last ones, and returns how many. Strangers cause them, so they must
+/// not fill the store.
+pub fn forget_refusals(tx: &mut Tx<'_>, limit: i64) -> Result<u64> {
+    let sql = "delete from authentication_event where id in (
                    select id from authentication_event
                    where event in ('login_failed', 'password_refused', 'token_refused')
-                   order by created_at desc, id desc limit ?1)";
-    tx.execute(sql, values![REFUSALS_MAX])?;
-    Ok(())
+                   order by created_at desc, id desc limit ?2 offset ?1)";
+    tx.execute(sql, values![REFUSALS_MAX, limit])
 }
 
 /// The kind of change that tells that sessions of a user have ended. Nobody is shown it: servers check by it who may still
@@ -506,13 +505,19 @@ fn read_place(row: &Row<'_>) -> Result<Place> {
     Ok(Place { transaction: row.get(0)?, sequence: row.get(1)? })
 }
 
-/// Forgets what nobody will ask for again: old changes and old answers to idempotent requests.
-pub fn forget(tx: &mut Tx<'_>, before: Time) -> Result<()> {
-    // The last change stays, so that the place in their order is never forgotten.
-    let sql = "delete from change where created_at < ?1 and sequence < (select max(sequence) from change)";
-    tx.execute(sql, values![before])?;
-    tx.execute("delete from idempotency where created_at < ?1", values![before])?;
-    Ok(())
+/// Forgets some of what nobody will ask for again, and returns how much: old changes and old answers to idempotent requests.
+pub fn forget(tx: &mut Tx<'_>, before: Time, limit: i64) -> Result<u64> {
+    // Old changes come first, so that nothing else is read. The last change stays, so that the place in their order is never
+    // forgotten.
+    let sql = "delete from change where sequence in (
+                   select sequence from change
+                   where sequence < coalesce((select sequence from change where created_at >= ?1 order by sequence limit 1),
+                                             (select max(sequence) from change))
+                   order by sequence limit ?2)";
+    let n_changes = tx.execute(sql, values![before, limit])?;
+    let sql = "delete from idempotency where (user_id, operation, key) in (
+                   select user_id, operation, key from idempotency where created_at < ?1 limit ?2)";
+    Ok(n_changes + tx.execute(sql, values![before, limit])?)
 }
 
 fn read(row: &Row<'_>) -> Result<Revision> {

@@ -157,7 +157,7 @@ fn further_sets_are_complete_in_themselves() {
             "prompts",
             "create_prompt update_prompt list_prompts get_active_prompt activate_prompt delete_prompt",
         ),
-        ("bulk", "bulk_update export import"),
+        ("bulk", "bulk_update export import list_imports undo_import"),
     ] {
         let mut agent = agent(&["--toolsets", set]);
         let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();

@@ -11,6 +11,7 @@ use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
+use crate::sink::Sink;
 
 /// How often an operation that a constraint has refused is run again.
 const REFUSALS_MAX: u32 = 4;
@@ -24,6 +25,7 @@ pub struct Run {
     key: Option<(String, String)>,
     cancel: Option<Cancel>,
     progress: Option<OnProgress>,
+    sink: Option<Box<dyn Sink>>,
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
@@ -45,6 +47,7 @@ impl Run {
             key,
             cancel: call.cancel,
             progress: call.progress,
+            sink: call.sink,
             caller: None,
             admitted: false,
             replayed: false,
@@ -151,7 +154,8 @@ impl Run {
             let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
             let (run, operation) = state.as_mut().expect("a run is taken once");
             let _working = run.running().begin();
-            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref());
+            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref())
+                .telling(run.progress.as_ref());
             operation.prepare(&mut cx)
         };
         engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
@@ -272,7 +276,8 @@ impl Run {
         let _working = self.running().begin();
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
             let mut cx = Cx::new(tx, &self.request, self.entry.doing(), self.caller.as_ref())
-                .telling(self.progress.as_ref());
+                .telling(self.progress.as_ref())
+                .writing_to(self.sink.as_deref_mut());
             let result = operation.run(&mut cx);
             note_race(tx, &result, &mut self.n_refusals);
             return result.map(Ok);

@@ -42,7 +42,7 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
 /// Checks everything that a row says, even where something is wrong with it already.
 fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) -> Result<()> {
     let id = plan.id(row);
-    if let Some(done) = done(cx, plan, row, kind, id.as_deref())? {
+    if let Some(done) = done(cx, plan, row, id.as_deref())? {
         plan.references[row] = Some(done.reference_id.clone());
         if done.deleted_at.is_some() {
             plan.decide(row, Outcome::LeftOut);
@@ -101,13 +101,7 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) ->
 }
 
 /// What a row has made or changed before its import stopped. Whatever was done with it since, the row is done.
-fn done(
-    cx: &mut Cx<'_, '_>,
-    plan: &mut Plan<'_>,
-    row: usize,
-    kind: Kind,
-    id: Option<&str>,
-) -> Result<Option<Entity>> {
+fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, id: Option<&str>) -> Result<Option<Entity>> {
     if !plan.import.is_resumed {
         return Ok(None);
     }
@@ -115,7 +109,7 @@ fn done(
     let ids = id.map(str::to_owned).into_iter().chain([plan.new_id(row)]).map(Reference::Id);
     for candidate in reference.into_iter().chain(ids) {
         if let Some(found) = plan.stored(cx, &candidate)?
-            && plan.is_done(cx, kind.name(), &found.id)?
+            && plan.is_done(&found.id)
         {
             return Ok(Some(found));
         }
@@ -387,7 +381,8 @@ fn place(
 
 /// The entities that are written, as indexes of the plan: parents before children.
 pub(super) fn changed(entities: &[Planned]) -> Vec<usize> {
-    let changes = |planned: &Planned| planned.row.is_some() && planned.before.as_ref() != Some(&planned.entity);
+    let changes =
+        |planned: &Planned| planned.row.is_some() && planned.before.as_ref() != Some(&planned.entity);
     (0..entities.len()).filter(|index| changes(&entities[*index])).collect()
 }
 
@@ -442,12 +437,7 @@ pub(super) fn write(
 }
 
 /// Gives numbers to new entities that bring none along.
-fn number(
-    cx: &mut Cx<'_, '_>,
-    entities: &mut [Planned],
-    indexes: &[usize],
-    brought: &Brought,
-) -> Result<()> {
+fn number(cx: &mut Cx<'_, '_>, entities: &mut [Planned], indexes: &[usize], brought: &Brought) -> Result<()> {
     let mut missing: BTreeMap<(String, Kind), Vec<usize>> = BTreeMap::new();
     for index in indexes {
         let planned = &entities[*index];

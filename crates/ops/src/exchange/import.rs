@@ -12,9 +12,9 @@ use store::import::{self, Import, ImportState};
 use store::model::Reference;
 use store::project::Project;
 
+use super::FormatName;
 use super::plan::{Outcome, Plan, Purpose};
 use super::work::Work;
-use super::{FormatName, RECORDS_MAX};
 use crate::context::{Cx, Met, to_value};
 use crate::error::{Error, FieldError, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
@@ -109,8 +109,8 @@ struct Row {
     reference_id: Option<String>,
 }
 
-/// How large a file may be.
-const CONTENT_MAX_BYTES: usize = 50 << 20;
+/// How many records a file may have: what they say is in memory until it is written.
+const RECORDS_MAX: usize = 1_000_000;
 /// How many rows a report lists.
 const ROWS_MAX: usize = 1_000;
 
@@ -129,12 +129,9 @@ impl Operation for ImportFile {
     const MODE: Option<Mode> = Some(Mode::Long);
     const POSITIONAL: &'static [&'static str] = &["content"];
     const PREPARES: bool = true;
+    const IS_UNBOUNDED: bool = true;
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
-        if self.content.len() > CONTENT_MAX_BYTES {
-            let message = format!("the file has more than {} MiB", CONTENT_MAX_BYTES >> 20);
-            return Err(Error::new(ErrorKind::TooLarge, message));
-        }
         let content = std::mem::take(&mut self.content);
         let file_hash = blake3::hash(content.as_bytes()).to_hex().to_string();
         let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
@@ -185,8 +182,7 @@ impl Operation for ImportFile {
         }
         if report.changes_something() {
             let import = self.new_import(cx, file, &project, purpose.id)?;
-            let finished =
-                Import { state: ImportState::Finished, rows_done: import.rows_total, ..import };
+            let finished = Import { state: ImportState::Finished, rows_done: import.rows_total, ..import };
             import::insert(cx.tx, &finished)?;
             cx.import_id = Some(finished.id.clone());
             report.import_id = Some(finished.id);
@@ -369,13 +365,7 @@ impl ImportFile {
         Ok((project, Some(found)))
     }
 
-    fn new_import(
-        &self,
-        cx: &Cx<'_, '_>,
-        file: &File,
-        project: &Project,
-        id: String,
-    ) -> Result<Import> {
+    fn new_import(&self, cx: &Cx<'_, '_>, file: &File, project: &Project, id: String) -> Result<Import> {
         let caller = cx.caller()?;
         Ok(Import {
             id,

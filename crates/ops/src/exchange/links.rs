@@ -68,7 +68,7 @@ impl Links {
                 _ => None,
             };
             if let Some(stored) = &stored
-                && plan.is_done(cx, "relationship", &stored.id)?
+                && plan.is_done(&stored.id)
             {
                 continue;
             }

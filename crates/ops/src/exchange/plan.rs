@@ -51,6 +51,8 @@ pub(super) struct Plan<'r> {
     without: HashMap<String, Outcome>,
     users: HashMap<String, Option<(String, String)>>,
     known: Option<Known>,
+    /// The ids of what the import has written before it stopped.
+    done: HashSet<String>,
     /// The import that this is the plan of.
     pub import: Purpose,
 }
@@ -172,6 +174,10 @@ impl<'r> Plan<'r> {
             0..ASK_MAX => None,
             n_rows => Some(Known::load(cx, &projects, n_rows)?),
         };
+        let done = match import.is_resumed {
+            true => import::written_ids(cx.tx, &import.id)?.into_iter().collect(),
+            false => HashSet::new(),
+        };
         let mut outcomes = vec![Outcome::Unchanged; n_sound];
         outcomes.resize(records.len(), Outcome::Wrong);
         let mut plan = Plan {
@@ -196,6 +202,7 @@ impl<'r> Plan<'r> {
             without: HashMap::new(),
             users: HashMap::new(),
             known,
+            done,
             import,
         };
         plan.lost = reading.lost.iter().map(|name| plan.key(name)).collect();
@@ -211,8 +218,8 @@ impl<'r> Plan<'r> {
     }
 
     /// Whether a resumed import has written this before it stopped.
-    pub fn is_done(&self, cx: &mut Cx<'_, '_>, kind: &str, id: &str) -> Result<bool> {
-        Ok(self.import.is_resumed && import::has_written(cx.tx, &self.import.id, kind, id)?)
+    pub fn is_done(&self, id: &str) -> bool {
+        self.done.contains(id)
     }
 
     /// The rows of a kind that tell of something that is not deleted, in the order of the file.

@@ -154,7 +154,7 @@ impl Remarks {
         given_id: Option<&str>,
     ) -> Result<Option<Comment>> {
         for id in given_id.map(str::to_owned).into_iter().chain([plan.new_id(row)]) {
-            if plan.is_done(cx, Kind::Comment.name(), &id)? {
+            if plan.is_done(&id) {
                 return find_visible(cx, &id);
             }
         }

@@ -14,6 +14,7 @@ mod history;
 mod idempotency;
 mod import;
 mod import_made;
+mod import_slices;
 mod limits;
 mod models;
 mod passwords;
