@@ -13,6 +13,7 @@ mod prompts;
 mod records;
 mod remarks;
 mod setup;
+mod slices;
 pub mod undo;
 mod work;
 

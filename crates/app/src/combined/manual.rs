@@ -17,6 +17,8 @@ use crate::tmkb;
 pub const COMMENT: &str = "019a8b5e-2f00-7000-8000-00000000c0de";
 /// Stands for the id of a relationship.
 pub const RELATIONSHIP: &str = "019a8b5e-2f00-7000-8000-000000000bad";
+/// And of an import.
+pub const IMPORT: &str = "019a8b5e-2f00-7000-8000-00000000f11e";
 
 /// A call of every tool, in an order in which they work.
 pub const EXAMPLES: &[(&str, &str)] = &[
@@ -94,6 +96,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("export", r#"{"format": "markdown", "epic": "EP-001"}"#),
     ("import", r#"{"format": "csv", "content": "kind,title,priority\nepic,Returns,3\n", "dry_run": true}"#),
+    ("list_imports", r#"{}"#),
+    ("undo_import", r#"{"import_id": "019a8b5e-2f00-7000-8000-00000000f11e"}"#),
     ("delete_relationship", r#"{"id": "019a8b5e-2f00-7000-8000-000000000bad"}"#),
     ("delete_entity", r#"{"reference": "US-001", "dry_run": true}"#),
     ("validate_citation", r#"{"citation": "//= docs/kettle.md#lid\n//# The lid MUST close."}"#),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use spexus::combined::manual::{COMMENT, EXAMPLES, RELATIONSHIP};
+use spexus::combined::manual::{COMMENT, EXAMPLES, IMPORT, RELATIONSHIP};
 use spexus::requirements::{SETS, ToolOptions, Tools};
 
 use crate::agent::{Agent, column, folder, text};
@@ -195,7 +195,13 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
                 json!({"user_story_id": "US-001", "title": "Keep tokens", "type_id": "Data", "priority": 2});
             agent.json("create_requirement", arguments);
         }
-        let example = example.replace(COMMENT, &comment).replace(RELATIONSHIP, &relationship);
+        let mut import = String::new();
+        if *tool == "undo_import" {
+            let arguments = json!({"format": "csv", "content": "kind,title\nepic,Returns\n"});
+            import = agent.json("import", arguments)["import_id"].as_str().expect("an id").to_owned();
+        }
+        let example =
+            example.replace(COMMENT, &comment).replace(RELATIONSHIP, &relationship).replace(IMPORT, &import);
         let result = agent.call(tool, serde_json::from_str(&example).expect("an example is JSON"));
         assert_eq!(result["isError"], false, "{tool}: {result}");
         let structured = &result["structuredContent"];
@@ -309,6 +315,8 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         ("bulk_update", json!({"operations": [{"operation": "create_epci"}]}), "did you mean create_epic?"),
         ("export", json!({"format": "pdf"}), "format"),
         ("import", json!({"format": "csv"}), "content"),
+        ("list_imports", json!({"limit": 0}), "limit"),
+        ("undo_import", json!({"import_id": nobody}), "there is no import"),
     ];
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     let unseen: BTreeSet<String> = column(&listed, "name").into_iter().collect();

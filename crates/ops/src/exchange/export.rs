@@ -86,6 +86,7 @@ impl Operation for Export {
         drop(out.into_parts());
         records.finish()?;
         written.map_err(unwritten)?;
+        cx.steps.end("writing the file");
         Ok(ExportedFile {
             format: self.format,
             content_type: format.media_type(),

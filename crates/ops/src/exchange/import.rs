@@ -1,21 +1,21 @@
 //! A file becomes part of the store: read, compared with what is there, and written only if nothing is wrong with it.
 
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::exchange::{PROBLEMS_MAX, Problem as FileProblem, Reading};
+use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::Mode;
 use store::import::{self, Import, ImportState};
 use store::model::Reference;
 use store::project::Project;
+use store::{Mode, prompt, relationship};
 
 use super::FormatName;
 use super::plan::{Outcome, Plan, Purpose};
+use super::slices::Applying;
 use super::work::Work;
-use crate::context::{Cx, Met, to_value};
+use crate::context::{Cx, to_value};
 use crate::error::{Error, FieldError, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
@@ -58,7 +58,7 @@ pub struct ImportFile {
 pub struct ImportReport {
     /// The id of the import, by which it can be undone; none where nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    import_id: Option<String>,
+    pub(super) import_id: Option<String>,
     /// Whether nothing was changed because it was only tried.
     dry_run: bool,
     /// How many rows made something new.
@@ -116,8 +116,6 @@ const ROWS_MAX: usize = 1_000;
 
 /// How many rows are imported in one transaction. A file with more is applied in slices.
 const ROWS_AT_ONCE_MAX: usize = 10_000;
-/// How many rows a slice has: other writers wait for at most one slice.
-const SLICE_ROWS: usize = 250;
 
 impl Operation for ImportFile {
     type Output = ImportReport;
@@ -132,20 +130,13 @@ impl Operation for ImportFile {
     const IS_UNBOUNDED: bool = true;
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
-        let content = std::mem::take(&mut self.content);
-        let file_hash = blake3::hash(content.as_bytes()).to_hex().to_string();
-        let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
-        let n_sound = reading.records.len();
-        reading.records.append(&mut reading.unsound);
-        if reading.records.len() > RECORDS_MAX {
-            let message = format!("the file has more than {RECORDS_MAX} records; import it in parts");
-            return Err(Error::new(ErrorKind::TooLarge, message));
+        // It may be prepared once more, when the connection to the database was lost.
+        if self.file.is_none() {
+            self.file = Some(self.read()?);
         }
-        let file = File { file_hash, n_rows: reading.records.len(), n_sound, reading };
-        if !self.dry_run && (file.n_rows > ROWS_AT_ONCE_MAX || self.resume.is_some()) {
+        if let Some(file) = self.file.as_ref().filter(|file| self.is_sliced(file)) {
             self.applying = Some(Mutex::new(self.begin(cx, file)?));
-        } else {
-            self.file = Some(file);
+            self.file = None;
         }
         Ok(())
     }
@@ -155,7 +146,7 @@ impl Operation for ImportFile {
     }
 
     fn n_parts(&self) -> usize {
-        self.applying().map_or(0, |applying| applying.work.len().div_ceil(SLICE_ROWS).max(1))
+        self.applying().map_or(0, |applying| applying.n_slices())
     }
 
     fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
@@ -172,7 +163,7 @@ impl Operation for ImportFile {
         let (project, resumed) = self.target(cx, &file.file_hash)?;
         if !self.dry_run {
             // Imports into one project wait for each other: each would find that what it has read was changed by the other.
-            lock(cx, &project)?;
+            lock(cx, &file.reading, &project)?;
         }
         let id = resumed.as_ref().map_or_else(|| cx.new_id(), |import| import.id.clone());
         let purpose = Purpose { id, is_resumed: resumed.is_some(), writes: !self.dry_run };
@@ -195,8 +186,25 @@ impl Operation for ImportFile {
     }
 }
 
-fn lock(cx: &mut Cx<'_, '_>, project: &Project) -> Result<()> {
-    Ok(cx.tx.lock(&format!("import into {}", project.id))?)
+/// Types of relationships stay as they are while rows rely on them.
+fn lock(cx: &mut Cx<'_, '_>, reading: &Reading, project: &Project) -> Result<()> {
+    cx.tx.lock(&lock_name(&project.id))?;
+    let has = |kind| reading.records.iter().any(|record| record.kind == kind);
+    if has(RecordKind::RelationshipType) {
+        relationship::lock_types(cx.tx)?;
+    }
+    if has(RecordKind::Relationship) {
+        relationship::lock_circles(cx.tx, &project.id)?;
+    }
+    if has(RecordKind::Prompt) {
+        prompt::lock_active(cx.tx)?;
+    }
+    Ok(())
+}
+
+/// The lock that imports into a project take.
+pub(super) fn lock_name(project_id: &str) -> String {
+    format!("import into {project_id}")
 }
 
 /// A file that was read.
@@ -217,120 +225,44 @@ struct Decided {
     is_sound: bool,
 }
 
-/// An import that is applied in slices, each in a transaction of its own.
-struct Applying {
-    import: Import,
-    is_resumed: bool,
-    work: Work,
-    report: ImportReport,
-    listed: Vec<usize>,
-    /// What the caller is in the projects that rows are about.
-    met: Met,
-}
-
-impl Applying {
-    /// Writes a slice. The import must stand where the slices before have left it, or somebody else goes on with it.
-    fn slice(&mut self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
-        let steps = index * SLICE_ROWS..((index + 1) * SLICE_ROWS).min(self.work.len());
-        let written = self.write_slice(cx, steps.clone());
-        // Nothing was changed before the first slice of a new import.
-        let has_begun = index > 0 || self.is_resumed;
-        written.map_err(|error| {
-            let n_done = self.rows_done(steps.start);
-            // What was planned does not fit any more, so trying the same again is of no use.
-            let error = match error.lost_race {
-                true => Error { kind: ErrorKind::Conflict, retry_after_s: None, lost_race: false, ..error },
-                false => error,
-            };
-            if has_begun { stopped(error, &self.import, n_done) } else { error }
-        })
-    }
-
-    fn write_slice(&mut self, cx: &mut Cx<'_, '_>, steps: Range<usize>) -> Result<()> {
-        let (id, n_rows) = (self.import.id.clone(), self.import.rows_total as usize);
-        cx.import_id = Some(id.clone());
-        cx.steps.begin("writing rows", Some(2 * n_rows));
-        cx.steps.reach(n_rows + self.rows_done(steps.start) as usize);
-        if !cx.sees(&self.import.project_id)? {
-            return Err(Error::not_found("project", &self.import.project_id));
-        }
-        cx.tx.lock(&format!("import into {}", self.import.project_id))?;
-        if steps.start == 0 && !self.is_resumed {
-            let Import { actor_id, project_id, file_hash, .. } = &self.import;
-            if let Some(other) = import::unfinished(cx.tx, actor_id, project_id, file_hash)? {
-                return Err(begun_before(&other));
-            }
-            import::insert(cx.tx, &self.import)?;
-        }
-        let (from, to) = (self.rows_done(steps.start), self.rows_done(steps.end));
-        if !import::advance(cx.tx, &id, from, to, cx.now())? {
-            return Err(Error::conflict(format!("the import {id} goes on elsewhere, or was taken back")));
-        }
-        self.work.write(cx, steps)
-    }
-
-    /// How many rows are done after so many steps.
-    fn rows_done(&self, n_steps: usize) -> i64 {
-        (self.import.rows_done + n_steps as i64).min(self.import.rows_total)
-    }
-
-    fn finish(&mut self, cx: &mut Cx<'_, '_>) -> Result<ImportReport> {
-        cx.met.extend(self.met.clone());
-        let n_done = self.rows_done(self.work.len());
-        if !import::finish(cx.tx, &self.import.id, n_done, cx.now())? {
-            let message = format!("the import {} goes on elsewhere, or was taken back", self.import.id);
-            return Err(Error::conflict(message));
-        }
-        let n_rows = self.import.rows_total as usize;
-        cx.steps.begin("writing rows", Some(2 * n_rows));
-        cx.steps.reach(2 * n_rows);
-        self.report.fill(&self.listed, &self.work);
-        self.report.import_id = Some(self.import.id.clone());
-        Ok(self.report.clone())
-    }
-}
-
-/// Says of an error that it has stopped an import, and what can be done about it.
-fn stopped(error: Error, import: &Import, n_done: i64) -> Error {
-    let Import { id, rows_total, .. } = import;
-    let message = format!(
-        "{}; the import {id} has stopped after {n_done} of {rows_total} rows: resume it with the same file, or undo it",
-        error.message
-    );
-    let more = json!({ "import_id": id, "rows_done": n_done, "rows_total": rows_total });
-    Error { message, ..error }.with(more)
-}
-
-/// The error for a file of which some rows were imported before: importing it again would double them.
-fn begun_before(other: &Import) -> Error {
-    let Import { id, rows_done, rows_total, .. } = other;
-    let message = format!(
-        "this file is being imported, or its import has stopped: {rows_done} of {rows_total} rows are done by the \
-         import {id}; resume it with the same file, or undo it"
-    );
-    let more = json!({ "import_id": id, "rows_done": rows_done, "rows_total": rows_total });
-    Error::conflict(message).with(more)
-}
-
 impl ImportFile {
     fn applying(&self) -> Option<MutexGuard<'_, Applying>> {
         let applying = self.applying.as_ref()?;
         Some(applying.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Reads the file, of which there is one copy.
+    fn read(&mut self) -> Result<File> {
+        let content = std::mem::take(&mut self.content);
+        let file_hash = blake3::hash(content.as_bytes()).to_hex().to_string();
+        let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
+        drop(content);
+        let n_sound = reading.records.len();
+        reading.records.append(&mut reading.unsound);
+        if reading.records.len() > RECORDS_MAX {
+            let message = format!("the file has more than {RECORDS_MAX} records; import it in parts");
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        Ok(File { file_hash, n_rows: reading.records.len(), n_sound, reading })
+    }
+
+    fn is_sliced(&self, file: &File) -> bool {
+        !self.dry_run && (file.n_rows > ROWS_AT_ONCE_MAX || self.resume.is_some())
+    }
+
     /// Plans an import that is applied in slices.
-    fn begin(&self, cx: &mut Cx<'_, '_>, file: File) -> Result<Applying> {
+    fn begin(&self, cx: &mut Cx<'_, '_>, file: &File) -> Result<Applying> {
         let (project, resumed) = self.target(cx, &file.file_hash)?;
         let is_resumed = resumed.is_some();
         let id = resumed.as_ref().map_or_else(|| cx.new_id(), |import| import.id.clone());
         let purpose = Purpose { id: id.clone(), is_resumed, writes: false };
-        let Decided { work, report, listed, is_sound } = self.decide(cx, &file, &project, &purpose)?;
+        let Decided { work, report, listed, is_sound } = self.decide(cx, file, &project, &purpose)?;
         if !is_sound {
             return Err(report.refusal()?);
         }
         let import = match resumed {
             Some(resumed) => resumed,
-            None => self.new_import(cx, &file, &project, id)?,
+            None => self.new_import(cx, file, &project, id)?,
         };
         Ok(Applying { import, is_resumed, work, report, listed, met: cx.met.clone() })
     }
@@ -445,7 +377,7 @@ impl ImportReport {
     }
 
     /// Says what the listed rows are called now.
-    fn fill(&mut self, listed: &[usize], work: &Work) {
+    pub(super) fn fill(&mut self, listed: &[usize], work: &Work) {
         for (row, index) in self.rows.iter_mut().zip(listed) {
             row.reference_id.clone_from(&work.references[*index]);
         }

@@ -45,7 +45,7 @@ pub struct UndoneImport {
     deleted: usize,
     /// How many things became what they were before.
     restored: usize,
-    /// What stays as the import or somebody after it has left it; the first thousand.
+    /// What stays as the import or somebody after it has left it; the first hundred.
     kept: Vec<KeptThing>,
     /// How many further things stay.
     kept_more: usize,
@@ -76,7 +76,7 @@ struct Done {
 /// How many things a part takes back: other writers wait for at most one part.
 const PART: usize = 100;
 /// How many things that stay are listed.
-const KEPT_MAX: usize = 1_000;
+const KEPT_MAX: usize = 100;
 /// The kinds of what is taken back, each before what it needs.
 const KINDS: [&str; 8] = [
     "prompt",

@@ -9,6 +9,7 @@ mod contention;
 mod deletion;
 mod entities;
 mod exchange;
+mod forgetting;
 mod freshness;
 mod history;
 mod idempotency;

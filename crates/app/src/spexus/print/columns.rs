@@ -42,6 +42,9 @@ pub fn of(words: &str) -> Option<&'static [&'static str]> {
             &["id", "begun_with", "token", "address", "user_agent", "current", "last_used_at", "expires_at"]
         }
         "token list" => &["name", "prefix", "user", "scopes", "expires_at", "last_used_at", "created_at"],
+        "imports list" => {
+            &["id", "project", "actor", "format", "rows_done", "rows_total", "state", "created_at"]
+        }
         // `epic history` and the like.
         _ if words.ends_with(" history") => return of("history"),
         _ => return None,
