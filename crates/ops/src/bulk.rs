@@ -103,8 +103,9 @@ impl Operation for Bulk {
     const SHAPE: Option<Shape> = Some(Shape::Steps);
     const MODE: Option<Mode> = Some(Mode::Long);
 
-    fn only_reads(&self) -> bool {
-        self.operations.iter().all(|step| crate::find(&step.operation).is_none_or(|entry| !entry.writes()))
+    fn mode(&self) -> Option<Mode> {
+        let only_reads = |step: &Step| crate::find(&step.operation).is_none_or(|entry| !entry.writes());
+        self.operations.iter().all(only_reads).then_some(Mode::Snapshot)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<BulkDone> {

@@ -331,8 +331,8 @@ impl Operation for DeleteComment {
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
-    fn only_reads(&self) -> bool {
-        self.dry_run
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedComment> {

@@ -17,6 +17,7 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Version};
 use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
+use crate::sink::Sink;
 use crate::versioned::Versioned as _;
 
 /// The context of a run.
@@ -33,6 +34,10 @@ pub struct Cx<'a, 't> {
     caller: Option<&'a Caller>,
     /// The projects that were met so far.
     pub met: Met,
+    /// The import that makes the changes, which the history notes.
+    pub import_id: Option<String>,
+    /// Where a file goes that is too large for an answer.
+    pub sink: Option<&'a mut dyn Sink>,
 }
 
 /// What a caller is in projects, by their ids; none where one is hidden from them.
@@ -46,7 +51,8 @@ impl<'a, 't> Cx<'a, 't> {
         (operation, effect): (&'static str, Effect),
         caller: Option<&'a Caller>,
     ) -> Self {
-        Cx { tx, request, operation, steps: Steps::default(), effect, caller, met: Met::new() }
+        let steps = Steps::default();
+        Cx { tx, request, operation, steps, effect, caller, met: Met::new(), import_id: None, sink: None }
     }
 
     /// Runs `part` as an operation of its own within this one, with its own effect.
@@ -66,6 +72,13 @@ impl<'a, 't> Cx<'a, 't> {
     #[must_use]
     pub fn telling(mut self, listener: Option<&'a OnProgress>) -> Self {
         self.steps = Steps::told(listener);
+        self
+    }
+
+    /// The same context, with somewhere to write a file to.
+    #[must_use]
+    pub fn writing_to(mut self, sink: Option<&'a mut (dyn Sink + 'static)>) -> Self {
+        self.sink = sink.map(|sink| sink as &mut dyn Sink);
         self
     }
 
@@ -268,7 +281,7 @@ impl<'a, 't> Cx<'a, 't> {
     /// Records a change whose fields are known.
     pub fn record_changes(&mut self, what: &Subject<'_>, changes: &Map<String, Value>) -> Result<()> {
         let changes = serde_json::to_string(changes).map_err(internal)?;
-        let id = self.new_id();
+        let (id, import_id) = (self.new_id(), self.import_id.clone());
         let new = New {
             id: &id,
             project_id: what.project_id,
@@ -283,6 +296,7 @@ impl<'a, 't> Cx<'a, 't> {
             changes: &changes,
             now: self.request.now,
             request_id: self.request.request_id.as_deref(),
+            import_id: import_id.as_deref(),
         };
         revision::insert(self.tx, &new)?;
         Ok(())

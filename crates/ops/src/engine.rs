@@ -22,6 +22,7 @@ use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Entry};
 use crate::progress::OnProgress;
+use crate::sink::Sink;
 
 /// A call of an operation.
 pub struct Call {
@@ -39,12 +40,23 @@ pub struct Call {
     pub cancel: Option<Cancel>,
     /// Hears how far the call has come.
     pub progress: Option<OnProgress>,
+    /// Takes the file of an export, which is then not in the answer.
+    pub sink: Option<Box<dyn Sink>>,
 }
 
 impl Call {
     /// A call that has no key, is not given up, and tells nobody how far it is.
     pub fn new(entry: &'static Entry, arguments: Value, credentials: Credentials, request: Request) -> Call {
-        Call { entry, arguments, credentials, request, idempotency_key: None, cancel: None, progress: None }
+        Call {
+            entry,
+            arguments,
+            credentials,
+            request,
+            idempotency_key: None,
+            cancel: None,
+            progress: None,
+            sink: None,
+        }
     }
 }
 

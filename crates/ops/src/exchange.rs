@@ -5,20 +5,22 @@ mod entities;
 pub mod export;
 mod fields;
 pub mod import;
+pub mod imports;
 mod links;
 mod made;
 mod notes;
 mod plan;
 mod prompts;
+mod records;
 mod remarks;
 mod setup;
+mod slices;
+pub mod undo;
+mod work;
 
 use ::exchange::Format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// How many records a file may have.
-const RECORDS_MAX: usize = 100_000;
 
 /// The format of a file.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]

@@ -26,6 +26,7 @@ mod report;
 mod search;
 mod secret;
 mod session;
+mod sink;
 mod start;
 mod steering;
 mod token;
@@ -46,6 +47,7 @@ pub use operation::{
 pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
+pub use sink::Sink;
 pub use start::{First, first_start};
 pub use typed::{Arguments, choices, may_be};
 
@@ -143,7 +145,10 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),
-    entry::<exchange::import::Import>(),
+    entry::<exchange::import::ImportFile>(),
+    entry::<exchange::imports::ListImports>(),
+    entry::<exchange::imports::GetImport>(),
+    entry::<exchange::undo::UndoImport>(),
 ];
 
 /// The operation with this name.

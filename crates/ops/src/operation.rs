@@ -58,16 +58,13 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     /// What it does to the caller's session.
     const SESSION: Option<SessionChange> = None;
 
+    /// Whether it works through files of any size, so that it may take longer than other requests.
+    const IS_UNBOUNDED: bool = false;
     /// Whether the answer holds a secret, which must not be kept to answer the same request again.
     const ANSWERS_SECRET: bool = false;
     /// The argument by which callers prove once more who they are. A wrong one is a failed authentication; and nothing that
     /// could be guessed from is kept of the request, to answer it again.
     const PROOF: Option<&'static str> = None;
-
-    /// Whether these arguments only ask what would happen. Then nobody's write waits for it.
-    fn only_reads(&self) -> bool {
-        false
-    }
 
     /// Does what is slow (parsing) before the transaction that writes. It may read.
     fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
@@ -82,6 +79,23 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     /// Hashes passwords, between [`Operation::prepare`] and [`Operation::run`]: outside of any transaction and off the
     /// store's threads, a few at a time.
     fn compute(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// How it uses the database with these arguments, where that is not [`Operation::MODE`]. What only reads is not kept for
+    /// an idempotency key.
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    /// How many parts are done before [`Operation::run`], each in a transaction of its own, so that other writers get
+    /// their turn in between. Asked after [`Operation::prepare`].
+    fn n_parts(&self) -> usize {
+        0
+    }
+
+    /// Does a part. May be called again for the same part when another transaction was faster.
+    fn part(&self, _: &mut Cx<'_, '_>, _index: usize) -> Result<()> {
         Ok(())
     }
 
@@ -188,6 +202,8 @@ pub struct Entry {
     pub answers_file: bool,
     /// See [`Operation::SESSION`].
     pub session: Option<SessionChange>,
+    /// See [`Operation::IS_UNBOUNDED`].
+    pub is_unbounded: bool,
     /// See [`Operation::ANSWERS_SECRET`].
     pub answers_secret: bool,
     /// See [`Operation::PROOF`].
@@ -219,6 +235,7 @@ pub const fn entry<T: Operation>() -> Entry {
         takes_file: T::TAKES_FILE,
         answers_file: T::ANSWERS_FILE,
         session: T::SESSION,
+        is_unbounded: T::IS_UNBOUNDED,
         answers_secret: T::ANSWERS_SECRET,
         proof: T::PROOF,
         shape: T::SHAPE,
@@ -234,9 +251,11 @@ pub const fn entry<T: Operation>() -> Entry {
 /// Arguments that were understood, ready to run.
 pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
-    fn only_reads(&self) -> bool;
     fn computes(&self) -> bool;
     fn compute(&mut self) -> Result<()>;
+    fn mode(&self) -> Option<Mode>;
+    fn n_parts(&self) -> usize;
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()>;
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer>;
 }
 
@@ -245,16 +264,24 @@ impl<T: Operation> Prepared for T {
         Operation::prepare(self, cx)
     }
 
-    fn only_reads(&self) -> bool {
-        Operation::only_reads(self)
-    }
-
     fn computes(&self) -> bool {
         Operation::computes(self)
     }
 
     fn compute(&mut self) -> Result<()> {
         Operation::compute(self)
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        Operation::mode(self)
+    }
+
+    fn n_parts(&self) -> usize {
+        Operation::n_parts(self)
+    }
+
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
+        Operation::part(self, cx, index)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {

@@ -45,6 +45,12 @@ impl<'a> Steps<'a> {
         self.reach(self.progress.n_done + 1);
     }
 
+    /// Does the last step, after which it is known how many there were.
+    pub fn end(&mut self, doing: &'static str) {
+        self.begin(doing, Some(self.progress.n_done + 1));
+        self.advance();
+    }
+
     /// So many steps are done, unless it were more already: what was left out counts as done.
     pub fn reach(&mut self, n_done: usize) {
         if n_done > self.progress.n_done {

@@ -321,8 +321,8 @@ impl Operation for DeletePrompt {
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
-    fn only_reads(&self) -> bool {
-        self.dry_run
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {

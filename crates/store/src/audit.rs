@@ -220,13 +220,12 @@ pub fn note_authentication(tx: &mut Tx<'_>, id: &str, event: &NewEvent, now: Tim
 /// How many failed authentications are kept.
 const REFUSALS_MAX: i64 = 10_000;
 
-/// Forgets all but the last failed authentications. Strangers cause them, so they must not fill the store.
-pub fn forget_refusals(tx: &mut Tx<'_>) -> Result<()> {
-    let sql = "delete from authentication_event
-               where event in ('login_failed', 'password_refused', 'token_refused') and id not in (
+/// Forgets some of all but the last failed authentications, and returns how many. Strangers cause them, so they must not fill
+/// the store.
+pub fn forget_refusals(tx: &mut Tx<'_>, limit: i64) -> Result<u64> {
+    let sql = "delete from authentication_event where id in (
                    select id from authentication_event
                    where event in ('login_failed', 'password_refused', 'token_refused')
-                   order by created_at desc, id desc limit ?1)";
-    tx.execute(sql, values![REFUSALS_MAX])?;
-    Ok(())
+                   order by created_at desc, id desc limit ?2 offset ?1)";
+    tx.execute(sql, values![REFUSALS_MAX, limit])
 }

@@ -240,6 +240,7 @@ pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time
         changes: "{}",
         now,
         request_id: None,
+        import_id: None,
     };
     revision::insert(tx, &new)
 }

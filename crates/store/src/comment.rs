@@ -270,13 +270,21 @@ pub fn of_deletion(tx: &mut Tx<'_>, deletion_id: &str) -> Result<Vec<Comment>> {
     tx.rows(select!("where c.deletion_id = ?1 order by c.created_at, c.id"), values![deletion_id], read)
 }
 
-/// All of a project that were not purged, for export.
-pub fn of_project(tx: &mut Tx<'_>, project_id: &str, include_deleted: bool) -> Result<Vec<Comment>> {
+/// A page of a project's comments that were not purged, in the order of time. Those on something that was purged are left
+/// out, and without `include_deleted` also what is deleted.
+pub fn page_of_project(
+    tx: &mut Tx<'_>,
+    project_id: &str,
+    include_deleted: bool,
+    (time, id): (Time, &str),
+    limit: i64,
+) -> Result<Vec<Comment>> {
     let sql = select!(
-        "where c.project_id = ?1 and (c.deleted_at is null or ?2 = 1) and c.purged_at is null
-         order by c.created_at, c.id"
+        "where c.project_id = ?1 and (c.created_at, c.id) > (?3, ?4) and (c.deleted_at is null or ?2 = 1)
+           and c.purged_at is null and e.purged_at is null
+         order by c.created_at, c.id limit ?5"
     );
-    tx.rows(sql, values![project_id, include_deleted], read)
+    tx.rows(sql, values![project_id, include_deleted, time, id, limit], read)
 }
 
 /// Where a passage is in a text, in characters: at the place nearest to where it was.

@@ -2,8 +2,10 @@
 
 mod field;
 mod filter;
+mod leaf;
 mod list;
 mod names;
+mod project_pages;
 mod tree;
 
 use std::borrow::Cow;
@@ -23,8 +25,10 @@ use self::field::Content;
 pub(crate) use self::field::every_field;
 pub use self::field::{FIELDS, Field};
 pub use self::filter::{Filter, VALUES_MAX};
+pub use self::leaf::{Dependents, delete_leaf, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, names};
+pub use self::project_pages::{Extent, document_links, page_of_kind};
 pub use self::tree::{
     Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,
     leaves, lock_below, lock_deletion, purge, released_at, restore,

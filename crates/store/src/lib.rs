@@ -19,6 +19,7 @@ pub mod deletion;
 pub mod entity;
 pub mod health;
 pub mod idempotency;
+pub mod import;
 pub mod mcp_session;
 pub mod member;
 pub mod model;

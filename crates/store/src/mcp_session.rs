@@ -100,10 +100,10 @@ pub fn delete(tx: &mut Tx<'_>, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Forgets sessions that nobody uses any more.
-pub fn forget(tx: &mut Tx<'_>, now: Time) -> Result<()> {
-    tx.execute("delete from mcp_session where used_at <= ?1", values![now.plus_seconds(-KEPT_S)])?;
-    Ok(())
+/// Forgets some of the sessions that nobody uses any more, and returns how many.
+pub fn forget(tx: &mut Tx<'_>, now: Time, limit: i64) -> Result<u64> {
+    let sql = "delete from mcp_session where id in (select id from mcp_session where used_at <= ?1 limit ?2)";
+    tx.execute(sql, values![now.plus_seconds(-KEPT_S), limit])
 }
 
 /// Lets a session be told about a resource. False when it is told about too many already.

@@ -58,6 +58,7 @@ const STEPS: &[Step] = &[
         ..step("0011_lists", include_str!("../migrations/0011_lists.sql"))
     },
     step("0012_cluster", include_str!("../migrations/0012_cluster.sql")),
+    step("0013_imports", include_str!("../migrations/0013_imports.sql")),
     step("0014_search_rebuild", include_str!("../migrations/0014_search_rebuild.sql")),
     step("0015_fields", include_str!("../migrations/0015_fields.sql")),
 ];

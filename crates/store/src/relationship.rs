@@ -59,11 +59,16 @@ pub struct Relationship {
 
 macro_rules! select {
     ($rest:expr) => {
+        select!("", $rest)
+    };
+    // With more columns behind those of a relationship.
+    ($more:literal, $rest:expr) => {
         concat!(
             "select r.id, r.project_id, p.key, r.source_id, source.number, r.target_id, target.number, r.type_id, t.name,
                     t.inverse_name, r.creator_id, r.target_version, target.content_version, r.version, r.created_at,
-                    r.updated_at, r.deleted_at, r.deletion_id
-             from relationship r join project p on p.id = r.project_id
+                    r.updated_at, r.deleted_at, r.deletion_id",
+            $more,
+            " from relationship r join project p on p.id = r.project_id
              join entity source on source.id = r.source_id join entity target on target.id = r.target_id
              join relationship_type t on t.id = r.type_id ",
             $rest
@@ -126,11 +131,23 @@ pub fn suspects(
     Ok((found, total.unwrap_or_default()))
 }
 
-/// All of a project, for export.
-pub fn of_project(tx: &mut Tx<'_>, project_id: &str, include_deleted: bool) -> Result<Vec<Relationship>> {
-    let sql =
-        select!("where r.project_id = ?1 and (r.deleted_at is null or ?2 = 1) order by r.created_at, r.id");
-    tx.rows(sql, values![project_id, include_deleted], read)
+/// A page of a project's relationships between requirements that were not purged, in the order of time, each with its
+/// target's present version.
+pub fn page_of_project(
+    tx: &mut Tx<'_>,
+    project_id: &str,
+    include_deleted: bool,
+    (time, id): (Time, &str),
+    limit: i64,
+) -> Result<Vec<(Relationship, i64)>> {
+    let sql = select!(
+        ", target.version",
+        "where r.project_id = ?1 and (r.created_at, r.id) > (?3, ?4) and (r.deleted_at is null or ?2 = 1)
+           and source.purged_at is null and target.purged_at is null
+         order by r.created_at, r.id limit ?5"
+    );
+    let values = values![project_id, include_deleted, time, id, limit];
+    tx.rows(sql, values, |row| Ok((read(row)?, row.get(18)?)))
 }
 
 /// The live ones of a project that must not form a circle, as ids of source and target.
@@ -139,6 +156,12 @@ pub fn acyclic_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(Stri
         "select r.source_id, r.target_id from relationship r join relationship_type t on t.id = r.type_id
                where r.project_id = ?1 and r.deleted_at is null and t.acyclic = 1";
     tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// How many relationships a project has: all, and those that are not deleted.
+pub fn count_in(tx: &mut Tx<'_>, project_id: &str) -> Result<(i64, i64)> {
+    let sql = "select count(*), count(live) from relationship where project_id = ?1";
+    Ok(tx.row(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }
 
 /// Adds a relationship.

@@ -47,6 +47,8 @@ pub struct New<'a> {
     pub now: Time,
     /// In which request.
     pub request_id: Option<&'a str>,
+    /// By which import.
+    pub import_id: Option<&'a str>,
 }
 
 /// A change that was made.
@@ -99,15 +101,16 @@ pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
         new.changes,
         new.now,
         new.request_id,
+        new.import_id,
         new.reference_id,
     ];
     if tx.gather_revision(values)? {
         return Ok(());
     }
     let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
-                   changes, created_at, request_id)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-    tx.execute(sql, &values[..12])?;
+                   changes, created_at, request_id, import_id)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    tx.execute(sql, &values[..13])?;
     let sql = "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
                    actor_id, created_at)
                values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -341,13 +344,19 @@ pub(crate) fn forget_transactions(tx: &mut Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Forgets what nobody will ask for again: old changes and old answers to idempotent requests.
-pub fn forget(tx: &mut Tx<'_>, before: Time) -> Result<()> {
-    // The last change stays, so that the place in their order is never forgotten.
-    let sql = "delete from change where created_at < ?1 and sequence < (select max(sequence) from change)";
-    tx.execute(sql, values![before])?;
-    tx.execute("delete from idempotency where created_at < ?1", values![before])?;
-    Ok(())
+/// Forgets some of what nobody will ask for again, and returns how much: old changes and old answers to idempotent requests.
+pub fn forget(tx: &mut Tx<'_>, before: Time, limit: i64) -> Result<u64> {
+    // Old changes come first, so that nothing else is read. The last change stays, so that the place in their order is never
+    // forgotten.
+    let sql = "delete from change where sequence in (
+                   select sequence from change
+                   where sequence < coalesce((select sequence from change where created_at >= ?1 order by sequence limit 1),
+                                             (select max(sequence) from change))
+                   order by sequence limit ?2)";
+    let n_changes = tx.execute(sql, values![before, limit])?;
+    let sql = "delete from idempotency where (user_id, operation, key) in (
+                   select user_id, operation, key from idempotency where created_at < ?1 limit ?2)";
+    Ok(n_changes + tx.execute(sql, values![before, limit])?)
 }
 
 fn read(row: &Row<'_>) -> Result<Revision> {

@@ -138,6 +138,7 @@ impl Requirements {
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),
             progress: None,
+            sink: None,
         };
         let reply = progress::wait(&self.engine, call, &context.progress);
         let answer = reply.result.map_err(|error| {

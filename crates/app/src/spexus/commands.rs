@@ -13,6 +13,7 @@ use super::bar::Bar;
 use super::config::{self, StoreConfig};
 use super::gather::{self, gather};
 use super::remote::Remote;
+use super::target::Target;
 use super::{Exit, now, print};
 
 /// Runs the operation that some words name.
@@ -32,9 +33,17 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
         return Exit::Usage;
     };
     let as_json = leaf.get_flag("json");
-    let result = gather(entry, command, leaf).and_then(|arguments| call(entry, arguments, leaf));
+    let is_file = entry.name == "export" && !as_json;
+    let result = gather(entry, command, leaf).and_then(|arguments| {
+        if is_file {
+            export(entry, arguments, leaf)
+        } else {
+            call(entry, arguments, leaf).map(Finish::Answer)
+        }
+    });
     match result {
-        Ok(answer) => finish(entry, &answer, leaf, as_json),
+        Ok(Finish::Answer(answer)) => finish(entry, &answer, as_json),
+        Ok(Finish::Exit(exit)) => exit,
         Err(Problem::Refused(error)) => {
             print::error(&error, as_json);
             if let Some(hint) = hint(&error).filter(|_| !as_json) {
@@ -87,7 +96,52 @@ impl From<Error> for Problem {
     }
 }
 
+/// What came of a command.
+enum Finish {
+    /// An answer to print.
+    Answer(Value),
+    /// Nothing is left to print.
+    Exit(Exit),
+}
+
 fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {
+    match place(matches)? {
+        Place::Server(remote) => remote.call(entry, arguments),
+        Place::Store(engine, credentials) => {
+            let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
+            let reply = engine.wait(Call { progress: Some(progress()), ..call });
+            let answer = reply.result?;
+            serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
+        }
+    }
+}
+
+/// Writes an export to a file or to standard output, as it comes.
+fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Finish, Problem> {
+    let mut target = Target::new(super::arguments::file(matches, "output"));
+    let done = match place(matches)? {
+        Place::Server(remote) => remote.download(entry, arguments, &mut target).map(drop),
+        Place::Store(engine, credentials) => {
+            let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
+            let sink: Box<dyn ops::Sink> = Box::new(target.clone());
+            let reply = engine.wait(Call { progress: Some(progress()), sink: Some(sink), ..call });
+            reply.result.map(drop).map_err(Problem::Refused)
+        }
+    };
+    match target.finish() {
+        // That it could not be written is why the export failed.
+        Some(exit) => Ok(Finish::Exit(exit)),
+        None => done.map(|()| Finish::Exit(Exit::Done)),
+    }
+}
+
+/// Where operations run.
+enum Place {
+    Server(Remote),
+    Store(Engine, Credentials),
+}
+
+fn place(matches: &ArgMatches) -> Result<Place, Problem> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     let server = config::server(&mut settings);
@@ -95,16 +149,10 @@ fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let store = config::read(&mut settings).store;
     settings.check().map_err(|problems| Problem::Usage(problems.to_string()))?;
-    if let Some(server) = server {
-        return Remote::new(&server, token)?.call(entry, arguments);
+    match server {
+        Some(server) => Ok(Place::Server(Remote::new(&server, token)?)),
+        None => Ok(Place::Store(Engine::new(open(&store)?), Credentials::Local(acting))),
     }
-    let engine = Engine::new(open(&store)?);
-    let request = ops::Request::new(Via::Cli, now());
-    let credentials = Credentials::Local(acting);
-    let call = Call::new(entry, arguments, credentials, request);
-    let reply = engine.wait(Call { progress: Some(progress()), ..call });
-    let answer = reply.result?;
-    serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
 }
 
 /// Draws how far long work has come.
@@ -136,20 +184,7 @@ pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
     Ok(store)
 }
 
-fn finish(entry: &Entry, answer: &Value, matches: &ArgMatches, as_json: bool) -> Exit {
-    if entry.answers_file && !as_json {
-        let content = answer["content"].as_str().unwrap_or_default();
-        return match super::arguments::file(matches, "output") {
-            None => print::raw(content),
-            Some(path) => match std::fs::write(&path, content) {
-                Ok(()) => Exit::Done,
-                Err(error) => {
-                    print::tell(&format!("{}: {error}", path.display()));
-                    Exit::Refused
-                }
-            },
-        };
-    }
+fn finish(entry: &Entry, answer: &Value, as_json: bool) -> Exit {
     let printed = if as_json { print::json(answer) } else { print::answer(entry, answer) };
     if printed != Exit::Done && entry.writes() {
         print::tell("what was asked for is done, only its answer is lost");

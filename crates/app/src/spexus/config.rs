@@ -64,6 +64,9 @@ pub struct Config {
 /// Connections from one address, unless a setting says otherwise: more than the people behind one have.
 const CONNECTIONS_PER_ADDRESS: u32 = 1_000;
 
+/// How large the file of an import may be in MiB, unless a setting says otherwise.
+const IMPORT_LIMIT_MIB: u32 = 50;
+
 /// Begins to read settings: flags, and the file if one is named.
 pub fn settings(matches: &ArgMatches) -> Settings {
     let mut settings = Settings::default();
@@ -90,6 +93,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("listen-database", "SPEXUS_LISTEN_DATABASE"),
     ("public-url", "SPEXUS_PUBLIC_URL"),
     ("trusted-proxy", "SPEXUS_TRUSTED_PROXY"),
+    ("import-limit", "SPEXUS_IMPORT_LIMIT"),
     ("tls-cert", "SPEXUS_TLS_CERT"),
     ("tls-key", "SPEXUS_TLS_KEY"),
     ("server", "SPEXUS_SERVER"),
@@ -203,6 +207,7 @@ pub fn read(settings: &mut Settings) -> Config {
         allowed_origins: settings.value("SPEXUS_ALLOWED_ORIGINS", Origins::default()).0,
         request_timeout: settings.value("SPEXUS_REQUEST_TIMEOUT", Duration::from_secs(30)),
         write_timeout: settings.value("SPEXUS_WRITE_TIMEOUT", outgoing::STALL_TIME),
+        import_max_bytes: (settings.value("SPEXUS_IMPORT_LIMIT", IMPORT_LIMIT_MIB) as usize) << 20,
         limits: LimitSettings {
             requests: settings.value("SPEXUS_RATE_LIMIT", LimitSettings::default().requests),
             failures: settings.value("SPEXUS_FAILED_LOGIN_LIMIT", LimitSettings::default().failures),

@@ -66,6 +66,7 @@ fn about(group: &str) -> &'static str {
         "token" => "Personal access tokens: make, list, show, change, revoke",
         "auth" => "Who you are: log in and out, change the password, end sessions",
         "session" => "Sessions: list, revoke",
+        "imports" => "Imports that were made: list, show, undo",
         _ => "",
     }
 }

@@ -15,6 +15,7 @@ mod migrate;
 mod print;
 mod remote;
 mod serve;
+mod target;
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,14 +1,20 @@
 //! Operations on another server, through its REST interface.
 
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use ops::{Arguments, Effect, Entry, Error, FieldError, Kind, Method, Route};
+use reqwest::blocking::Response;
 use serde_json::{Map, Value};
 
 use super::commands::Problem;
 
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(120);
+/// The same for files in and out, which are of any size.
+const LONG_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How much of a file is read at once.
+const DOWNLOAD_PART: usize = 64 << 10;
 
 /// A server to ask.
 pub struct Remote {
@@ -38,7 +44,41 @@ impl Remote {
 
     /// Runs an operation there.
     pub fn call(&self, entry: &Entry, arguments: Value) -> Result<Value, Problem> {
-        let Value::Object(mut arguments) = arguments else { return Ok(Value::Null) };
+        let response = self.send(entry, arguments, "application/vnd.spexus.file+json")?;
+        let text = response.text().map_err(|error| self.away(&error))?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Runs an export there, and writes the file as it comes.
+    pub fn download(
+        &self,
+        entry: &Entry,
+        arguments: Value,
+        out: &mut impl io::Write,
+    ) -> Result<io::Result<()>, Problem> {
+        let mut response = self.send(entry, arguments, "*/*")?;
+        let mut part = vec![0; DOWNLOAD_PART];
+        loop {
+            let n_bytes = match response.read(&mut part) {
+                Ok(0) => return Ok(out.flush()),
+                Ok(n_bytes) => n_bytes,
+                Err(error) => {
+                    let message = format!("{} has stopped sending: {error}", self.url);
+                    return Err(Problem::Refused(Error::new(Kind::Unavailable, message)));
+                }
+            };
+            if let Err(error) = out.write_all(&part[..n_bytes]) {
+                return Ok(Err(error));
+            }
+        }
+    }
+
+    /// Asks, and returns a successful answer.
+    fn send(&self, entry: &Entry, arguments: Value, accept: &str) -> Result<Response, Problem> {
+        let mut arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            _ => Map::new(),
+        };
         let Some(route) = fitting(entry, &arguments) else {
             return Err(Problem::Usage(format!("{} cannot be asked of a server", entry.name)));
         };
@@ -61,8 +101,10 @@ impl Remote {
         if in_query && !arguments.is_empty() {
             address = format!("{address}?{}", query(&arguments, &known));
         }
-        let mut request =
-            self.client.request(method, address).header("accept", "application/vnd.spexus.file+json");
+        let mut request = self.client.request(method, address).header("accept", accept);
+        if entry.is_unbounded {
+            request = request.timeout(LONG_TIMEOUT);
+        }
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
@@ -70,30 +112,32 @@ impl Remote {
             request =
                 request.header("content-type", "application/json").body(Value::Object(arguments).to_string());
         }
-        let away = |error: reqwest::Error| {
-            let cause = cause(&error);
-            let hint = match self.url.strip_prefix("https://") {
-                // What rustls says of an answer that is no TLS.
-                Some(rest) if cause.contains("InvalidContentType") => {
-                    format!("; it may speak http: try http://{rest}")
-                }
-                _ => String::new(),
-            };
-            let message = format!("{} does not answer: {cause}{hint}", self.url);
-            Problem::Refused(Error::new(Kind::Unavailable, message))
-        };
-        let response = request.send().map_err(away)?;
+        let response = request.send().map_err(|error| self.away(&error))?;
         let status = response.status();
-        let text = response.text().map_err(away)?;
-        let body: Value = serde_json::from_str(&text).unwrap_or_default();
         if status.is_success() {
-            return Ok(body);
+            return Ok(response);
         }
+        let text = response.text().map_err(|error| self.away(&error))?;
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
         let mut error = failure(status.as_u16(), &body);
         if error.kind == Kind::Unauthenticated && self.token.is_none() && entry.effect != Effect::Public {
             error.message.push_str("; give one with SPEXUS_TOKEN or --token");
         }
         Err(Problem::Refused(error))
+    }
+
+    /// The problem of a server that does not answer.
+    fn away(&self, error: &reqwest::Error) -> Problem {
+        let cause = cause(error);
+        let hint = match self.url.strip_prefix("https://") {
+            // What rustls says of an answer that is no TLS.
+            Some(rest) if cause.contains("InvalidContentType") => {
+                format!("; it may speak http: try http://{rest}")
+            }
+            _ => String::new(),
+        };
+        let message = format!("{} does not answer: {cause}{hint}", self.url);
+        Problem::Refused(Error::new(Kind::Unavailable, message))
     }
 }
 

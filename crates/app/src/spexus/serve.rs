@@ -1,7 +1,6 @@
 //! `spexus serve`: starts everything on an empty machine, and says where it is.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -210,22 +209,31 @@ async fn sum_up(store: Store) {
 /// Forgets old changes and answers, now and then.
 async fn forget(store: Store) {
     let mut every = tokio::time::interval(FORGET_EVERY);
-    let store = Arc::new(store);
     loop {
         every.tick().await;
-        let before = now().plus_seconds(-KEPT_S);
-        store.run(
-            Mode::Aside,
-            move |tx| {
-                mcp_session::forget(tx, now())?;
-                audit::forget_refusals(tx)?;
-                revision::forget(tx, before)
-            },
-            |done: store::Result<()>| {
-                if let Err(error) = done {
-                    tracing::warn!("old changes could not be forgotten: {error}");
-                }
-            },
-        );
+        let store = store.clone();
+        let done = tokio::task::spawn_blocking(move || forget_all(&store)).await;
+        if let Ok(Err(error)) = done {
+            tracing::warn!("old changes could not be forgotten: {error}");
+        }
+    }
+}
+
+/// How much is forgotten in one transaction, so that other writers get their turn in between. A session can watch thousands of
+/// resources, which go with it.
+const FORGET_SLICE: i64 = 500;
+const FORGET_SESSIONS: i64 = 10;
+
+fn forget_all(store: &Store) -> store::Result<()> {
+    let before = now().plus_seconds(-KEPT_S);
+    loop {
+        let n_forgotten = store.wait(Mode::Aside, move |tx| {
+            let n_sessions = mcp_session::forget(tx, now(), FORGET_SESSIONS)?;
+            let n_refusals = audit::forget_refusals(tx, FORGET_SLICE)?;
+            store::Result::Ok(n_sessions + n_refusals + revision::forget(tx, before, FORGET_SLICE)?)
+        })?;
+        if n_forgotten == 0 {
+            return Ok(());
+        }
     }
 }

@@ -204,6 +204,11 @@ impl Backend {
         self.url.split("://").nth(1).expect("a URL")
     }
 
+    /// Kills it, as a crash would.
+    pub fn kill(&mut self) {
+        self.child.kill().and_then(|()| self.child.wait()).expect("it was running");
+    }
+
     /// Tells the server to stop, and does not wait for it.
     pub fn stop(&self) {
         let process = Pid::from_raw(self.child.id() as i32);

@@ -158,7 +158,7 @@ fn further_sets_are_complete_in_themselves() {
             "prompts",
             "create_prompt update_prompt list_prompts get_active_prompt activate_prompt delete_prompt",
         ),
-        ("bulk", "bulk_update export import"),
+        ("bulk", "bulk_update export import list_imports undo_import"),
     ] {
         let mut agent = agent(&["--toolsets", set]);
         let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -183,6 +183,8 @@ fn the_list_of_tools_costs_less_than_three_thousand_tokens() {
 const COMMENT: &str = "019a8b5e-2f00-7000-8000-00000000c0de";
 /// Stands for the id of a relationship in examples.
 const RELATIONSHIP: &str = "019a8b5e-2f00-7000-8000-000000000bad";
+/// Stands for the id of an import in examples.
+const IMPORT: &str = "019a8b5e-2f00-7000-8000-00000000f11e";
 
 /// The examples of the manual, run one after the other, deletions last. [002 R6.3] [002 R6.7] [002 R7.5]
 #[test]
@@ -203,7 +205,13 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
                 json!({"user_story_id": "US-001", "title": "Keep tokens", "type_id": "Data", "priority": 2});
             agent.json("create_requirement", arguments);
         }
-        let example = example.replace(COMMENT, &comment).replace(RELATIONSHIP, &relationship);
+        let mut import = String::new();
+        if tool == "undo_import" {
+            let arguments = json!({"format": "csv", "content": "kind,title\nepic,Returns\n"});
+            import = agent.json("import", arguments)["import_id"].as_str().expect("an id").to_owned();
+        }
+        let example =
+            example.replace(COMMENT, &comment).replace(RELATIONSHIP, &relationship).replace(IMPORT, &import);
         let result = agent.call(tool, serde_json::from_str(&example).expect("an example is JSON"));
         assert_eq!(result["isError"], false, "{tool}: {result}");
         let structured = &result["structuredContent"];
@@ -317,6 +325,8 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         ("bulk_update", json!({"operations": [{"operation": "create_epci"}]}), "did you mean create_epic?"),
         ("export", json!({"format": "pdf"}), "format"),
         ("import", json!({"format": "csv"}), "content"),
+        ("list_imports", json!({"limit": 0}), "limit"),
+        ("undo_import", json!({"import_id": nobody}), "there is no import"),
     ];
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     let unseen: BTreeSet<String> = column(&listed, "name").into_iter().collect();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::{Tx, idempotency};
+use store::{Mode, Tx, idempotency};
 
 use super::Call;
 use crate::caller::{Caller, Request};
@@ -33,15 +33,23 @@ impl Prepared for Refused {
         Ok(())
     }
 
-    fn only_reads(&self) -> bool {
-        false
-    }
-
     fn computes(&self) -> bool {
         false
     }
 
     fn compute(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn n_parts(&self) -> usize {
+        0
+    }
+
+    fn part(&self, _: &mut Cx<'_, '_>, _: usize) -> Result<()> {
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::context::Cx;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
+use crate::sink::Sink;
 
 /// How often an operation that a constraint has refused is run again.
 const REFUSALS_MAX: u32 = 4;
@@ -24,6 +25,7 @@ pub struct Run {
     key: Option<(String, String)>,
     cancel: Option<Cancel>,
     progress: Option<OnProgress>,
+    sink: Option<Box<dyn Sink>>,
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
@@ -45,6 +47,7 @@ impl Run {
             key,
             cancel: call.cancel,
             progress: call.progress,
+            sink: call.sink,
             caller: None,
             admitted: false,
             replayed: false,
@@ -151,7 +154,8 @@ impl Run {
             let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
             let (run, operation) = state.as_mut().expect("a run is taken once");
             let _working = run.running().begin();
-            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref());
+            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref())
+                .telling(run.progress.as_ref());
             operation.prepare(&mut cx)
         };
         engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
@@ -167,7 +171,7 @@ impl Run {
     /// Computes what needs no store, if there is something, and then runs the operation.
     pub fn compute(self, mut operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         if !operation.computes() {
-            return self.start(operation, done);
+            return self.do_parts(operation, done);
         }
         self.engine.workers.clone().run(move |admitted| {
             let _working = self.running().begin();
@@ -180,20 +184,73 @@ impl Run {
                 Err(busy) => Err(busy.into()),
             };
             match computed {
-                Ok(()) => self.start(operation, done),
+                Ok(()) => self.do_parts(operation, done),
                 Err(error) => done(self.reply(Err(error))),
             }
         });
     }
 
+    /// Does the parts of the operation one after the other, and then the rest. Each part waits behind what was submitted
+    /// meanwhile. The first can be given up; what has begun is finished.
+    fn do_parts(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
+        match operation.n_parts() {
+            0 => self.start(operation, done),
+            n_parts => self.do_part(operation, 0, n_parts, done),
+        }
+    }
+
+    fn do_part(
+        mut self,
+        operation: Box<dyn Prepared>,
+        index: usize,
+        n_parts: usize,
+        done: impl FnOnce(Reply) + Send + 'static,
+    ) {
+        let (engine, mode) = (self.engine.clone(), self.entry.mode);
+        let cancel = if index == 0 { self.cancel.take() } else { None };
+        let state = Arc::new(Mutex::new(Some((self, operation))));
+        let handle = state.clone();
+        let body = move |tx: &mut Tx<'_>| -> Result<bool> {
+            let mut state = handle.lock().unwrap_or_else(PoisonError::into_inner);
+            let (run, operation) = state.as_mut().expect("a run is taken once");
+            if index == 0 && run.is_answered(tx)? {
+                return Ok(true);
+            }
+            let _working = run.running().begin();
+            let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref())
+                .telling(run.progress.as_ref());
+            let result = operation.part(&mut cx, index);
+            note_race(tx, &result, &mut run.n_refusals);
+            result.map(|()| false)
+        };
+        engine.store.run_unless(cancel, mode, body, move |is_answered: Result<bool>| {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (run, operation) = state.expect("a run is taken once");
+            match is_answered {
+                Err(error) => done(run.reply(Err(error))),
+                Ok(false) if index + 1 < n_parts => run.do_part(operation, index + 1, n_parts, done),
+                Ok(_) => run.start(operation, done),
+            }
+        });
+    }
+
+    /// Whether the same request was answered before.
+    fn is_answered(&self, tx: &mut Tx<'_>) -> Result<bool> {
+        match (&self.key, &self.caller) {
+            (Some((key, _)), Some(caller)) => {
+                Ok(idempotency::find(tx, &caller.user_id, self.entry.name, key)?.is_some())
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Runs the operation in its transaction.
     pub fn start(mut self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
-        let mut mode = self.entry.mode;
-        if operation.only_reads() {
-            // Nothing happens, so that nothing has to be kept from happening twice.
+        let mode = operation.mode().unwrap_or(self.entry.mode);
+        // What changes nothing need not be kept from happening twice.
+        if matches!(mode, Mode::Point | Mode::Snapshot) {
             self.key = None;
-            mode = Mode::Snapshot;
         }
         let run = Arc::new(Mutex::new(Some(self)));
         let handle = run.clone();
@@ -220,7 +277,8 @@ impl Run {
         let _working = self.running().begin();
         let (Some((key, hash)), Some(caller)) = (&self.key, &self.caller) else {
             let mut cx = Cx::new(tx, &self.request, self.entry.doing(), self.caller.as_ref())
-                .telling(self.progress.as_ref());
+                .telling(self.progress.as_ref())
+                .writing_to(self.sink.as_deref_mut());
             let result = operation.run(&mut cx);
             note_race(tx, &result, &mut self.n_refusals);
             return result.map(Ok);
@@ -246,7 +304,7 @@ impl Run {
 }
 
 /// Lets the store run the operation again if another transaction was faster. What is kept for a key is undone with it.
-fn note_race(tx: &mut Tx<'_>, result: &Result<Answer>, n_refusals: &mut u32) {
+fn note_race<T>(tx: &mut Tx<'_>, result: &Result<T>, n_refusals: &mut u32) {
     let Some(error) = result.as_ref().err().filter(|error| error.lost_race) else { return };
     // A constraint that refuses the same again and again is an answer.
     if error.kind.is_callers() {

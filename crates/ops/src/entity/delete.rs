@@ -9,7 +9,7 @@ use serde_json::json;
 use store::entity::{self, Below, Entity, Leaf};
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
-use store::{comment, types};
+use store::{Mode, comment, types};
 
 use super::change;
 use super::read::check_kind;
@@ -91,8 +91,8 @@ impl Operation for DeleteEntity {
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
-    fn only_reads(&self) -> bool {
-        self.dry_run
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Deleted> {

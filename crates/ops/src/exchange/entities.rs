@@ -42,6 +42,16 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
 /// Checks everything that a row says, even where something is wrong with it already.
 fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) -> Result<()> {
     let id = plan.id(row);
+    if let Some(done) = done(cx, plan, row, id.as_deref())? {
+        plan.references[row] = Some(done.reference_id.clone());
+        if done.deleted_at.is_some() {
+            plan.decide(row, Outcome::LeftOut);
+            return Ok(());
+        }
+        let before = Some(done.clone());
+        plan.add(row, Planned { row: Some(row), before, entity: done, brings_number: false });
+        return Ok(());
+    }
     let existing = existing(cx, plan, row, kind, id.as_deref())?;
     let field = if kind.parent() == Some(Kind::Epic) { "epic" } else { "user_story" };
     let parent = match kind.parent() {
@@ -88,6 +98,23 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) ->
         plan.add(row, Planned { row: Some(row), before, entity, brings_number });
     }
     Ok(())
+}
+
+/// What a row has made or changed before its import stopped. Whatever was done with it since, the row is done.
+fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, id: Option<&str>) -> Result<Option<Entity>> {
+    if !plan.import.is_resumed {
+        return Ok(None);
+    }
+    let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
+    let ids = id.map(str::to_owned).into_iter().chain([plan.new_id(row)]).map(Reference::Id);
+    for candidate in reference.into_iter().chain(ids) {
+        if let Some(found) = plan.stored(cx, &candidate)?
+            && plan.is_done(&found.id)
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// What a row's own name says about it.
@@ -193,6 +220,7 @@ fn begin(
         return Err(Error::not_found("project", key));
     }
     let mut new = unnumbered(cx, kind, (&project_id, &key), above)?;
+    new.id = plan.new_id(row);
     if let Some(number) = number {
         give_number(&mut new, number);
     }
@@ -334,53 +362,72 @@ fn place(
     Ok(())
 }
 
-/// Writes what was decided.
-pub(super) fn write(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
-    number(cx, plan)?;
-    for planned in &mut plan.entities {
-        let Some(row) = planned.row else { continue };
+/// The entities that are written, as indexes of the plan: parents before children.
+pub(super) fn changed(entities: &[Planned]) -> Vec<usize> {
+    let changes =
+        |planned: &Planned| planned.row.is_some() && planned.before.as_ref() != Some(&planned.entity);
+    (0..entities.len()).filter(|index| changes(&entities[*index])).collect()
+}
+
+/// The numbers that a file brings along, of each kind in each project.
+pub(super) type Brought = BTreeMap<(String, Kind), BTreeSet<i64>>;
+
+/// Gathers the numbers that the file brings along.
+pub(super) fn brought(entities: &[Planned]) -> Brought {
+    let mut brought = Brought::new();
+    for Planned { entity, .. } in entities.iter().filter(|planned| planned.brings_number) {
+        brought.entry((entity.project_id.clone(), entity.kind)).or_default().insert(entity.number);
+    }
+    brought
+}
+
+/// Moves the counters past the numbers that the file brings along.
+pub(super) fn reserve(cx: &mut Cx<'_, '_>, brought: &Brought) -> Result<()> {
+    for ((project_id, kind), numbers) in brought {
+        cx.tx.reserve_numbers(project_id, kind.name(), numbers.last().copied().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// Writes some of the entities that are changed. Of what is planned only numbers change, so that it can be written again.
+pub(super) fn write(
+    cx: &mut Cx<'_, '_>,
+    entities: &mut [Planned],
+    indexes: &[usize],
+    brought: &Brought,
+) -> Result<()> {
+    number(cx, entities, indexes, brought)?;
+    for index in indexes {
+        let planned = &mut entities[*index];
         match &planned.before {
-            Some(before) if *before == planned.entity => {}
             Some(before) => {
                 let after = planned.entity.clone();
-                let changed = change(cx, before.clone(), None, |_, entity| {
+                change(cx, before.clone(), None, |_, entity| {
                     *entity = after;
                     Ok(())
                 })?;
-                planned.entity = changed;
             }
             None if planned.brings_number => {
                 if !add_numbered(cx, &planned.entity)? {
-                    let name = &planned.entity.reference_id;
-                    return Err(overtaken(name));
+                    return Err(overtaken(&planned.entity.reference_id));
                 }
             }
             None => planned.entity = add(cx, planned.entity.clone())?,
         }
-        plan.references[row] = Some(planned.entity.reference_id.clone());
         cx.steps.advance();
     }
     Ok(())
 }
 
-/// Moves the counters past the numbers that the file brings along, and gives numbers to the rest.
-fn number(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
-    let mut brought: BTreeMap<(String, Kind), BTreeSet<i64>> = BTreeMap::new();
+/// Gives numbers to new entities that bring none along.
+fn number(cx: &mut Cx<'_, '_>, entities: &mut [Planned], indexes: &[usize], brought: &Brought) -> Result<()> {
     let mut missing: BTreeMap<(String, Kind), Vec<usize>> = BTreeMap::new();
-    for (index, planned) in plan.entities.iter().enumerate() {
-        let new = &planned.entity;
-        if planned.row.is_none() || planned.before.is_some() {
-            continue;
+    for index in indexes {
+        let planned = &entities[*index];
+        if planned.before.is_none() && !planned.brings_number {
+            let key = (planned.entity.project_id.clone(), planned.entity.kind);
+            missing.entry(key).or_default().push(*index);
         }
-        let key = (new.project_id.clone(), new.kind);
-        if planned.brings_number {
-            brought.entry(key).or_default().insert(new.number);
-        } else {
-            missing.entry(key).or_default().push(index);
-        }
-    }
-    for ((project_id, kind), numbers) in &brought {
-        cx.tx.reserve_numbers(project_id, kind.name(), numbers.last().copied().unwrap_or_default())?;
     }
     for ((project_id, kind), mut indexes) in missing {
         indexes.reverse();
@@ -391,7 +438,7 @@ fn number(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
                 if brought.is_none_or(|brought| !brought.contains(&number))
                     && let Some(index) = indexes.pop()
                 {
-                    give_number(&mut plan.entities[index].entity, number);
+                    give_number(&mut entities[index].entity, number);
                 }
             }
         }

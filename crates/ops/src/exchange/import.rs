@@ -1,20 +1,29 @@
 //! A file becomes part of the store: read, compared with what is there, and written only if nothing is wrong with it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use store::import::{self, Import, ImportState};
+use store::model::Reference;
 use store::project::Project;
 use store::{Mode, prompt, relationship};
 
-use super::plan::{Outcome, Plan};
-use super::{FormatName, RECORDS_MAX, entities, links, prompts, remarks, setup};
+use super::FormatName;
+use super::plan::{Outcome, Plan, Purpose};
+use super::slices::Applying;
+use super::work::Work;
 use crate::context::{Cx, to_value};
 use crate::error::{Error, FieldError, Kind as ErrorKind, Result};
-use crate::input::Text;
+use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route, Tool, command, post, tool};
 
-/// Import requirements and all that belongs to them from JSON, CSV, Markdown or ReqIF: everything, or nothing.
+/// Import requirements and all that belongs to them from JSON, CSV, Markdown or ReqIF.
+///
+/// Everything is checked before anything is written, and with a mistake nothing is. Up to 10,000 rows are written at once;
+/// a larger file in slices, between which others can write. An import that stopped can be resumed or undone.
 ///
 /// A row whose `reference_id` exists changes that thing, where it differs; an empty field leaves what is there. A row
 /// without one makes something new, with the next number. All mistakes are told at once, each with its row and field.
@@ -23,7 +32,7 @@ use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route,
 /// Projects, types, statuses and prompts can only be changed by administrators, and so can what others have written.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Import {
+pub struct ImportFile {
     /// The format.
     format: FormatName,
     /// What is in the file.
@@ -33,18 +42,23 @@ pub struct Import {
     /// Say what would happen, change nothing.
     #[serde(default)]
     dry_run: bool,
+    /// The id of an import that has stopped: go on with it. The file must be the same.
+    resume: Option<Id>,
     #[serde(skip)]
     #[schemars(skip)]
-    reading: Option<Reading>,
-    /// How many records have no mistakes; the others stand behind them.
+    file: Option<File>,
+    /// An import with many rows, which is applied in slices.
     #[serde(skip)]
     #[schemars(skip)]
-    n_sound: usize,
+    applying: Option<Mutex<Applying>>,
 }
 
 /// What an import did, or would do.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct ImportReport {
+    /// The id of the import, by which it can be undone; none where nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) import_id: Option<String>,
     /// Whether nothing was changed because it was only tried.
     dry_run: bool,
     /// How many rows made something new.
@@ -81,7 +95,7 @@ pub(super) struct Problem {
 }
 
 /// What became of a row.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Row {
     /// Where in the file.
@@ -95,12 +109,15 @@ struct Row {
     reference_id: Option<String>,
 }
 
-/// How large a file may be.
-const CONTENT_MAX_BYTES: usize = 50 << 20;
+/// How many records a file may have: what they say is in memory until it is written.
+const RECORDS_MAX: usize = 1_000_000;
 /// How many rows a report lists.
 const ROWS_MAX: usize = 1_000;
 
-impl Operation for Import {
+/// How many rows are imported in one transaction. A file with more is applied in slices.
+const ROWS_AT_ONCE_MAX: usize = 10_000;
+
+impl Operation for ImportFile {
     type Output = ImportReport;
     const NAME: &'static str = "import";
     const COMMANDS: &'static [Command] = &[command("import")];
@@ -114,63 +131,68 @@ impl Operation for Import {
     const MODE: Option<Mode> = Some(Mode::Long);
     const POSITIONAL: &'static [&'static str] = &["content"];
     const PREPARES: bool = true;
+    const IS_UNBOUNDED: bool = true;
 
-    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
-        if self.content.len() > CONTENT_MAX_BYTES {
-            let message = format!("the file has more than {} MiB", CONTENT_MAX_BYTES >> 20);
-            return Err(Error::new(ErrorKind::TooLarge, message));
+    fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        // It may be prepared once more, when the connection to the database was lost.
+        if self.file.is_none() {
+            self.file = Some(self.read()?);
         }
-        let content = std::mem::take(&mut self.content);
-        let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
-        self.n_sound = reading.records.len();
-        reading.records.append(&mut reading.unsound);
-        if reading.records.len() > RECORDS_MAX {
-            let message = format!("the file has more than {RECORDS_MAX} records; import it in parts");
-            return Err(Error::new(ErrorKind::TooLarge, message));
+        if let Some(file) = self.file.as_ref().filter(|file| self.is_sliced(file)) {
+            self.applying = Some(Mutex::new(self.begin(cx, file)?));
+            self.file = None;
         }
-        self.reading = Some(reading);
         Ok(())
     }
 
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
+    }
+
+    fn n_parts(&self) -> usize {
+        self.applying().map_or(0, |applying| applying.n_slices())
+    }
+
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
+        self.applying().map_or(Ok(()), |mut applying| applying.slice(cx, index))
+    }
+
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ImportReport> {
-        let Some(reading) = &self.reading else {
+        if let Some(mut applying) = self.applying() {
+            return applying.finish(cx);
+        }
+        let Some(file) = &self.file else {
             return Err(Error::new(ErrorKind::InternalError, "the file was not read"));
         };
-        let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
+        let (project, resumed) = self.target(cx, &file.file_hash)?;
         if !self.dry_run {
-            lock(cx, reading, &project)?;
+            // Imports into one project wait for each other: each would find that what it has read was changed by the other.
+            lock(cx, &file.reading, &project)?;
         }
-        let mut plan = Plan::new(cx, reading, self.n_sound, project)?;
-        // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
-        // others are done with their neighbours.
-        let n_rows = reading.records.len();
-        let n_total = if self.dry_run { n_rows } else { 2 * n_rows };
-        cx.steps.begin("checking rows", Some(n_total));
-        let setup = setup::plan(cx, &mut plan)?;
-        entities::plan(cx, &mut plan)?;
-        let links = links::plan(cx, &mut plan)?;
-        let remarks = remarks::plan(cx, &mut plan)?;
-        let prompts = prompts::plan(cx, &mut plan)?;
-        cx.steps.reach(n_rows);
-        let sound = plan.problems.is_empty() && reading.problems.is_empty();
-        if sound && !self.dry_run {
-            cx.steps.begin("writing rows", Some(n_total));
-            setup.write(cx)?;
-            entities::write(cx, &mut plan)?;
-            links.write(cx, &plan)?;
-            remarks.write(cx, &plan)?;
-            prompts.write(cx, &mut plan)?;
-            cx.steps.reach(n_total);
+        let id = resumed.as_ref().map_or_else(|| cx.new_id(), |import| import.id.clone());
+        let purpose = Purpose { id, is_resumed: resumed.is_some(), writes: !self.dry_run };
+        let Decided { mut work, mut report, listed, is_sound } = self.decide(cx, file, &project, &purpose)?;
+        if self.dry_run || !is_sound {
+            return if self.dry_run { Ok(report) } else { Err(report.refusal()?) };
         }
-        let report = self.report(reading, plan);
-        if sound || self.dry_run { Ok(report) } else { Err(report.refusal()?) }
+        if report.changes_something() {
+            let import = self.new_import(cx, file, &project, purpose.id)?;
+            let finished = Import { state: ImportState::Finished, rows_done: import.rows_total, ..import };
+            import::insert(cx.tx, &finished)?;
+            cx.import_id = Some(finished.id.clone());
+            report.import_id = Some(finished.id);
+        }
+        cx.steps.begin("writing rows", Some(2 * file.n_rows));
+        work.write(cx, 0..work.len())?;
+        cx.steps.reach(2 * file.n_rows);
+        report.fill(&listed, &work);
+        Ok(report)
     }
 }
 
-/// Imports into one project wait for each other: each would find that what it has read was changed by the other. Types of
-/// relationships stay as they are while rows rely on them.
+/// Types of relationships stay as they are while rows rely on them.
 fn lock(cx: &mut Cx<'_, '_>, reading: &Reading, project: &Project) -> Result<()> {
-    cx.tx.lock(&format!("import into {}", project.id))?;
+    cx.tx.lock(&lock_name(&project.id))?;
     let has = |kind| reading.records.iter().any(|record| record.kind == kind);
     if has(RecordKind::RelationshipType) {
         relationship::lock_types(cx.tx)?;
@@ -184,15 +206,150 @@ fn lock(cx: &mut Cx<'_, '_>, reading: &Reading, project: &Project) -> Result<()>
     Ok(())
 }
 
-impl Import {
-    fn report(&self, reading: &Reading, plan: Plan<'_>) -> ImportReport {
-        let count = |wanted| plan.outcomes.iter().filter(|outcome| **outcome == wanted).count();
+/// The lock that imports into a project take.
+pub(super) fn lock_name(project_id: &str) -> String {
+    format!("import into {project_id}")
+}
+
+/// A file that was read.
+struct File {
+    reading: Reading,
+    /// How many records have no mistakes; the others stand behind them.
+    n_sound: usize,
+    n_rows: usize,
+    file_hash: String,
+}
+
+/// What was decided about the rows of a file.
+struct Decided {
+    work: Work,
+    report: ImportReport,
+    /// The rows that the report lists.
+    listed: Vec<usize>,
+    is_sound: bool,
+}
+
+impl ImportFile {
+    fn applying(&self) -> Option<MutexGuard<'_, Applying>> {
+        let applying = self.applying.as_ref()?;
+        Some(applying.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the file, of which there is one copy.
+    fn read(&mut self) -> Result<File> {
+        let content = std::mem::take(&mut self.content);
+        let file_hash = blake3::hash(content.as_bytes()).to_hex().to_string();
+        let mut reading = ::exchange::read(self.format.format(), content.as_bytes());
+        drop(content);
+        let n_sound = reading.records.len();
+        reading.records.append(&mut reading.unsound);
+        if reading.records.len() > RECORDS_MAX {
+            let message = format!("the file has more than {RECORDS_MAX} records; import it in parts");
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        Ok(File { file_hash, n_rows: reading.records.len(), n_sound, reading })
+    }
+
+    fn is_sliced(&self, file: &File) -> bool {
+        !self.dry_run && (file.n_rows > ROWS_AT_ONCE_MAX || self.resume.is_some())
+    }
+
+    /// Plans an import that is applied in slices.
+    fn begin(&self, cx: &mut Cx<'_, '_>, file: &File) -> Result<Applying> {
+        let (project, resumed) = self.target(cx, &file.file_hash)?;
+        let is_resumed = resumed.is_some();
+        let id = resumed.as_ref().map_or_else(|| cx.new_id(), |import| import.id.clone());
+        let purpose = Purpose { id: id.clone(), is_resumed, writes: false };
+        let Decided { work, report, listed, is_sound } = self.decide(cx, file, &project, &purpose)?;
+        if !is_sound {
+            return Err(report.refusal()?);
+        }
+        let import = match resumed {
+            Some(resumed) => resumed,
+            None => self.new_import(cx, file, &project, id)?,
+        };
+        Ok(Applying { import, is_resumed, work, report, listed, met: cx.met.clone() })
+    }
+
+    /// The project, and the import that is resumed.
+    fn target(&self, cx: &mut Cx<'_, '_>, file_hash: &str) -> Result<(Project, Option<Import>)> {
+        let named = self.project.as_ref().map(Text::as_str);
+        let Some(resume) = &self.resume else { return Ok((cx.project("project", named)?, None)) };
+        let found = match &resume.0 {
+            Reference::Id(id) => import::find(cx.tx, id)?,
+            Reference::Numbered { .. } => None,
+        };
+        let caller = cx.caller()?;
+        let Some(found) = found.filter(|found| found.actor_id == caller.user_id) else {
+            return Err(Error::not_found("import of yours", &resume.0).about("resume"));
+        };
+        if found.state != ImportState::Unfinished {
+            let is = match found.state {
+                ImportState::Finished => "is finished",
+                _ => "was taken back",
+            };
+            return Err(Error::conflict(format!("the import {} {is}", found.id)).about("resume"));
+        }
+        if found.file_hash != file_hash {
+            let message = format!("is not the file of the import {}", found.id);
+            return Err(Error::field("content", message));
+        }
+        let project = cx.project("project", Some(named.unwrap_or(&found.project_id)))?;
+        if project.id != found.project_id {
+            return Err(Error::field("project", format!("the import {} is into another one", found.id)));
+        }
+        Ok((project, Some(found)))
+    }
+
+    fn new_import(&self, cx: &Cx<'_, '_>, file: &File, project: &Project, id: String) -> Result<Import> {
+        let caller = cx.caller()?;
+        Ok(Import {
+            id,
+            project_id: project.id.clone(),
+            project: Some(project.key.clone()),
+            actor_id: caller.user_id.clone(),
+            actor: Some(caller.username.clone()),
+            format: self.format.format().name().to_owned(),
+            file_hash: file.file_hash.clone(),
+            rows_total: file.n_rows as i64,
+            rows_done: 0,
+            state: ImportState::Unfinished,
+            undo_cursor: None,
+            created_at: cx.now(),
+            updated_at: cx.now(),
+        })
+    }
+
+    /// Decides what becomes of every row, and changes nothing.
+    fn decide(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        file: &File,
+        project: &Project,
+        purpose: &Purpose,
+    ) -> Result<Decided> {
+        let reading = &file.reading;
+        let mut plan = Plan::new(cx, reading, file.n_sound, project.clone(), purpose.clone())?;
+        // Most of a file is rows that are looked at one by one, and the ones that change something are written one by one. The
+        // others are done with their neighbours.
+        let n_total = if self.dry_run { file.n_rows } else { 2 * file.n_rows };
+        cx.steps.begin("checking rows", Some(n_total));
+        let work = Work::decide(cx, &mut plan)?;
+        cx.steps.reach(file.n_rows);
+        let is_sound = plan.problems.is_empty() && reading.problems.is_empty();
         let changed = plan.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.changes());
-        let rows = changed.take(ROWS_MAX).map(|(row, outcome)| Row {
-            row: reading.records[row].place.to_string(),
-            kind: reading.records[row].kind.name(),
-            outcome: *outcome,
-            reference_id: plan.references[row].clone(),
+        let listed: Vec<usize> = changed.take(ROWS_MAX).map(|(row, _)| row).collect();
+        let report = self.report(reading, plan, &work, &listed);
+        Ok(Decided { work, report, listed, is_sound })
+    }
+
+    fn report(&self, reading: &Reading, plan: Plan<'_>, work: &Work, listed: &[usize]) -> ImportReport {
+        let count = |wanted| plan.outcomes.iter().filter(|outcome| **outcome == wanted).count();
+        let rows = listed.iter().map(|row| Row {
+            row: reading.records[*row].place.to_string(),
+            kind: reading.records[*row].kind.name(),
+            outcome: plan.outcomes[*row],
+            reference_id: work.references[*row].clone(),
         });
         let rows = rows.collect();
         let (created, updated) = (count(Outcome::Created), count(Outcome::Updated));
@@ -204,6 +361,7 @@ impl Import {
         let problems_more = plan.n_problems_more + problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
         ImportReport {
+            import_id: None,
             dry_run: self.dry_run,
             created,
             updated,
@@ -218,6 +376,17 @@ impl Import {
 }
 
 impl ImportReport {
+    fn changes_something(&self) -> bool {
+        self.created + self.updated > 0
+    }
+
+    /// Says what the listed rows are called now.
+    pub(super) fn fill(&mut self, listed: &[usize], work: &Work) {
+        for (row, index) in self.rows.iter_mut().zip(listed) {
+            row.reference_id.clone_from(&work.references[*index]);
+        }
+    }
+
     /// The error for a file with problems.
     fn refusal(self) -> Result<Error> {
         let fields: Vec<FieldError> = self

@@ -1,16 +1,18 @@
 //! Imports relationships between requirements, and links of steering documents with epics.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use ::exchange::Kind as RecordKind;
+use store::circles;
+use store::entity::{self, Entity};
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
 use store::types::same_name;
-use store::{circles, entity};
 
 use super::notes::{Kept, TAKEN, is_of_another};
-use super::plan::{Outcome, Plan};
-use crate::context::Cx;
+use super::plan::{Outcome, Plan, Planned};
+use crate::context::{Cx, overtaken};
 use crate::error::Result;
 use crate::relationship::{LEFT_OUT, circle, shortened};
 use crate::steering::change_link;
@@ -24,6 +26,8 @@ pub(super) struct Links {
     confirmed: Vec<(Relationship, i64)>,
     /// Epics and documents, as indexes of the plan.
     documents: Vec<(usize, usize)>,
+    /// How many relationships each project had where circles were looked for: all, and those that are not deleted.
+    counts: BTreeMap<String, (i64, i64)>,
 }
 
 /// Decides what the rows do.
@@ -64,6 +68,11 @@ impl Links {
                 }
                 _ => None,
             };
+            if let Some(stored) = &stored
+                && plan.is_done(&stored.id)
+            {
+                continue;
+            }
             let (creator_id, created_at) = match &stored {
                 Some(stored) => {
                     keep(cx, plan, row, stored, given_id.as_deref())?;
@@ -94,7 +103,7 @@ impl Links {
                 continue;
             }
             // The target may have had more versions where the file comes from.
-            let latest = plan.version_after(target);
+            let latest = plan.entities[target].version_after();
             let target_version = told.unwrap_or(latest).min(latest);
             if let Some(told) = told.filter(|told| *told > latest) {
                 let name = plan.name(cx, &to.id)?;
@@ -120,15 +129,15 @@ impl Links {
                         if cx.role_in(&other.project_id)?.is_some() {
                             plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
                         }
-                        cx.new_id()
+                        plan.new_id(row)
                     }
                     None if ids.insert(id.clone()) => id,
                     None => {
                         plan.note(row, "id", TAKEN, "another row has it");
-                        cx.new_id()
+                        plan.new_id(row)
                     }
                 },
-                None => cx.new_id(),
+                None => plan.new_id(row),
             };
             if kind.acyclic {
                 directed.push(Directed {
@@ -161,6 +170,10 @@ impl Links {
             };
             self.relationships.push((new, source, target));
         }
+        let projects: BTreeSet<&String> = directed.iter().map(|new| &new.project_id).collect();
+        for project in projects {
+            self.counts.insert(project.clone(), relationship::count_in(cx.tx, project)?);
+        }
         refuse_circles(cx, plan, directed)
     }
 
@@ -192,27 +205,62 @@ impl Links {
         Ok(())
     }
 
-    /// Writes what was decided.
-    pub fn write(self, cx: &mut Cx<'_, '_>, plan: &Plan<'_>) -> Result<()> {
-        for (before, target_version) in self.confirmed {
+    /// How many things are written.
+    pub fn len(&self) -> usize {
+        self.confirmed.len() + self.relationships.len() + self.documents.len()
+    }
+
+    /// Writes some of what was decided: confirmations first, then relationships, then links of documents.
+    pub fn write(&self, cx: &mut Cx<'_, '_>, entities: &[Planned], range: Range<usize>) -> Result<()> {
+        let mut range = range;
+        for (before, target_version) in taken(&self.confirmed, &mut range) {
             let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?;
-            let suspect = target.is_some_and(|target| target.content_version > target_version);
-            crate::relationship::confirm(cx, &before, target_version, suspect)?;
+            let suspect = target.is_some_and(|target| target.content_version > *target_version);
+            crate::relationship::confirm(cx, before, *target_version, suspect)?;
             cx.steps.advance();
         }
-        for (mut new, source, target) in self.relationships {
+        for (new, source, target) in taken(&self.relationships, &mut range) {
             // What is new has its number only now.
-            new.source = plan.entities[source].entity.reference_id.clone();
-            new.target = plan.entities[target].entity.reference_id.clone();
+            let mut new = new.clone();
+            new.source = entities[*source].entity.reference_id.clone();
+            new.target = entities[*target].entity.reference_id.clone();
             crate::relationship::add(cx, new)?;
             cx.steps.advance();
         }
-        for (epic, document) in self.documents {
-            change_link(cx, &plan.entities[epic].entity, &plan.entities[document].entity, true)?;
+        for (epic, document) in taken(&self.documents, &mut range) {
+            let epic = Entity { version: entities[*epic].version_after(), ..entities[*epic].entity.clone() };
+            change_link(cx, &epic, &entities[*document].entity, true)?;
             cx.steps.advance();
         }
         Ok(())
     }
+
+    /// Refuses to go on if others have added or restored relationships since circles were looked for: together with those
+    /// that are still to be written, they could close one.
+    pub fn check_unchanged(&self, cx: &mut Cx<'_, '_>, range: &Range<usize>) -> Result<()> {
+        let n_before = range.start.saturating_sub(self.confirmed.len()).min(self.relationships.len());
+        let n_after = range.end.saturating_sub(self.confirmed.len()).min(self.relationships.len());
+        if n_before == n_after {
+            return Ok(());
+        }
+        for (project_id, (n_all, n_live)) in &self.counts {
+            relationship::lock_circles(cx.tx, project_id)?;
+            let written = self.relationships[..n_before].iter();
+            let n_written = written.filter(|(new, ..)| new.project_id == *project_id).count() as i64;
+            let (all_now, live_now) = relationship::count_in(cx.tx, project_id)?;
+            if all_now != n_all + n_written || live_now > n_live + n_written {
+                return Err(overtaken("a relationship"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The items that a range begins with. What is left of the range is about what comes after all items.
+fn taken<'a, T>(items: &'a [T], range: &mut Range<usize>) -> &'a [T] {
+    let (start, end) = (range.start.min(items.len()), range.end.min(items.len()));
+    *range = range.start.saturating_sub(items.len())..range.end.saturating_sub(items.len());
+    &items[start..end]
 }
 
 /// Notes what a row says otherwise about a relationship that is there.
@@ -256,7 +304,9 @@ fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Direct
     let projects: BTreeSet<&String> = directed.iter().map(|new| &new.project_id).collect();
     let mut targets: HashMap<String, Vec<String>> = HashMap::new();
     for project in projects {
-        relationship::lock_circles(cx.tx, project)?;
+        if plan.import.writes {
+            relationship::lock_circles(cx.tx, project)?;
+        }
         for (source, target) in relationship::acyclic_of_project(cx.tx, project)? {
             targets.entry(source).or_default().push(target);
         }

@@ -10,7 +10,8 @@ use store::model::{DEFAULT_PROJECT_KEY, Kind, NUMBER_MAX, Reference, Time};
 use store::project::{self, Project, Projects};
 use store::status::{self, StatusModel};
 use store::types::{RelationshipType, RequirementType, Type};
-use store::user;
+use store::{import, user};
+use uuid::Uuid;
 
 use super::import::Problem;
 use super::notes::{Note, what_to_do};
@@ -50,6 +51,21 @@ pub(super) struct Plan<'r> {
     without: HashMap<String, Outcome>,
     users: HashMap<String, Option<(String, String)>>,
     known: Option<Known>,
+    /// The ids of what the import has written before it stopped.
+    done: HashSet<String>,
+    /// The import that this is the plan of.
+    pub import: Purpose,
+}
+
+/// What a plan is made for.
+#[derive(Clone)]
+pub(super) struct Purpose {
+    /// The id of the import.
+    pub id: String,
+    /// Whether some of its rows were done before.
+    pub is_resumed: bool,
+    /// Whether the transaction that plans also writes, so that it takes locks.
+    pub writes: bool,
 }
 
 /// An entity that a row makes, changes or names.
@@ -62,6 +78,16 @@ pub(super) struct Planned {
     pub entity: Entity,
     /// Whether it is new and the file says its number.
     pub brings_number: bool,
+}
+
+impl Planned {
+    /// The version that it has after the import.
+    pub fn version_after(&self) -> i64 {
+        match &self.before {
+            Some(before) if *before != self.entity => before.version + 1,
+            _ => self.entity.version,
+        }
+    }
 }
 
 /// What becomes of a row.
@@ -116,6 +142,8 @@ impl Known {
     }
 }
 
+/// The part of an import's id in which the ids of what its rows make differ from it.
+const ROW_BITS: u128 = (1 << 48) - 1;
 /// From so many rows on it is cheaper to know what is stored than to ask for each.
 const ASK_MAX: usize = 500;
 /// Where there is so much more than a file tells of, only names are kept in mind.
@@ -133,6 +161,7 @@ impl<'r> Plan<'r> {
         reading: &'r Reading,
         n_sound: usize,
         project: Project,
+        import: Purpose,
     ) -> Result<Plan<'r>> {
         let records = &reading.records[..];
         let caller = cx.caller()?;
@@ -144,6 +173,10 @@ impl<'r> Plan<'r> {
         let known = match records.len() {
             0..ASK_MAX => None,
             n_rows => Some(Known::load(cx, &projects, n_rows)?),
+        };
+        let done = match import.is_resumed {
+            true => import::written_ids(cx.tx, &import.id)?.into_iter().collect(),
+            false => HashSet::new(),
         };
         let mut outcomes = vec![Outcome::Unchanged; n_sound];
         outcomes.resize(records.len(), Outcome::Wrong);
@@ -169,9 +202,24 @@ impl<'r> Plan<'r> {
             without: HashMap::new(),
             users: HashMap::new(),
             known,
+            done,
+            import,
         };
         plan.lost = reading.lost.iter().map(|name| plan.key(name)).collect();
         Ok(plan)
+    }
+
+    /// The id of something new that a row makes and gives no id. It follows from the import and the row, so that a resumed
+    /// import finds what the row has made.
+    pub fn new_id(&self, row: usize) -> String {
+        let import = Uuid::parse_str(&self.import.id).unwrap_or_default().as_u128();
+        let low = (import + row as u128 + 1) & ROW_BITS;
+        Uuid::from_u128(import & !ROW_BITS | low).to_string()
+    }
+
+    /// Whether a resumed import has written this before it stopped.
+    pub fn is_done(&self, id: &str) -> bool {
+        self.done.contains(id)
     }
 
     /// The rows of a kind that tell of something that is not deleted, in the order of the file.
@@ -498,14 +546,5 @@ impl<'r> Plan<'r> {
         };
         self.wrong(row, "reference_id", message);
         false
-    }
-
-    /// The version that a row's thing has after the import.
-    pub fn version_after(&self, index: usize) -> i64 {
-        let planned = &self.entities[index];
-        match &planned.before {
-            Some(before) if *before != planned.entity => before.version + 1,
-            _ => planned.entity.version,
-        }
     }
 }

@@ -130,8 +130,13 @@ impl Prompts {
         Ok(())
     }
 
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.prompts.is_empty()
+    }
+
     /// Writes what was decided: what ceases to be active first, for at most one is.
-    pub fn write(mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
+    pub fn write(&self, cx: &mut Cx<'_, '_>, references: &mut [Option<String>]) -> Result<()> {
         if self.prompts.iter().any(|(_, _, after)| after.active)
             && let Some(active) = prompt::active(cx.tx)?
             && !self
@@ -141,12 +146,13 @@ impl Prompts {
         {
             change(cx, active, None, |prompt| prompt.active = false)?;
         }
-        self.prompts.sort_by_key(|(_, _, after)| after.active);
+        let mut prompts = self.prompts.clone();
+        prompts.sort_by_key(|(_, _, after)| after.active);
         let brought = self.prompts.iter().filter(|(_, before, _)| before.is_none());
         if let Some(last) = brought.map(|(_, _, after)| after.number).max().filter(|last| *last > 0) {
             cx.tx.reserve_numbers(DEFAULT_PROJECT_ID, Kind::Prompt.name(), last)?;
         }
-        for (row, before, mut after) in self.prompts {
+        for (row, before, mut after) in prompts {
             let written = match before {
                 Some(before) => change(cx, before, None, |prompt| *prompt = after)?,
                 None if after.number == 0 => {
@@ -162,7 +168,7 @@ impl Prompts {
                     after
                 }
             };
-            plan.references[row] = Some(written.reference_id);
+            references[row] = Some(written.reference_id);
         }
         Ok(())
     }
@@ -202,7 +208,7 @@ fn blank(
     let number = number.filter(|number| plan.may_bring(row, *number));
     let made = plan.made(cx, row, "creator")?;
     let version = plan.version(row).unwrap_or(1);
-    let mut id = cx.new_id();
+    let mut id = plan.new_id(row);
     if let Some(given_id) = given_id {
         match prompt::find(cx.tx, &Reference::Id(given_id.clone()))? {
             Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),

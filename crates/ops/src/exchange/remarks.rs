@@ -1,13 +1,14 @@
 //! Imports comments.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ::exchange::Kind as RecordKind;
 use store::comment::{self, Comment};
 use store::model::{Kind, Reference};
 
 use super::notes::{Kept, NOT_CHANGED, TAKEN, what_to_do};
-use super::plan::{Outcome, Plan};
+use super::plan::{Outcome, Plan, Planned};
 use crate::comment::find_visible;
 use crate::comment::{add, change, check_author};
 use crate::context::Cx;
@@ -80,6 +81,13 @@ impl Remarks {
             Some(id) => (find_visible(cx, id)?, comment::find(cx.tx, id)?.is_some()),
             None => (None, false),
         };
+        if let (Some(index), Some(done)) = (index, self.done(cx, plan, row, given_id.as_deref())?) {
+            if let Some(id) = given_id {
+                self.ids.insert(id, (done.id.clone(), plan.entities[index].entity.id.clone()));
+            }
+            plan.references[row] = Some(done.id);
+            return Ok(done.deleted_at.is_none().then_some(()));
+        }
         if let (Some(index), Some(before)) = (index, &stored)
             && Some(&before.entity_id) == entity_id.as_ref()
         {
@@ -107,7 +115,7 @@ impl Remarks {
         let anchor = quote.as_deref().filter(|_| !is_detached);
         let anchor = anchor.and_then(|quote| comment::locate(entity, quote, record.number("anchor_start")));
         let new = Comment {
-            id: given_id.clone().filter(|_| !is_taken).unwrap_or_else(|| cx.new_id()),
+            id: given_id.clone().filter(|_| !is_taken).unwrap_or_else(|| plan.new_id(row)),
             project_id: entity.project_id.clone(),
             entity_id: entity.id.clone(),
             entity: entity.reference_id.clone(),
@@ -135,6 +143,22 @@ impl Remarks {
         }
         self.comments.push((None, new, index));
         Ok(Some(()))
+    }
+
+    /// The comment that a row has made or changed before its import stopped.
+    fn done(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        plan: &Plan<'_>,
+        row: usize,
+        given_id: Option<&str>,
+    ) -> Result<Option<Comment>> {
+        for id in given_id.map(str::to_owned).into_iter().chain([plan.new_id(row)]) {
+            if plan.is_done(&id) {
+                return find_visible(cx, &id);
+            }
+        }
+        Ok(None)
     }
 
     /// A comment that is stored: its text and whether it is settled may change.
@@ -216,14 +240,19 @@ impl Remarks {
         }
     }
 
-    /// Writes what was decided.
-    pub fn write(self, cx: &mut Cx<'_, '_>, plan: &Plan<'_>) -> Result<()> {
-        for (before, mut after, index) in self.comments {
+    /// How many comments are written.
+    pub fn len(&self) -> usize {
+        self.comments.len()
+    }
+
+    /// Writes some of what was decided.
+    pub fn write(&self, cx: &mut Cx<'_, '_>, entities: &[Planned], range: Range<usize>) -> Result<()> {
+        for (before, after, index) in &self.comments[range] {
             // What is new has its number only now.
-            after.entity = plan.entities[index].entity.reference_id.clone();
+            let after = Comment { entity: entities[*index].entity.reference_id.clone(), ..after.clone() };
             match before {
                 None => add(cx, after)?,
-                Some(before) => change(cx, before, after)?,
+                Some(before) => change(cx, before.clone(), after)?,
             };
             cx.steps.advance();
         }

@@ -264,27 +264,32 @@ impl Setup {
         }
     }
 
+    /// Whether types of relationships are among what is written.
+    pub fn has_relationship_types(&self) -> bool {
+        !self.relationship_types.is_empty() || !self.gone_relationship_types.is_empty()
+    }
+
     /// Writes what was decided.
-    pub fn write(self, cx: &mut Cx<'_, '_>) -> Result<()> {
-        for (before, after) in self.projects {
+    pub fn write(&self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        for (before, after) in self.projects.clone() {
             match before {
                 Some(before) => project::change(cx, before, after)?,
                 None => project::add(cx, after)?,
             };
         }
-        for (before, after) in self.requirement_types {
+        for (before, after) in self.requirement_types.clone() {
             types::put(cx, before, after)?;
         }
-        for (before, after) in self.relationship_types {
+        for (before, after) in self.relationship_types.clone() {
             types::put(cx, before, after)?;
         }
-        for gone in self.gone_requirement_types {
+        for gone in self.gone_requirement_types.clone() {
             types::remove(cx, gone)?;
         }
-        for gone in self.gone_relationship_types {
+        for gone in self.gone_relationship_types.clone() {
             types::remove(cx, gone)?;
         }
-        for (before, after) in self.models {
+        for (before, after) in self.models.clone() {
             status_model::replace(cx, &before, after, &[])?;
         }
         Ok(())

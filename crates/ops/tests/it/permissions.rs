@@ -37,6 +37,8 @@ fn action(operation: &str) -> Action {
         | "search_requirements"
         | "search_suggestions"
         | "export"
+        | "list_imports"
+        | "get_import"
         | "get_prompt"
         | "list_prompts"
         | "get_active_prompt"
@@ -72,7 +74,8 @@ fn action(operation: &str) -> Action {
         | "delete_relationship"
         | "clear_suspect_link"
         | "bulk_update"
-        | "import" => Action::Write,
+        | "import"
+        | "undo_import" => Action::Write,
         "create_token"
         | "list_tokens"
         | "get_token"

@@ -48,12 +48,10 @@ fn an_export_counts_records_and_an_import_rows() {
         fill(world);
         for format in ["json", "csv", "markdown", "reqif"] {
             let told = told_of(world, "export", json!({ "format": format }));
-            let n_records = told.len() / 2;
-            assert!(n_records > 10, "{told:?}");
-            assert_eq!(told[0], "1 reading records", "{format}");
-            assert_eq!(told[n_records - 1], format!("{n_records} reading records"), "{format}");
+            assert!(told.len() > 10, "{told:?}");
+            assert_eq!(told[0], "1 writing records", "{format}");
             let last = told.last().expect("something");
-            assert_eq!(*last, format!("{0}/{0} writing the file", 2 * n_records), "{format}");
+            assert_eq!(*last, format!("{0}/{0} writing the file", told.len()), "{format}");
         }
         let file = world.ok("export", json!({ "format": "json" }))["content"].clone();
         let changed = file.as_str().expect("text").replace("Pay by card", "Pay by card or cash");

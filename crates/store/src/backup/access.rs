@@ -86,6 +86,7 @@ pub(super) fn revoke(tx: &mut Tx<'_>, revoked: &Revoked, all: bool, now: Time) -
             changes: "{}",
             now,
             request_id: None,
+            import_id: None,
         };
         revision::insert(tx, &new)?;
     }

@@ -29,6 +29,7 @@ pub(super) const TABLES: &[&str] = &[
     "steering_link",
     "prompt",
     "revision",
+    "import",
     "authentication_event",
     "change",
     "idempotency",

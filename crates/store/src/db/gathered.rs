@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 1 << 20;
 const TABLES: [&str; 3] = ["revision", "change", "search_"];
 
 /// How many columns the statement takes of each.
-pub(super) const REVISION_COLUMNS: usize = 13;
+pub(super) const REVISION_COLUMNS: usize = 14;
 pub(super) const DOCUMENT_COLUMNS: usize = 12;
 
 /// Rows that are still to be written.
@@ -27,7 +27,7 @@ impl Default for Gathered {
     fn default() -> Self {
         use Kind::{Number as N, Text as T};
         Gathered {
-            revisions: Rows::new([T, T, T, T, N, T, T, T, T, T, N, T, T]),
+            revisions: Rows::new([T, T, T, T, N, T, T, T, T, T, N, T, T, T]),
             documents: Rows::new([T, T, N, N, N, T, T, T, T, T, T, T]),
             n_bytes: 0,
         }
@@ -138,14 +138,14 @@ const INSERT: &str = concat!(
     "with revised as materialized (
          select * from unnest(cast(?1 as text[]), cast(?2 as text[]), cast(?3 as text[]), cast(?4 as text[]),
              cast(?5 as bigint[]), cast(?6 as text[]), cast(?7 as text[]), cast(?8 as text[]), cast(?9 as text[]),
-             cast(?10 as text[]), cast(?11 as bigint[]), cast(?12 as text[]), cast(?13 as text[]))
+             cast(?10 as text[]), cast(?11 as bigint[]), cast(?12 as text[]), cast(?13 as text[]), cast(?14 as text[]))
          with ordinality as given (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
-             changes, created_at, request_id, reference_id, place)
+             changes, created_at, request_id, import_id, reference_id, place)
      ), written as (
          insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation, changes,
-             created_at, request_id)
+             created_at, request_id, import_id)
          select id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation, changes, created_at,
-             request_id
+             request_id, import_id
          from revised
      ), told as (
          insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
@@ -155,9 +155,9 @@ const INSERT: &str = concat!(
          from revised order by place
      ), document as materialized (
          select nextval('search_number') as number, given.*
-         from unnest(cast(?14 as text[]), cast(?15 as text[]), cast(?16 as bigint[]), cast(?17 as bigint[]),
-             cast(?18 as bigint[]), cast(?19 as text[]), cast(?20 as text[]), cast(?21 as text[]), cast(?22 as text[]),
-             cast(?23 as text[]), cast(?24 as text[]), cast(?25 as text[]))
+         from unnest(cast(?15 as text[]), cast(?16 as text[]), cast(?17 as bigint[]), cast(?18 as bigint[]),
+             cast(?19 as bigint[]), cast(?20 as text[]), cast(?21 as text[]), cast(?22 as text[]), cast(?23 as text[]),
+             cast(?24 as text[]), cast(?25 as text[]), cast(?26 as text[]))
          as given (id, entity_id, created_at, updated_at, is_deleted, title, body, terms, story_id, status_mark, kind, status)
      ), indexed as (
          insert into search_document (number, id, entity_id, created_at, updated_at, is_deleted, terms)

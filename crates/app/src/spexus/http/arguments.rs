@@ -17,8 +17,6 @@ use super::request::{add_query, decode, expected_version};
 
 /// A body is at most this large.
 const BODY_MAX: usize = 10 << 20;
-/// An import may be larger.
-const IMPORT_MAX: usize = 52 << 20;
 /// The body of a login, which is read before anybody is known.
 const ANONYMOUS_BODY_MAX: usize = 64 << 10;
 
@@ -26,17 +24,18 @@ const ANONYMOUS_BODY_MAX: usize = 64 << 10;
 pub type Refusal = Box<Response<Body>>;
 
 impl Endpoint {
-    /// The arguments of the path, the query, the headers and the body together.
+    /// The arguments of the path, the query, the headers and the body together. The body of an import may have so many bytes.
     pub(super) async fn arguments(
         &self,
         parts: &Parts,
         body: Body,
+        import_max: usize,
         id: &str,
     ) -> Result<Map<String, Value>, Refusal> {
         let refuse = |error: Error| Box::new(failure(&error, id));
         let mut arguments = Map::new();
         add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
-        self.add_body(&mut arguments, parts, body, id).await?;
+        self.add_body(&mut arguments, parts, body, import_max, id).await?;
         if let Some((name, _)) = self.route.bind.iter().find(|(name, _)| arguments.contains_key(*name)) {
             return Err(refuse(Error::field(name, "is not known here, for the path decides it")));
         }
@@ -92,6 +91,7 @@ impl Endpoint {
         arguments: &mut Map<String, Value>,
         parts: &Parts,
         body: Body,
+        import_max: usize,
         id: &str,
     ) -> Result<(), Refusal> {
         let text = |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap_or("?"));
@@ -100,7 +100,7 @@ impl Endpoint {
         let file = file::format(self.entry, &media_type, arguments);
         let bytes_max = match self.entry.effect {
             Effect::Public => ANONYMOUS_BODY_MAX,
-            _ if self.entry.takes_file.is_some() => IMPORT_MAX,
+            _ if self.entry.takes_file.is_some() => import_max,
             _ => BODY_MAX,
         };
         let malformed = |message: String| {

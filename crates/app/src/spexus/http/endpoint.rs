@@ -15,6 +15,7 @@ use store::model::Via;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::answer::{failure, http_error, insert, mark_replayed, success};
+use super::file::Spool;
 use super::refusals::{Place, Tried};
 use super::request::{check_once, credentials, request_id, user_agent};
 use super::{App, Peer, body, file, session, telemetry};
@@ -24,6 +25,9 @@ use crate::spexus::now;
 const ANONYMOUS_BODY_TIME: Duration = Duration::from_secs(10);
 /// Whoever takes longer to send a body is identified again when it has arrived.
 const IDENTITY_TIME: Duration = Duration::from_secs(1);
+
+/// Files in and out are of any size, so that they may take longer than other requests.
+const LONG_TIME: Duration = Duration::from_secs(3600);
 
 /// Who gives a wrong password waits for the answer.
 const FAILED_LOGIN_PAUSE: Duration = Duration::from_millis(300);
@@ -69,7 +73,7 @@ impl Endpoint {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let id = request_id(&parts.headers);
-        let timeout = app.options.request_timeout;
+        let timeout = if self.entry.is_unbounded { LONG_TIME } else { app.options.request_timeout };
         let work = self.answer(&app, &parts, body, &id);
         let (response, user) = match tokio::time::timeout(timeout, work).await {
             Ok(answered) => answered,
@@ -135,7 +139,14 @@ impl Endpoint {
                 Err(error) => return (failure(&error, id), None),
             };
         }
-        let mut making = None;
+        let (mut making, mut spool, mut sink) = (None, None, None);
+        if self.entry.answers_file && !file::wants_envelope(&parts.headers) {
+            let made = Spool::new().and_then(|spool| Ok((spool.sink()?, spool)));
+            (sink, spool) = match made {
+                Ok((sink, spool)) => (Some(sink), Some(spool)),
+                Err(error) => return (self.refuse(app, error, by_header, None, parts, id).await, None),
+            };
+        }
         if self.entry.answers_file {
             making = match app.exports.make().await {
                 Ok(making) => Some(making),
@@ -159,6 +170,7 @@ impl Endpoint {
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             cancel: None,
             progress: None,
+            sink,
         };
         let Reply { result, caller, replayed, rejected } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
@@ -167,7 +179,7 @@ impl Endpoint {
                 if let (Some(Tried::Login(_)), Some(account)) = (&tried, account) {
                     guesses.note_success(address, account);
                 }
-                self.render(app, answer, replayed, parts, id, making).await
+                self.render(app, answer, replayed, parts, id, (making, spool)).await
             }
             Err(error) => {
                 let is_wrong_proof = self.is_about_proof(&error);
@@ -213,7 +225,8 @@ impl Endpoint {
         }
         let started = Instant::now();
         let patience = if is_public { ANONYMOUS_BODY_TIME } else { app.options.request_timeout };
-        let read = tokio::time::timeout(patience, self.arguments(parts, body, id)).await;
+        let import_max = app.options.import_max_bytes;
+        let read = tokio::time::timeout(patience, self.arguments(parts, body, import_max, id)).await;
         let read = read.unwrap_or_else(|_| {
             let message = format!("the body did not arrive within {} s", patience.as_secs());
             Err(Box::new(http_error(StatusCode::REQUEST_TIMEOUT, Kind::Timeout.code(), &message, id)))
@@ -271,17 +284,14 @@ impl Endpoint {
         replayed: bool,
         parts: &Parts,
         id: &str,
-        making: Option<OwnedSemaphorePermit>,
+        (making, spool): (Option<OwnedSemaphorePermit>, Option<Spool>),
     ) -> Response<Body> {
-        if self.entry.answers_file && !file::wants_envelope(&parts.headers) {
-            let sending = app.exports.send(answer.json.len()).await;
+        if let Some(spool) = spool {
+            let sending = app.exports.send().await;
             drop(making);
-            let file = file::unpack(answer.json)
-                .ok_or_else(|| Error::new(Kind::InternalError, "the export is not a file"));
-            return match sending.and_then(|sending| Ok((file?, sending))) {
-                Ok((file, sending)) => file.answer(app.options.write_timeout, sending, id),
-                Err(error) => failure(&error, id),
-            };
+            let write_timeout = app.options.write_timeout;
+            let sent = sending.and_then(|sending| spool.answer(&answer.json, write_timeout, sending, id));
+            return sent.unwrap_or_else(|error| failure(&error, id));
         }
         let cookie = match session::take_cookie(self.entry, &mut answer, &app.options) {
             Ok(cookie) => cookie,

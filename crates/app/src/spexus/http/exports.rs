@@ -1,4 +1,5 @@
-//! Exports take memory: several times the file while it is made, and once until it is sent. Both are bounded.
+//! An export is made into a file, which takes a thread of the store meanwhile, and is kept until it is sent. Both are
+//! bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Exports that are made at once.
 const MADE_MAX: usize = 2;
-/// What files that are being sent may take together, in MiB. A file that is larger is sent alone.
-const SENT_MIB_MAX: u32 = 128;
+/// Files that are sent at once.
+const SENT_MAX: usize = 16;
 /// An export waits this long for its turn.
 const WAIT: Duration = Duration::from_secs(10);
 /// And is asked to come again after this long.
@@ -23,15 +24,14 @@ pub struct Exports {
 
 impl Default for Exports {
     fn default() -> Self {
-        let sent = Arc::new(Semaphore::new(SENT_MIB_MAX as usize));
-        Exports { made: Arc::new(Semaphore::new(MADE_MAX)), sent }
+        Exports { made: Arc::new(Semaphore::new(MADE_MAX)), sent: Arc::new(Semaphore::new(SENT_MAX)) }
     }
 }
 
 impl Exports {
     /// Waits until an export may be made.
     pub async fn make(&self) -> Result<OwnedSemaphorePermit> {
-        permit(&self.made, 1).await
+        permit(&self.made).await
     }
 
     /// Lets an export be made now, or not: for callers that have a thread waiting.
@@ -39,15 +39,14 @@ impl Exports {
         self.made.clone().try_acquire_owned().map_err(|_| busy())
     }
 
-    /// Waits until a file of this size may be sent.
-    pub async fn send(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit> {
-        let n_mib = u32::try_from(n_bytes >> 20).unwrap_or(u32::MAX).saturating_add(1);
-        permit(&self.sent, n_mib.min(SENT_MIB_MAX)).await
+    /// Waits until one more file may be sent.
+    pub async fn send(&self) -> Result<OwnedSemaphorePermit> {
+        permit(&self.sent).await
     }
 }
 
-async fn permit(of: &Arc<Semaphore>, number: u32) -> Result<OwnedSemaphorePermit> {
-    let turn = tokio::time::timeout(WAIT, of.clone().acquire_many_owned(number)).await;
+async fn permit(of: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
+    let turn = tokio::time::timeout(WAIT, of.clone().acquire_owned()).await;
     turn.ok().and_then(std::result::Result::ok).ok_or_else(busy)
 }
 

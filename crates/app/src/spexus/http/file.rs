@@ -1,5 +1,7 @@
 //! Files in and out: an export is sent as the file itself, and an import takes one as its body.
 
+use std::fs::File;
+use std::io::{self, Seek as _};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -7,7 +9,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use ops::{Entry, FileArguments};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::answer::{failure, http_error, insert};
@@ -37,82 +38,73 @@ pub fn content_type(format: &str) -> &'static str {
     }
 }
 
-/// A file to be sent.
-pub struct Outgoing {
-    content: Bytes,
-    content_type: &'static str,
-    name: String,
-}
+/// A file that is made on the disk, without a name, and then sent: an export may be larger than memory.
+pub struct Spool(File);
 
-/// What surrounds the content of an export.
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    format: String,
-    file_name: String,
-    #[serde(borrow)]
-    content: &'a RawValue,
-}
-
-/// Turns the answer of an export into the file that it holds, in the memory of the answer: a file may be large.
-pub fn unpack(answer: String) -> Option<Outgoing> {
-    let envelope: Envelope<'_> = serde_json::from_str(&answer).ok()?;
-    let (content_type, name) = (content_type(&envelope.format), envelope.file_name);
-    let literal = envelope.content.get();
-    let start = literal.as_ptr() as usize - answer.as_ptr() as usize;
-    let end = start + literal.len();
-    let mut bytes = answer.into_bytes();
-    let n_bytes = unescape(&mut bytes[start..end])?;
-    let content = Bytes::from(bytes).slice(start..start + n_bytes);
-    Some(Outgoing { content, content_type, name })
-}
-
-/// Replaces a string of JSON by its text, which is never longer, and returns how long that is.
-fn unescape(literal: &mut [u8]) -> Option<usize> {
-    let (mut read, mut written) = (1, 0);
-    let end = literal.len().checked_sub(1)?;
-    while read < end {
-        if literal[read] != b'\\' {
-            // Runs without escapes are moved at once.
-            let run = memchr::memchr(b'\\', &literal[read..end]).unwrap_or(end - read);
-            literal.copy_within(read..read + run, written);
-            (read, written) = (read + run, written + run);
-            continue;
-        }
-        let mut n_read = 2;
-        if literal.get(read + 1) == Some(&b'u') {
-            // A character beyond the first 65,536 is two escapes.
-            let is_pair = matches!(
-                literal.get(read + 2..read + 4),
-                Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
-            );
-            n_read = if is_pair { 12 } else { 6 };
-        }
-        let mut quoted = vec![b'"'];
-        quoted.extend_from_slice(literal.get(read..read + n_read)?);
-        quoted.push(b'"');
-        let text: String = serde_json::from_slice(&quoted).ok()?;
-        literal[written..written + text.len()].copy_from_slice(text.as_bytes());
-        (read, written) = (read + n_read, written + text.len());
+impl Spool {
+    /// An empty file.
+    pub fn new() -> Result<Spool, ops::Error> {
+        tempfile::tempfile().map(Spool).map_err(|error| unwritten(&error))
     }
-    Some(written)
-}
 
-impl Outgoing {
-    /// The file as an answer. What is held is dropped when the file has left, or is given up.
+    /// Takes what is written to the file.
+    pub fn sink(&self) -> Result<Box<dyn ops::Sink>, ops::Error> {
+        let file = self.0.try_clone().map_err(|error| unwritten(&error))?;
+        Ok(Box::new(SpoolSink(file)))
+    }
+
+    /// The file as an answer, described by the answer of the export. What is held is dropped when the file has left, or is
+    /// given up.
     pub fn answer(
         self,
+        described: &str,
         write_timeout: Duration,
         held: impl Send + 'static,
         request_id: &str,
-    ) -> Response<Body> {
-        let mut response = Response::new(outgoing::in_parts(self.content, write_timeout, held));
+    ) -> Result<Response<Body>, ops::Error> {
+        let Description { format, file_name } = serde_json::from_str(described)
+            .map_err(|error| ops::Error::new(ops::Kind::InternalError, error.to_string()))?;
+        let body = outgoing::file_in_parts(self.0, write_timeout, held).map_err(|error| unwritten(&error))?;
+        let mut response = Response::new(body);
         let headers = response.headers_mut();
-        insert(headers, header::CONTENT_TYPE, self.content_type);
-        insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{}\"", self.name));
+        insert(headers, header::CONTENT_TYPE, content_type(&format));
+        insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{file_name}\""));
         insert(headers, header::CACHE_CONTROL, "no-store");
         insert(headers, super::answer::REQUEST_ID, request_id);
-        response
+        Ok(response)
     }
+}
+
+/// What the answer of an export says about its file.
+#[derive(Deserialize)]
+struct Description {
+    format: String,
+    file_name: String,
+}
+
+struct SpoolSink(File);
+
+impl io::Write for SpoolSink {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.0.write(part)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl ops::Sink for SpoolSink {
+    fn restart(&mut self) -> io::Result<()> {
+        self.0.set_len(0)?;
+        self.0.rewind()
+    }
+}
+
+/// The error for a file that has no place on the disk.
+fn unwritten(error: &io::Error) -> ops::Error {
+    let unavailable = ops::Error::new(ops::Kind::Unavailable, "the file could not be written");
+    ops::Error { cause: Some(error.to_string()), ..unavailable }
 }
 
 /// The format of the file that the body of a request is. None when it is not the file of an import, but arguments.
@@ -141,21 +133,4 @@ pub fn add(
     arguments.insert(named.format.to_owned(), Value::String(format));
     arguments.insert(named.content.to_owned(), Value::String(content));
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unpack;
-
-    #[test]
-    fn a_file_is_unpacked_as_it_was() {
-        for text in ["", "plain", "a\"b\\c\n\r\t\u{8}\u{c}\u{1}", "\\", "ё\u{1f600}\\u0041", "\u{7f}\"\""] {
-            let answer =
-                serde_json::json!({"format": "csv", "content_type": "x", "file_name": "f", "content": text});
-            let file = unpack(answer.to_string()).expect("a file");
-            assert_eq!(file.content, text.as_bytes(), "{text:?}");
-        }
-        let escaped = r#"{"format":"csv","file_name":"f","content":"\ud83d\ude00\u0451/\/"}"#;
-        assert_eq!(unpack(escaped.to_owned()).expect("a file").content, "😀ё//".as_bytes());
-    }
 }

@@ -92,6 +92,8 @@ pub struct HttpOptions {
     pub request_timeout: Duration,
     /// How long a client may take nothing of an answer.
     pub write_timeout: Duration,
+    /// How large the file of an import may be.
+    pub import_max_bytes: usize,
     /// How often one may ask.
     pub limits: LimitSettings,
     /// Whether only this machine can reach the server.

@@ -1,6 +1,7 @@
 //! What leaves the server: a peer that takes nothing is not waited for, and a large answer is held no longer than it is read.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +52,37 @@ pub fn in_parts(data: Bytes, stall_time: Duration, held: impl Send + 'static) ->
         completed.store(true, Ordering::Release);
     });
     Body::new(InParts { parts, is_complete, n_left: n_bytes })
+}
+
+/// A file as a body that is read as it is sent. It is closed, and what is held along with it dropped, when all of it is on its
+/// way, or when the client takes nothing for too long.
+pub fn file_in_parts(mut file: File, stall_time: Duration, held: impl Send + 'static) -> io::Result<Body> {
+    let n_bytes = file.seek(io::SeekFrom::End(0))?;
+    file.rewind()?;
+    let (sender, parts) = mpsc::channel(1);
+    let is_complete = Arc::new(AtomicBool::new(false));
+    let completed = is_complete.clone();
+    tokio::spawn(async move {
+        let _held = held;
+        let end = Instant::now() + SENDING_TIME;
+        let mut n_left = n_bytes;
+        while n_left > 0 {
+            let size = PART.min(usize::try_from(n_left).unwrap_or(PART));
+            let read = tokio::task::spawn_blocking(move || {
+                let mut part = vec![0; size];
+                file.read_exact(&mut part).map(|()| (file, part))
+            });
+            let Ok(Ok((back, part))) = read.await else { return };
+            (file, n_left) = (back, n_left - part.len() as u64);
+            let deadline = end.min(Instant::now() + stall_time);
+            match tokio::time::timeout_at(deadline, sender.send(part.into())).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return,
+            }
+        }
+        completed.store(true, Ordering::Release);
+    });
+    Ok(Body::new(InParts { parts, is_complete, n_left: n_bytes }))
 }
 
 struct InParts {

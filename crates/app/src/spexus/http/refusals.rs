@@ -125,7 +125,7 @@ impl App {
         let is_tidied = self.noted.n_rows.fetch_add(1, Ordering::Relaxed) % TIDIED_EVERY == TIDIED_EVERY - 1;
         let body = move |tx: &mut store::Tx<'_>| {
             audit::note_authentication(tx, &id, &event, now)?;
-            if is_tidied { audit::forget_refusals(tx) } else { Ok(()) }
+            if is_tidied { audit::forget_refusals(tx, 2 * TIDIED_EVERY as i64).map(drop) } else { Ok(()) }
         };
         let (req_id, operation) = (place.request_id.to_owned(), place.operation.to_owned());
         self.engine.store().run(Mode::Aside, body, move |noted: store::Result<()>| {

@@ -1,0 +1,90 @@
+//! Imports that were made: listed, and looked at.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::import::{self, Import};
+use store::model::Reference;
+
+use crate::context::Cx;
+use crate::error::{Error, Result};
+use crate::input::{Id, Limit, Offset};
+use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Tool, command, get, tool};
+use crate::page::{Cursor, Page, page, window_from};
+
+impl Output for Import {}
+
+/// List imports, the newest first: your own, or for administrators everybody's.
+///
+/// One that is `unfinished` is running or has stopped. It can be resumed with the same file, or undone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListImports {
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
+}
+
+impl Operation for ListImports {
+    type Output = Page<Import>;
+    const NAME: &'static str = "list_imports";
+    const COMMANDS: &'static [Command] = &[command("imports list")];
+    const ROUTES: &'static [Route] = &[get("/imports")];
+    const TOOLS: &'static [Tool] = &[tool("bulk", "{}")];
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["id", "project", "actor", "format", "rows_done", "rows_total", "state", "created_at"])];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Import>> {
+        let caller = cx.caller()?;
+        let actor_id = caller.may(Effect::Administers).is_err().then_some(caller.user_id.as_str());
+        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
+        let (found, total) = import::list(cx.tx, actor_id, window.0, window.1)?;
+        let found = found.into_iter().map(|found| shown(cx, found)).collect::<Result<_>>()?;
+        Ok(page(found, total, window))
+    }
+}
+
+/// Show an import: how many of its rows are done, and whether it is finished.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetImport {
+    /// The import's id.
+    import_id: Id,
+}
+
+impl Operation for GetImport {
+    type Output = Import;
+    const NAME: &'static str = "get_import";
+    const COMMANDS: &'static [Command] = &[command("imports show")];
+    const ROUTES: &'static [Route] = &[get("/imports/{import_id}")];
+    const EFFECT: Effect = Effect::Reads;
+    const POSITIONAL: &'static [&'static str] = &["import_id"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Import> {
+        let found = find(cx, &self.import_id)?;
+        shown(cx, found)
+    }
+}
+
+/// The import that an argument names, if it is the caller's or they are an administrator.
+pub(super) fn find(cx: &mut Cx<'_, '_>, id: &Id) -> Result<Import> {
+    let found = match &id.0 {
+        Reference::Id(id) => import::find(cx.tx, id)?,
+        Reference::Numbered { .. } => None,
+    };
+    let caller = cx.caller()?;
+    found
+        .filter(|found| found.actor_id == caller.user_id || caller.may(Effect::Administers).is_ok())
+        .ok_or_else(|| Error::not_found("import", &id.0).about("import_id"))
+}
+
+/// An import without what is hidden from the caller.
+pub(super) fn shown(cx: &mut Cx<'_, '_>, mut import: Import) -> Result<Import> {
+    if cx.role_in(&import.project_id)?.is_none() {
+        import.project = None;
+    }
+    Ok(import)
+}

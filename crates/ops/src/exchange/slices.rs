@@ -1,0 +1,115 @@
+//! A large import as it is applied: a slice of its rows at a time, each in a transaction of its own, so that other writers get
+//! their turn in between.
+
+use std::ops::Range;
+
+use serde_json::json;
+use store::import::{self, Import};
+
+use super::import::{ImportReport, lock_name};
+use super::work::Work;
+use crate::context::{Cx, Met};
+use crate::error::{Error, Kind as ErrorKind, Result};
+
+/// How many rows a slice has: other writers wait for at most one slice.
+const SLICE_ROWS: usize = 250;
+
+/// An import that is applied in slices, each in a transaction of its own.
+pub(super) struct Applying {
+    pub import: Import,
+    pub is_resumed: bool,
+    pub work: Work,
+    pub report: ImportReport,
+    pub listed: Vec<usize>,
+    /// What the caller is in the projects that rows are about.
+    pub met: Met,
+}
+
+impl Applying {
+    /// How many slices there are.
+    pub fn n_slices(&self) -> usize {
+        self.work.len().div_ceil(SLICE_ROWS).max(1)
+    }
+
+    /// Writes a slice. The import must stand where the slices before have left it, or somebody else goes on with it.
+    pub fn slice(&mut self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
+        let steps = index * SLICE_ROWS..((index + 1) * SLICE_ROWS).min(self.work.len());
+        let written = self.write_slice(cx, steps.clone());
+        // Nothing was changed before the first slice of a new import.
+        let has_begun = index > 0 || self.is_resumed;
+        written.map_err(|error| {
+            let n_done = self.rows_done(steps.start);
+            // What was planned does not fit any more, so trying the same again is of no use.
+            let error = match error.lost_race {
+                true => Error { kind: ErrorKind::Conflict, retry_after_s: None, lost_race: false, ..error },
+                false => error,
+            };
+            if has_begun { stopped(error, &self.import, n_done) } else { error }
+        })
+    }
+
+    fn write_slice(&mut self, cx: &mut Cx<'_, '_>, steps: Range<usize>) -> Result<()> {
+        let (id, n_rows) = (self.import.id.clone(), self.import.rows_total as usize);
+        cx.import_id = Some(id.clone());
+        cx.steps.begin("writing rows", Some(2 * n_rows));
+        cx.steps.reach(n_rows + self.rows_done(steps.start) as usize);
+        if !cx.sees(&self.import.project_id)? {
+            return Err(Error::not_found("project", &self.import.project_id));
+        }
+        cx.tx.lock(&lock_name(&self.import.project_id))?;
+        if steps.start == 0 && !self.is_resumed {
+            let Import { actor_id, project_id, file_hash, .. } = &self.import;
+            if let Some(other) = import::unfinished(cx.tx, actor_id, project_id, file_hash)? {
+                return Err(begun_before(&other));
+            }
+            import::insert(cx.tx, &self.import)?;
+        }
+        let (from, to) = (self.rows_done(steps.start), self.rows_done(steps.end));
+        if !import::advance(cx.tx, &id, from, to, cx.now())? {
+            return Err(Error::conflict(format!("the import {id} goes on elsewhere, or was taken back")));
+        }
+        self.work.write(cx, steps)
+    }
+
+    /// How many rows are done after so many steps.
+    fn rows_done(&self, n_steps: usize) -> i64 {
+        (self.import.rows_done + n_steps as i64).min(self.import.rows_total)
+    }
+
+    pub fn finish(&mut self, cx: &mut Cx<'_, '_>) -> Result<ImportReport> {
+        cx.met.extend(self.met.clone());
+        let n_done = self.rows_done(self.work.len());
+        if !import::finish(cx.tx, &self.import.id, n_done, cx.now())? {
+            let message = format!("the import {} goes on elsewhere, or was taken back", self.import.id);
+            return Err(Error::conflict(message));
+        }
+        let n_rows = self.import.rows_total as usize;
+        cx.steps.begin("writing rows", Some(2 * n_rows));
+        cx.steps.reach(2 * n_rows);
+        self.report.fill(&self.listed, &self.work);
+        self.report.import_id = Some(self.import.id.clone());
+        Ok(self.report.clone())
+    }
+}
+
+/// Says of an error that it has stopped an import, and what can be done about it.
+fn stopped(error: Error, import: &Import, n_done: i64) -> Error {
+    let Import { id, rows_total, .. } = import;
+    let message = format!(
+        "{}; the import {id} has stopped after {n_done} of {rows_total} rows: resume it with the same file, or undo it",
+        error.message
+    );
+    let more = json!({ "import_id": id, "rows_done": n_done, "rows_total": rows_total });
+    Error { message, ..error }.with(more)
+}
+
+/// The error for a file of which some rows were imported before: importing it again would double them.
+fn begun_before(other: &Import) -> Error {
+    let Import { id, rows_done, rows_total, .. } = other;
+    let message = format!(
+        "this file is being imported, or its import has stopped: {rows_done} of {rows_total} rows are done by the \
+         import {id}; resume it with the same file, or undo it"
+    );
+    let more = json!({ "import_id": id, "rows_done": rows_done, "rows_total": rows_total });
+    Error::conflict(message).with(more)
+}

@@ -1,0 +1,414 @@
+//! Takes an import back: what it has made is deleted, what it has changed gets its old text and fields again. What somebody
+//! has changed since stays as it is, and the answer names it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::entity::{self, Entity};
+use store::import::{self, Import, ImportState, Written};
+use store::model::{Kind, Reference};
+use store::{Mode, comment, prompt, relationship};
+
+use super::imports::{find, shown};
+use crate::context::{Cx, Subject, overtaken};
+use crate::entity::history::take_back;
+use crate::entity::{change, move_below};
+use crate::error::{Error, Result};
+use crate::input::Id;
+use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, post, tool};
+use crate::steering::change_link;
+
+/// Undo an import as a whole, whether it is finished or has stopped.
+///
+/// What it has made is deleted, and can be restored like anything that was deleted; its reference ids stay taken. What it
+/// has changed becomes what it was before. Something that was changed or got something new below it since stays as it is,
+/// and the answer says why. Projects, types and statuses stay.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UndoImport {
+    /// The import's id.
+    import_id: Id,
+    /// How many parts there are, and what each has done so far.
+    #[serde(skip)]
+    #[schemars(skip)]
+    parts: Mutex<Vec<Done>>,
+}
+
+/// What an undo did.
+#[derive(Serialize, JsonSchema)]
+pub struct UndoneImport {
+    /// The import.
+    import: Import,
+    /// How many things were deleted.
+    deleted: usize,
+    /// How many things became what they were before.
+    restored: usize,
+    /// What stays as the import or somebody after it has left it; the first hundred.
+    kept: Vec<KeptThing>,
+    /// How many further things stay.
+    kept_more: usize,
+}
+
+impl Output for UndoneImport {}
+
+/// Something that an undo leaves as it is.
+#[derive(Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct KeptThing {
+    /// The kind.
+    kind: String,
+    /// The reference id, or the id of what has none.
+    reference_id: String,
+    /// Why it stays.
+    why: String,
+}
+
+/// What a part has done.
+#[derive(Clone, Default)]
+struct Done {
+    deleted: usize,
+    restored: usize,
+    kept: Vec<KeptThing>,
+}
+
+/// How many things a part takes back: other writers wait for at most one part.
+const PART: usize = 100;
+/// How many things that stay are listed.
+const KEPT_MAX: usize = 100;
+/// The kinds of what is taken back, each before what it needs.
+const KINDS: [&str; 8] = [
+    "prompt",
+    "comment",
+    "relationship",
+    "requirement",
+    "acceptance_criteria",
+    "user_story",
+    "steering_document",
+    "epic",
+];
+
+impl Operation for UndoImport {
+    type Output = UndoneImport;
+    const NAME: &'static str = "undo_import";
+    const COMMANDS: &'static [Command] = &[command("imports undo")];
+    const ROUTES: &'static [Route] = &[post("/imports/{import_id}/undo")];
+    const TOOLS: &'static [Tool] =
+        &[tool("bulk", r#"{"import_id": "019a8b5e-2f00-7000-8000-00000000f11e"}"#)];
+    const EFFECT: Effect = Effect::Destroys;
+    const MODE: Option<Mode> = Some(Mode::Long);
+    const POSITIONAL: &'static [&'static str] = &["import_id"];
+    const PREPARES: bool = true;
+    const IS_UNBOUNDED: bool = true;
+
+    fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        let import = find(cx, &self.import_id)?;
+        let n_written = match import.state {
+            ImportState::Undone => 0,
+            _ => import::count_written(cx.tx, &import.id)? as usize,
+        };
+        // An import that is running meanwhile may write one more slice before the first part stops it.
+        let n_parts = if n_written == 0 { 0 } else { n_written.div_ceil(PART) + SPARE_PARTS };
+        *self.parts() = vec![Done::default(); n_parts];
+        Ok(())
+    }
+
+    fn n_parts(&self) -> usize {
+        self.parts().len()
+    }
+
+    fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
+        let import = find(cx, &self.import_id)?;
+        let n_parts = self.n_parts();
+        cx.steps.begin("taking back", Some(n_parts * PART));
+        cx.steps.reach(index * PART);
+        let done = undo_some(cx, &import)?;
+        cx.steps.reach((index + 1) * PART);
+        self.parts()[index] = done;
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<UndoneImport> {
+        let import = find(cx, &self.import_id)?;
+        let last =
+            if import.state == ImportState::Undone { Done::default() } else { undo_some(cx, &import)? };
+        let import = find(cx, &self.import_id)?;
+        let is_left = next(cx, &import)?.is_some();
+        let import = match import.state {
+            ImportState::Undone => import,
+            _ if is_left => {
+                return Err(Error::conflict("the import was still running; undo it once more"));
+            }
+            _ => {
+                import::undo_to(cx.tx, &import, ImportState::Undone, None, cx.now())?;
+                find(cx, &self.import_id)?
+            }
+        };
+        let parts: Vec<Done> = self.parts().iter().cloned().chain([last]).collect();
+        let count = |number: fn(&Done) -> usize| parts.iter().map(number).sum();
+        let n_kept: usize = count(|done| done.kept.len());
+        let kept = parts.iter().flat_map(|done| done.kept.iter().cloned()).take(KEPT_MAX).collect();
+        Ok(UndoneImport {
+            import: shown(cx, import)?,
+            deleted: count(|done| done.deleted),
+            restored: count(|done| done.restored),
+            kept,
+            kept_more: n_kept.saturating_sub(KEPT_MAX),
+        })
+    }
+}
+
+impl UndoImport {
+    fn parts(&self) -> MutexGuard<'_, Vec<Done>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Parts beyond those that were counted.
+const SPARE_PARTS: usize = 4;
+
+/// Where an undo stands: a kind, and the last revision of it that was looked at.
+struct Cursor {
+    kind: usize,
+    entity_id: String,
+    revision_id: String,
+}
+
+impl Cursor {
+    fn of(import: &Import) -> Cursor {
+        let text = import.undo_cursor.as_deref().unwrap_or_default();
+        let mut words = text.split(' ');
+        let kind = words.next().and_then(|kind| KINDS.iter().position(|known| *known == kind));
+        let mut word = || words.next().unwrap_or_default().to_owned();
+        Cursor { kind: kind.unwrap_or_default(), entity_id: word(), revision_id: word() }
+    }
+
+    fn text(&self) -> String {
+        format!("{} {} {}", KINDS[self.kind], self.entity_id, self.revision_id)
+    }
+}
+
+/// What comes next, with the index of its kind.
+fn next(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Option<(usize, Vec<Written>)>> {
+    let cursor = Cursor::of(import);
+    for (index, kind) in KINDS.iter().enumerate().skip(cursor.kind) {
+        let after = if index == cursor.kind { (&*cursor.entity_id, &*cursor.revision_id) } else { ("", "") };
+        let found = import::written_after(cx.tx, &import.id, kind, after, PART as i64)?;
+        if !found.is_empty() {
+            return Ok(Some((index, found)));
+        }
+    }
+    Ok(None)
+}
+
+/// Takes back what comes next.
+fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
+    let mut done = Done::default();
+    let Some((index, found)) = next(cx, import)? else { return Ok(done) };
+    let (Some(last), kind) = (found.last(), KINDS[index]) else { return Ok(done) };
+    let cursor =
+        Cursor { kind: index, entity_id: last.entity_id.clone(), revision_id: last.id.clone() }.text();
+    if !import::undo_to(cx.tx, import, ImportState::Undoing, Some(&cursor), cx.now())? {
+        return Err(Error::conflict(format!("the import {} is being undone elsewhere", import.id)));
+    }
+    let (request, caller) = (cx.request, cx.caller()?);
+    for written in &found {
+        // What cannot be taken back leaves nothing half done.
+        let undone = cx.tx.savepoint(|tx| {
+            let doing = (UndoImport::NAME, UndoImport::EFFECT);
+            undo_one(&mut Cx::new(tx, request, doing, Some(caller)), kind, written)
+        });
+        match undone {
+            Ok(Undone::Deleted) => done.deleted += 1,
+            Ok(Undone::Restored) => done.restored += 1,
+            Ok(Undone::Nothing) => {}
+            Err(error) if error.kind.is_callers() && !error.lost_race => {
+                let reference_id = name(cx, kind, &written.entity_id)?;
+                done.kept.push(KeptThing { kind: kind.to_owned(), reference_id, why: error.message });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// What became of something.
+enum Undone {
+    Deleted,
+    Restored,
+    /// It is gone already.
+    Nothing,
+}
+
+fn undo_one(cx: &mut Cx<'_, '_>, kind: &str, written: &Written) -> Result<Undone> {
+    let changes: Map<String, Value> = serde_json::from_str(&written.changes).unwrap_or_default();
+    let id = &written.entity_id;
+    // Every field of something new is new, its id too.
+    let is_new = changes.contains_key("id");
+    match kind {
+        "prompt" => {
+            let found = prompt::find(cx.tx, &Reference::Id(id.clone()))?;
+            match found.filter(|found| found.deleted_at.is_none()) {
+                None => Ok(Undone::Nothing),
+                Some(_) if is_new => delete(cx, "delete_prompt", "prompt_id", written),
+                Some(_) => {
+                    Err(Error::conflict("a prompt that was changed is not taken back; see its history"))
+                }
+            }
+        }
+        "comment" => {
+            let found = comment::find(cx.tx, id)?;
+            match found.filter(|found| found.deleted_at.is_none()) {
+                None => Ok(Undone::Nothing),
+                Some(_) if is_new => delete(cx, "delete_comment", "comment_id", written),
+                Some(found) => restore_comment(cx, found, written, &changes),
+            }
+        }
+        "relationship" => {
+            let found = relationship::find(cx.tx, id)?;
+            match found.filter(|found| found.deleted_at.is_none()) {
+                None => Ok(Undone::Nothing),
+                Some(_) if is_new => delete(cx, "delete_relationship", "id", written),
+                Some(before) => {
+                    check_version(before.version, written)?;
+                    let version = changes.get("target_version").and_then(|pair| pair[0].as_i64());
+                    let version = version.unwrap_or(before.target_version);
+                    let target = cx.find_entity(&Reference::Id(before.target_id.clone()))?;
+                    let suspect = target.is_some_and(|target| target.content_version > version);
+                    crate::relationship::confirm(cx, &before, version, suspect)?;
+                    Ok(Undone::Restored)
+                }
+            }
+        }
+        _ => match cx.find_entity(&Reference::Id(id.clone()))? {
+            None => Ok(Undone::Nothing),
+            Some(found) if found.deleted_at.is_some() => Ok(Undone::Nothing),
+            Some(found) => match changes.get("steering_document") {
+                Some(pair) => unlink(cx, &found, pair),
+                None if is_new => delete_entity(cx, &found, written),
+                None => restore(cx, found, written, &changes),
+            },
+        },
+    }
+}
+
+/// Deletes something new by the operation for it, unless it was changed or something depends on it.
+fn delete(cx: &mut Cx<'_, '_>, operation: &str, argument: &str, written: &Written) -> Result<Undone> {
+    let Some(entry) = crate::find(operation) else {
+        return Err(Error::new(crate::Kind::InternalError, format!("there is no operation {operation}")));
+    };
+    let arguments = json!({ argument: written.entity_id, "expected_version": written.version });
+    let operation = entry.parse(&arguments)?;
+    cx.within(entry.doing(), |cx| operation.run(cx))?;
+    Ok(Undone::Deleted)
+}
+
+/// Deletes a new entity, unless it was changed or others have added something to it. What the import has added is gone by now.
+fn delete_entity(cx: &mut Cx<'_, '_>, entity: &Entity, written: &Written) -> Result<Undone> {
+    check_version(entity.version, written)?;
+    let dependents = entity::dependents(cx.tx, &entity.id)?;
+    if let Some(id) = dependents.entity {
+        return Err(Error::conflict(format!("{} depends on it", name(cx, "", &id)?)));
+    }
+    if dependents.relationship.is_some() {
+        return Err(Error::conflict("a relationship of it was added since"));
+    }
+    if dependents.comment.is_some() {
+        return Err(Error::conflict("a comment on it was added since"));
+    }
+    let (deletion_id, actor_id) = (cx.new_id(), &cx.caller()?.user_id);
+    if !entity::delete_leaf(cx.tx, entity, &deletion_id, actor_id, cx.now())? {
+        return Err(overtaken(&entity.reference_id));
+    }
+    let subject = Subject {
+        project_id: Some(&entity.project_id),
+        kind: entity.kind.name(),
+        id: &entity.id,
+        reference_id: Some(&entity.reference_id),
+        version: entity.version + 1,
+    };
+    cx.record_changes(&subject, &Map::from_iter([("deleted_at".to_owned(), json!([null, cx.now()]))]))?;
+    Ok(Undone::Deleted)
+}
+
+/// Gives an entity the text, fields and place back that it had before the import.
+fn restore(
+    cx: &mut Cx<'_, '_>,
+    entity: Entity,
+    written: &Written,
+    changes: &Map<String, Value>,
+) -> Result<Undone> {
+    check_version(entity.version, written)?;
+    let before = |name: &str| changes.get(name).map(|pair| pair[0].as_str().map(str::to_owned));
+    let mut entity = take_back(cx, entity, written.version - 1)?;
+    for field in ["epic_id", "user_story_id"] {
+        if let Some(Some(parent_id)) = before(field) {
+            let parent = cx.live_entity(field, &Id(Reference::Id(parent_id)))?;
+            entity = change(cx, entity, None, |_, entity| {
+                (entity.acceptance_criteria_id, entity.acceptance_criteria) = (None, None);
+                move_below(entity, field, &parent)
+            })?;
+        }
+    }
+    if let Some(criterion_id) = before("acceptance_criteria_id") {
+        let criterion = criterion_id
+            .map(|id| cx.entity("acceptance_criteria_id", &Id(Reference::Id(id)), Kind::AcceptanceCriteria))
+            .transpose()?;
+        change(cx, entity, None, |_, entity| {
+            entity.acceptance_criteria_id = criterion.as_ref().map(|criterion| criterion.id.clone());
+            entity.acceptance_criteria = criterion.map(|criterion| criterion.reference_id);
+            Ok(())
+        })?;
+    }
+    Ok(Undone::Restored)
+}
+
+fn restore_comment(
+    cx: &mut Cx<'_, '_>,
+    before: comment::Comment,
+    written: &Written,
+    changes: &Map<String, Value>,
+) -> Result<Undone> {
+    check_version(before.version, written)?;
+    let mut after = before.clone();
+    if let Some(content) = changes.get("content").and_then(|pair| pair[0].as_str()) {
+        after.content = content.to_owned();
+    }
+    if let Some(resolved) = changes.get("resolved").and_then(|pair| pair[0].as_bool()) {
+        after.resolved = resolved;
+    }
+    crate::comment::change(cx, before, after)?;
+    Ok(Undone::Restored)
+}
+
+/// Takes the link away that an import has made.
+fn unlink(cx: &mut Cx<'_, '_>, epic: &Entity, pair: &Value) -> Result<Undone> {
+    let document = pair[1].as_str().and_then(Reference::parse);
+    let document = document.map(|document| cx.find_entity(&document)).transpose()?.flatten();
+    match document.filter(|document| document.deleted_at.is_none()) {
+        None => Ok(Undone::Nothing),
+        Some(document) => {
+            change_link(cx, epic, &document, false)?;
+            Ok(Undone::Deleted)
+        }
+    }
+}
+
+fn check_version(version: i64, written: &Written) -> Result<()> {
+    match version == written.version {
+        true => Ok(()),
+        false => Err(Error::conflict("it was changed since")),
+    }
+}
+
+/// What something is called.
+fn name(cx: &mut Cx<'_, '_>, kind: &str, id: &str) -> Result<String> {
+    let reference = Reference::Id(id.to_owned());
+    let name = match kind {
+        "prompt" => prompt::find(cx.tx, &reference)?.map(|found| found.reference_id),
+        "comment" | "relationship" => None,
+        _ => cx.find_entity(&reference)?.map(|found| found.reference_id),
+    };
+    Ok(name.unwrap_or_else(|| id.to_owned()))
+}

@@ -1,0 +1,36 @@
+//! Where the file of an export goes while it is made.
+
+use std::io;
+
+/// Takes a file as it is written.
+pub trait Sink: io::Write + Send {
+    /// Discards what was written so far: the file is written once more, because the connection to the database was lost.
+    fn restart(&mut self) -> io::Result<()>;
+}
+
+/// A file in memory, up to a size.
+pub(crate) struct Memory {
+    pub bytes: Vec<u8>,
+    pub bytes_max: usize,
+}
+
+impl io::Write for Memory {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + part.len() > self.bytes_max {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Memory {
+    fn restart(&mut self) -> io::Result<()> {
+        self.bytes.clear();
+        Ok(())
+    }
+}
