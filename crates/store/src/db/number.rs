@@ -46,10 +46,14 @@ impl Tx<'_> {
     /// Leaves out the numbers that entities have already, because they were brought along.
     pub fn skip_taken_numbers(&mut self, project_id: &str, kind: &str) -> Result<()> {
         let sql = "select max(number) from entity where project_id = ?1 and kind = ?2";
-        match self.row(sql, values![project_id, kind], |row| row.get(0))?.flatten() {
-            Some(last) => self.reserve_numbers(project_id, kind, last),
-            None => Ok(()),
+        let last: Option<i64> = self.row(sql, values![project_id, kind], |row| row.get(0))?.flatten();
+        if let Some(last) = last {
+            self.reserve_numbers(project_id, kind, last)?;
         }
+        if let Connection::Postgres(connection) = &self.connection {
+            connection.leases().give_up(project_id, kind);
+        }
+        Ok(())
     }
 
     /// Takes numbers inside the transaction from now on, so that undoing it gives them back: for rehearsals.

@@ -70,16 +70,19 @@ impl Leases {
         Ok(numbers)
     }
 
-    /// Moves the counter past a number. What other servers have leased before stays leased.
+    /// Gives up what is left of a block, because its numbers are taken.
+    pub(in crate::db) fn give_up(&self, project_id: &str, kind: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.blocks.remove(&(project_id.to_owned(), kind.to_owned()));
+    }
+
+    /// Moves the counter past a number. What was leased before stays leased.
     pub(in crate::db) fn reserve(&self, project_id: &str, kind: &str, last: i64) -> Outcome<()> {
         let sql = "insert into counter (project_id, kind, next) values ($1, $2, cast($3 as bigint) + 1)
                    on conflict (project_id, kind) do update set next = greatest(counter.next, cast($3 as bigint) + 1)
                    returning next";
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.ask(&mut state, sql, project_id, kind, last)?;
-        if let Some(block) = state.blocks.get_mut(&(project_id.to_owned(), kind.to_owned())) {
-            block.numbers.start = block.numbers.start.max(last + 1).min(block.numbers.end);
-        }
         Ok(())
     }
 
