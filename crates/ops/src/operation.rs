@@ -99,6 +99,11 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
         Ok(())
     }
 
+    /// Adds to the error of a part what the parts before it have done, which stays.
+    fn interrupted(&self, error: Error, _index: usize) -> Error {
+        error
+    }
+
     /// Does it. May be called again when another transaction was faster.
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Self::Output>;
 }
@@ -256,6 +261,7 @@ pub(crate) trait Prepared: Send {
     fn mode(&self) -> Option<Mode>;
     fn n_parts(&self) -> usize;
     fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()>;
+    fn interrupted(&self, error: Error, index: usize) -> Error;
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer>;
 }
 
@@ -282,6 +288,10 @@ impl<T: Operation> Prepared for T {
 
     fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
         Operation::part(self, cx, index)
+    }
+
+    fn interrupted(&self, error: Error, index: usize) -> Error {
+        Operation::interrupted(self, error, index)
     }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {

@@ -53,6 +53,10 @@ impl Prepared for Refused {
         Ok(())
     }
 
+    fn interrupted(&self, error: Error, _: usize) -> Error {
+        error
+    }
+
     fn run(&self, _: &mut Cx<'_, '_>) -> Result<Answer> {
         Err(self.0.clone())
     }

@@ -227,7 +227,7 @@ impl Run {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (run, operation) = state.expect("a run is taken once");
             match is_answered {
-                Err(error) => done(run.reply(Err(error))),
+                Err(error) => done(run.reply(Err(operation.interrupted(error, index)))),
                 Ok(false) if index + 1 < n_parts => run.do_part(operation, index + 1, n_parts, done),
                 Ok(_) => run.start(operation, done),
             }

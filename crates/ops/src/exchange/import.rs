@@ -157,6 +157,13 @@ impl Operation for ImportFile {
         self.applying().map_or(Ok(()), |mut applying| applying.slice(cx, index))
     }
 
+    fn interrupted(&self, error: Error, index: usize) -> Error {
+        match self.applying() {
+            Some(applying) => applying.interrupted(error, index),
+            None => error,
+        }
+    }
+
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ImportReport> {
         if let Some(mut applying) = self.applying() {
             return applying.finish(cx);

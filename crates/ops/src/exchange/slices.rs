@@ -12,7 +12,7 @@ use crate::context::{Cx, Met};
 use crate::error::{Error, Kind as ErrorKind, Result};
 
 /// How many rows a slice has: other writers wait for at most one slice.
-const SLICE_ROWS: usize = 250;
+const SLICE_ROWS: usize = 100;
 
 /// An import that is applied in slices, each in a transaction of its own.
 pub(super) struct Applying {
@@ -34,18 +34,20 @@ impl Applying {
     /// Writes a slice. The import must stand where the slices before have left it, or somebody else goes on with it.
     pub fn slice(&mut self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()> {
         let steps = index * SLICE_ROWS..((index + 1) * SLICE_ROWS).min(self.work.len());
-        let written = self.write_slice(cx, steps.clone());
-        // Nothing was changed before the first slice of a new import.
-        let has_begun = index > 0 || self.is_resumed;
-        written.map_err(|error| {
-            let n_done = self.rows_done(steps.start);
+        self.write_slice(cx, steps).map_err(|error| match error.lost_race {
             // What was planned does not fit any more, so trying the same again is of no use.
-            let error = match error.lost_race {
-                true => Error { kind: ErrorKind::Conflict, retry_after_s: None, lost_race: false, ..error },
-                false => error,
-            };
-            if has_begun { stopped(error, &self.import, n_done) } else { error }
+            true => Error { kind: ErrorKind::Conflict, retry_after_s: None, lost_race: false, ..error },
+            false => error,
         })
+    }
+
+    /// Says of an error that it has stopped the import, and what can be done about it. Before the first slice of a new import
+    /// nothing was changed.
+    pub fn interrupted(&self, error: Error, index: usize) -> Error {
+        match index > 0 || self.is_resumed {
+            true => stopped(error, &self.import, self.rows_done(index * SLICE_ROWS)),
+            false => error,
+        }
     }
 
     fn write_slice(&mut self, cx: &mut Cx<'_, '_>, steps: Range<usize>) -> Result<()> {
