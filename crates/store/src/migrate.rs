@@ -1,6 +1,7 @@
 //! The schema and how it comes to be: migrations in one dialect, run in order at start, forward only, and checked by name
 //! and hash. Servers that start at once run each of them once, and servers of the version before go on working meanwhile.
 
+mod folding;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -60,7 +61,13 @@ const STEPS: &[Step] = &[
     step("0012_cluster", include_str!("../migrations/0012_cluster.sql")),
     step("0013_imports", include_str!("../migrations/0013_imports.sql")),
     step("0014_search_rebuild", include_str!("../migrations/0014_search_rebuild.sql")),
-    step("0015_fields", include_str!("../migrations/0015_fields.sql")),
+    Step {
+        backfills: &[Backfill {
+            name: "folded names of types, statuses and prompts",
+            slice: folding::fold_again,
+        }],
+        ..step("0015_fields", include_str!("../migrations/0015_fields.sql"))
+    },
 ];
 
 /// A migration without backfills.
