@@ -201,7 +201,9 @@ fn dump(schema: &Store, data: &Store) -> String {
         text += &format!("{};\n", lines.collect::<Vec<_>>().join("\n"));
     }
     let tables = format!("select name from sqlite_schema where {own} and type = 'table' order by rowid");
-    for table in texts(schema, tables).iter().filter(|table| *table != "search_index") {
+    // Triggers fill what is derived.
+    let is_derived = |table: &&String| ["search_index", "tally", "entity_label"].contains(&table.as_str());
+    for table in texts(schema, tables).iter().filter(|table| !is_derived(table)) {
         let names = format!("select name from pragma_table_xinfo('{table}') where hidden = 0");
         let columns = texts(schema, names);
         let values: Vec<String> = columns.iter().map(|column| format!("quote({column})")).collect();
