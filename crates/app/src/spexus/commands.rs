@@ -33,7 +33,7 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
         return Exit::Usage;
     };
     let as_json = leaf.get_flag("json");
-    let is_file = entry.name == "export" && !as_json;
+    let is_file = entry.answers_file && !as_json;
     let result = gather(entry, command, leaf).and_then(|arguments| {
         if is_file {
             export(entry, arguments, leaf)

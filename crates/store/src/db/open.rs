@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::migrate;
 use crate::model::Time;
 use crate::search;
+use crate::tally;
 
 impl Store {
     /// Opens a store, creates it if it is not there, and brings its schema and its search index up to date.
@@ -36,6 +37,7 @@ impl Store {
         }
         migrate::run(&store, location, now)?;
         cluster::notice_move(&store, now)?;
+        store.sum_up();
         search::rebuild_beside(&store)?;
         Ok(Some(store))
     }
@@ -46,7 +48,16 @@ impl Store {
         let store = Store::open_as_it_is(location, options)?;
         migrate::run(&store, location, now)?;
         cluster::notice_move(&store, now)?;
+        store.sum_up();
         Ok(store)
+    }
+
+    /// Sums up some of what writers have counted, beside whatever comes next: where no server runs, nobody else does.
+    fn sum_up(&self) {
+        if self.is_remote() {
+            // Totals are right without it, and the next one who opens the store tries again.
+            self.run(super::Mode::Aside, tally::fold, |_: Result<bool>| {});
+        }
     }
 
     /// The store as long as somebody else has it open.
