@@ -43,6 +43,8 @@ pub enum Mode {
     Point,
     /// Reads that see one state from beginning to end.
     Snapshot,
+    /// Like `Snapshot`, but made of many short statements: what limits the time of one does not limit the call.
+    LongSnapshot,
     /// Bookkeeping writes that publish no change: last use of tokens, sessions, probes.
     Aside,
     /// Writes, guarded by versions and constraints, and by [`Tx::lock`] where an invariant spans rows.

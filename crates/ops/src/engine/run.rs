@@ -148,6 +148,7 @@ impl Run {
     /// Does what is slow, off the thread that writes, and then the rest.
     pub fn prepare(self, operation: Box<dyn Prepared>, done: impl FnOnce(Reply) + Send + 'static) {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
+        let mode = if self.entry.is_unbounded { Mode::LongSnapshot } else { Mode::Snapshot };
         let state = Arc::new(Mutex::new(Some((self, operation))));
         let handle = state.clone();
         let body = move |tx: &mut Tx<'_>| -> Result<()> {
@@ -158,7 +159,7 @@ impl Run {
                 .telling(run.progress.as_ref());
             operation.prepare(&mut cx)
         };
-        engine.store.run_unless(cancel, Mode::Snapshot, body, move |prepared: Result<()>| {
+        engine.store.run_unless(cancel, mode, body, move |prepared: Result<()>| {
             let state = state.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (run, operation) = state.expect("a run is taken once");
             match prepared {
@@ -249,7 +250,7 @@ impl Run {
         let (engine, cancel) = (self.engine.clone(), self.cancel.clone());
         let mode = operation.mode().unwrap_or(self.entry.mode);
         // What changes nothing need not be kept from happening twice.
-        if matches!(mode, Mode::Point | Mode::Snapshot) {
+        if matches!(mode, Mode::Point | Mode::Snapshot | Mode::LongSnapshot) {
             self.key = None;
         }
         let run = Arc::new(Mutex::new(Some(self)));

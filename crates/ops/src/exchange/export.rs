@@ -7,7 +7,7 @@ use ::exchange::Format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::Kind;
-use store::project;
+use store::{Mode, project};
 
 use super::FormatName;
 use super::records::{Records, Scope};
@@ -64,6 +64,7 @@ impl Operation for Export {
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Whole);
     const ANSWERS_FILE: bool = true;
+    const MODE: Option<Mode> = Some(Mode::LongSnapshot);
     const IS_UNBOUNDED: bool = true;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExportedFile> {

@@ -146,7 +146,7 @@ impl Operation for ImportFile {
     }
 
     fn mode(&self) -> Option<Mode> {
-        self.dry_run.then_some(Mode::Snapshot)
+        self.dry_run.then_some(Mode::LongSnapshot)
     }
 
     fn n_parts(&self) -> usize {

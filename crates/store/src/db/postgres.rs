@@ -212,7 +212,9 @@ impl Worker {
         let settings = self.connector.settings();
         let begin = match job.mode() {
             Mode::Point => None,
-            Mode::Snapshot => Some(format!("begin isolation level repeatable read read only{settings}")),
+            Mode::Snapshot | Mode::LongSnapshot => {
+                Some(format!("begin isolation level repeatable read read only{settings}"))
+            }
             // Read committed: serializable transactions fail each other for pages that they share.
             Mode::Aside => Some(format!("begin isolation level read committed{settings}")),
             Mode::Write | Mode::Long => {
@@ -226,7 +228,8 @@ impl Worker {
             return Err(Error { kind: ErrorKind::Unavailable, ..error });
         }
         // What writes is finished once it has begun; what reads is stopped when nobody waits for it.
-        let can_stop = matches!(job.mode(), Mode::Point | Mode::Snapshot) && !self.connector.is_pooled();
+        let only_reads = matches!(job.mode(), Mode::Point | Mode::Snapshot | Mode::LongSnapshot);
+        let can_stop = only_reads && !self.connector.is_pooled();
         // PgBouncer 1.18 crashes when an order to stop comes from somebody who does not wait for its answer.
         let cancel = job.cancel().filter(|_| can_stop).cloned();
         if let Some(cancel) = &cancel {

@@ -97,7 +97,7 @@ impl Engine {
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         match job.mode() {
             Mode::Point => self.read_here(job),
-            Mode::Snapshot => self.reads.push(job),
+            Mode::Snapshot | Mode::LongSnapshot => self.reads.push(job),
             Mode::Aside | Mode::Write | Mode::Long => self.writes.push(job),
         }
     }
@@ -146,9 +146,13 @@ impl Drop for Engine {
 }
 
 fn read(connected: &Connected, mut job: Box<dyn Job>) {
-    connected.watch.start();
+    if job.mode() == Mode::LongSnapshot {
+        connected.watch.rest();
+    } else {
+        connected.watch.start();
+    }
     let connection = &connected.sqlite;
-    let snapshot = job.mode() == Mode::Snapshot;
+    let snapshot = job.mode() != Mode::Point;
     if snapshot && let Err((error, _)) = script(connection, "begin") {
         job.fail(error);
         return job.finish();
