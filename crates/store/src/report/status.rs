@@ -209,6 +209,7 @@ pub struct UnderWay {
 
 /// Epics and stories that were begun and have not ended, the longest untouched first.
 pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Vec<UnderWay>> {
+    let is_postgres = tx.is_postgres();
     let mut shape = Shape::new(concat!(
         "select ",
         mention!(),
@@ -224,6 +225,8 @@ pub fn oldest_under_way(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<Ve
         // An index of nothing but epics and stories has each status of each project by time.
         Scope::Projects(projects) => {
             shape.add(" from project p cross join status s cross join entity e", &[]);
+            // SQLite would take another index, which does not have the times.
+            shape.add(if is_postgres { "" } else { " indexed by entity_under_way" }, &[]);
             shape.condition("e.project_id = p.id and e.kind = s.entity_kind and e.status = s.name", &[]);
             projects.restrict(&mut shape, "p.id");
         }
