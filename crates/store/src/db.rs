@@ -64,7 +64,7 @@ pub struct Options {
     pub wait_max: Duration,
     /// A file with a certificate that signs PostgreSQL's, beside those the system trusts.
     pub certificate_authority: Option<PathBuf>,
-    /// Who is told, line by line, how far an upgrade has come.
+    /// Receives a line of text at each step of an upgrade.
     pub notice: fn(&str),
     /// The URL to listen for changes on, where the store itself is behind a pooler.
     pub listen_url: Option<String>,

@@ -28,7 +28,7 @@ impl Target {
         Target { path, state: Arc::default() }
     }
 
-    /// How the command ends if something could not be written, which is told here.
+    /// Prints what could not be written, and returns the exit code. None when everything was written.
     pub fn finish(self) -> Option<Exit> {
         let error = self.state().error.take()?;
         match self.path {

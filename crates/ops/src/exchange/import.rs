@@ -109,7 +109,7 @@ struct Row {
     reference_id: Option<String>,
 }
 
-/// How many records a file may have: what they say is in memory until it is written.
+/// How many records a file may have. All of them are kept in memory until they are written.
 const RECORDS_MAX: usize = 1_000_000;
 /// How many rows a report lists.
 const ROWS_MAX: usize = 1_000;

@@ -367,7 +367,26 @@ fn ten_thousand_requirements_take_seconds() {
         assert_eq!(report["rows"].as_array().map(Vec::len), Some(1_000));
         let again = import(world, "json", &export(world, json!({ "format": "json" })));
         assert_eq!((&again["created"], &again["updated"]), (&json!(0), &json!(0)));
+        totals_stop_at_ten_thousand(world);
     });
+}
+
+/// With 10,001 requirements, one filter is answered exactly, and two are counted up to 10,000.
+fn totals_stop_at_ten_thousand(world: &World) {
+    let one_more =
+        json!({ "user_story_id": "US-001", "title": "One more", "type_id": "Functional", "priority": 3 });
+    world.ok("create_requirement", one_more);
+    let list = |more: Value| {
+        let mut arguments = json!({ "kind": "requirement", "limit": 1, "status": ["Draft"] });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        world.ok("list_entities", arguments)
+    };
+    let exact = list(json!({}));
+    assert_eq!((&exact["total_count"], exact.get("total_count_exact")), (&json!(10_001), None));
+    let counted = list(json!({ "priority": [3] }));
+    assert_eq!((&counted["total_count"], &counted["total_count_exact"]), (&json!(10_000), &json!(false)));
+    let last = list(json!({ "priority": [3], "offset": 10_000 }));
+    assert_eq!(last["data"][0]["title"], "One more");
 }
 
 /// Makes something of everything.

@@ -67,7 +67,7 @@ fn forward(mut client: TcpStream, address: &str, counter: &AtomicUsize) {
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         waiting.extend_from_slice(&buffer[..length]);
         while let Some(message) = take_message(&mut waiting, has_started) {
-            // Who listens is told by the way, after the answer.
+            // Listeners are notified after the answer, which is not part of the create.
             let is_notification = message.windows(6).any(|text| text == b"notify");
             if has_started && matches!(message[0], b'S' | b'Q') && !is_notification {
                 counter.fetch_add(1, Ordering::SeqCst);

@@ -253,7 +253,7 @@ fn totals_are_kept_by_everything_that_changes_them() {
 }
 
 #[test]
-fn totals_with_two_conditions_are_counted_up_to_a_limit() {
+fn totals_with_two_conditions_are_counted() {
     on_every_store(|world| {
         fill(world);
         let filter = json!({ "kind": "requirement", "status": ["Active"], "priority": [1], "limit": 2 });

@@ -1,4 +1,4 @@
-//! Rows that go with a change on PostgreSQL: its revision, the change that listeners are told of, and the search document.
+//! Rows that every write adds on PostgreSQL: a revision, a change for listeners, and a search document.
 //! Nothing in a transaction depends on when they are written, so it gathers them and writes many with one statement: before
 //! the commit, and before any statement that names their tables.
 

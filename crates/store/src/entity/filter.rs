@@ -17,9 +17,9 @@ pub struct Filter {
     pub parent_id: Option<String>,
     /// The id of the epic that they are anywhere below.
     pub epic_id: Option<String>,
-    /// One of these statuses; four at most.
+    /// One of these statuses.
     pub statuses: Vec<String>,
-    /// One of these priorities; four at most.
+    /// One of these priorities.
     pub priorities: Vec<i64>,
     /// The id of the requirement type.
     pub type_id: Option<String>,

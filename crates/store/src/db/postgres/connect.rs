@@ -1,4 +1,4 @@
-//! Makes connections: where to, with or without TLS, and with which limits. Finds out whether a pooler stands in between,
+//! Makes connections: to which host, with or without TLS, and with which limits. Detects whether they go through a pooler,
 //! which gives each transaction another connection to the server, so that nothing may be left on one.
 
 use std::error::Error as _;
@@ -69,7 +69,7 @@ impl Connector {
         Ok(Connector { direct, pooled, tls, settings, is_pooled: OnceLock::new() })
     }
 
-    /// Whether a pooler stands in between; false as long as there was no connection.
+    /// Whether connections go through a pooler; false until the first one was made.
     pub(super) fn is_pooled(&self) -> bool {
         self.is_pooled.get().copied().unwrap_or_default()
     }
