@@ -21,7 +21,7 @@ pub struct Tx<'a> {
     pub(super) has_changed: bool,
     /// Whether this transaction has erased text that must not stay on the disk.
     pub(super) has_erased: bool,
-    /// What is still to be written, on PostgreSQL.
+    /// What is still to be written.
     gathered: Gathered,
 }
 
@@ -234,31 +234,20 @@ impl Tx<'_> {
         Ok(i64::MAX)
     }
 
-    /// Writes a revision and its change, now or with others before the commit. False on SQLite, where nothing is gathered.
-    pub(crate) fn gather_revision(
-        &mut self,
-        values: &[Value<'_>; gathered::REVISION_COLUMNS],
-    ) -> Result<bool> {
-        self.gather(|gathered| gathered.add_revision(values))
+    /// Writes a revision and its change, now or with others before the commit.
+    pub(crate) fn gather_revision(&mut self, values: &[Value<'_>; gathered::REVISION_COLUMNS]) -> Result<()> {
+        self.gathered.add_revision(values);
+        self.write_if_many()
     }
 
-    /// Writes a search document, now or with others before the commit. False on SQLite, where nothing is gathered.
-    pub(crate) fn gather_document(
-        &mut self,
-        values: &[Value<'_>; gathered::DOCUMENT_COLUMNS],
-    ) -> Result<bool> {
-        self.gather(|gathered| gathered.add_document(values))
+    /// Writes a search document, now or with others before the commit.
+    pub(crate) fn gather_document(&mut self, values: &[Value<'_>; gathered::DOCUMENT_COLUMNS]) -> Result<()> {
+        self.gathered.add_document(values);
+        self.write_if_many()
     }
 
-    fn gather(&mut self, add: impl FnOnce(&mut Gathered)) -> Result<bool> {
-        if !self.is_postgres() {
-            return Ok(false);
-        }
-        add(&mut self.gathered);
-        if self.gathered.is_full() {
-            self.write_gathered()?;
-        }
-        Ok(true)
+    fn write_if_many(&mut self) -> Result<()> {
+        if self.gathered.is_full() { self.write_gathered() } else { Ok(()) }
     }
 
     /// Writes what was gathered if a statement might read it.
@@ -272,8 +261,8 @@ impl Tx<'_> {
         }
         let gathered = std::mem::take(&mut self.gathered);
         let result = match &mut self.connection {
-            Connection::Sqlite(_) => Ok(()),
-            Connection::Postgres(connection) => gathered.write(connection),
+            Connection::Sqlite(connection) => gathered.write_to_sqlite(connection),
+            Connection::Postgres(connection) => gathered.write_to_postgres(connection),
         };
         self.noted(result)
     }
