@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::agent::{Agent, column, folder, stateless, text, usual};
 use crate::backend::Backend;
 use crate::process::{PATIENCE, Serving};
+use crate::token_estimates;
 
 const POT: &str = "//= docs/kettle.md#lid\n//# The lid MUST close.\nfn close() {}\n";
 
@@ -59,7 +60,7 @@ fn one_session_has_all_parts() {
     ] {
         assert!(told.contains(part), "{part} is not told:\n{told}");
     }
-    let n_tokens = threats::tokens::count(told);
+    let n_tokens = token_estimates::n_tokens(told);
     assert!(n_tokens < 1_200, "{n_tokens} tokens");
     let listed = serving.request(1, "tools/list", json!({}))["result"]["tools"].clone();
     let names = column(&listed, "name");
