@@ -1,7 +1,7 @@
 //! What a piece costs, in hundredths of a token.
 //!
-//! All numbers are averages over the calibration set, rounded up, or the number of bytes where a script is too rare to
-//! know: no token has less than a byte.
+//! The numbers are averages over the calibration set, rounded up. Characters that it lacks cost a token per byte, the most
+//! that is possible.
 
 use crate::followers::n_rare_pairs;
 use crate::pieces::Piece;
@@ -21,19 +21,20 @@ pub fn of(piece: Piece<'_>) -> usize {
     }
 }
 
-/// Up to so many letters, a word after a blank is one token.
+/// A word of up to this many letters is one token.
 const SHORT: usize = 5;
 /// What each letter beyond that costs, up to `LONG` letters.
 const LETTER: usize = 2;
-/// English words are hardly longer than this, and other strings cost half a token a letter.
+/// Hardly any English word is longer. Longer strings cost half a token per letter.
 const LONG: usize = 14;
 const LETTER_BEYOND_LONG: usize = 55;
-/// Two neighbours that English words do not have mostly belong to two tokens.
+/// Two neighbouring letters that words rarely have mostly belong to two tokens.
 const RARE_PAIR: usize = 85;
-/// Capitals and what they begin are less often one token than small letters are.
+/// Fewer tokens begin with a sign than with a blank, so that a word behind one costs more.
 const LETTER_AFTER_SIGN: usize = 9;
+/// Each capital after the first, as in `MAX`.
 const CAPITAL: usize = 25;
-/// Letters between digits.
+/// Letters of hexadecimal numbers and the like.
 const LETTER_BESIDE_DIGIT: usize = 60;
 
 fn word(before: Option<char>, letters: &str, is_escaped: bool, is_beside_digit: bool) -> usize {
@@ -81,7 +82,7 @@ fn foreign_word(before: Option<char>, letters: &str) -> usize {
     cost.max(UNIT) + sign_before(before)
 }
 
-/// Russian words after a blank are one token up to three letters. Without it they cost more.
+/// A Russian word of up to three letters after a blank is one token. Without the blank it costs more.
 fn cyrillic(is_after_blank: bool, n_letters: usize, n_capitals: usize) -> usize {
     let (n_free, letter) = if is_after_blank { (3, 20) } else { (1, 30) };
     UNIT + n_letters.saturating_sub(n_free) * letter + n_capitals.saturating_sub(1) * 60
@@ -110,9 +111,11 @@ fn letter_cost(letter: char) -> usize {
 fn character(c: char) -> usize {
     match c {
         '\0'..='\u{bf}' => UNIT,
-        // Quotes, dashes, dots; arrows; marks of Chinese and Japanese; full-width signs.
+        // Quotes, dashes and dots; punctuation of Chinese and Japanese; full-width signs.
         '\u{2010}'..='\u{205e}' | '\u{3001}'..='\u{3011}' | '\u{ff01}'..='\u{ff5e}' => UNIT + 20,
+        // Arrows, mathematics, boxes.
         '\u{2190}'..='\u{2bff}' | '\u{fe0f}' => 2 * UNIT,
+        // Emoji.
         '\u{1f300}'..='\u{1faff}' => 3 * UNIT,
         _ => c.len_utf8() * UNIT,
     }
@@ -125,7 +128,7 @@ fn number(digits: &str) -> usize {
     digits.chars().map(|digit| digit.len_utf8() * UNIT).sum()
 }
 
-/// What one sign, two signs and so on cost in a row.
+/// What a run of no sign, one sign, two signs and so on costs.
 const SIGNS: [usize; 6] = [0, 100, 102, 115, 155, 220];
 const FURTHER_SIGN: usize = 60;
 /// A sign that repeats the two before it, as in a line of dashes.
@@ -154,7 +157,7 @@ fn signs(signs: &str) -> usize {
     }
 }
 
-/// A token has up to so many blanks or line ends.
+/// A token has up to this many equal blanks or line ends.
 const BLANKS: usize = 16;
 
 fn blank(blank: &str) -> usize {

@@ -1,7 +1,7 @@
-//! Which letters often follow which within a word. Two others mostly belong to two tokens: that is how names, codes and
-//! random strings are told from words.
+//! Which letters follow which within words. Other pairs mostly belong to two tokens, so that they tell abbreviations, codes
+//! and random strings from words.
 
-/// Counts neighbours that words do not have, in English or Russian. Letters of other scripts are passed over.
+/// Counts neighbouring letters that English and Russian words rarely have. Other scripts are skipped.
 pub fn n_rare_pairs(letters: &str) -> usize {
     let mut n_rare = 0;
     let mut last = None;
@@ -40,7 +40,7 @@ fn place(letter: char) -> Option<(Table, usize)> {
     }
 }
 
-/// A bit for each letter that follows.
+/// For each letter of the alphabet the letters that follow it in at least two words of the calibration set, as bits.
 const ENGLISH: [u32; 26] = bits(
     [
         "bcdfgiklmnprstuvwxy",

@@ -1,7 +1,7 @@
-//! What servers count as tokens, held against the real tokenizer on answers of the real programs.
+//! Compares estimates of tokens with the real tokenizer, on answers of the real programs.
 //!
-//! The costs of the estimate were chosen on other texts (`crates/tokens/tests/it/calibration.rs`). Nothing here may be used
-//! for that: a limit that fails is a reason to look at the calibration set.
+//! The costs of the estimate were chosen on other texts (`crates/tokens/tests/it/calibration.rs`). These answers are held out:
+//! when a limit fails here, extend the calibration set and choose the costs on that.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn estimates_of_real_answers_are_an_upper_bound() {
     }
     report += &line("all", &all);
     eprintln!("{report}");
-    assert!(all.len() > 400, "{} answers are too few", all.len());
+    assert!(all.len() > 300, "{} answers are too few", all.len());
     let under: Vec<&(f64, String)> = all.iter().filter(|(ratio, _)| *ratio < 1.0).collect();
     assert!(under.len() as f64 * 100.0 <= all.len() as f64 * UNDER_PERCENT_MAX, "{report}{under:?}");
     let far = under.iter().find(|(ratio, _)| (1.0 - ratio) * 100.0 > UNDER_BY_PERCENT_MAX);
