@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, column, folder};
+use crate::backend::Backend;
+use crate::bridge;
+use crate::bridge_backend::ask;
 use crate::process::Serving;
 
 /// Counts tokens as `o200k_base` does.
@@ -24,7 +27,9 @@ const OVER_PERCENT_MAX: f64 = 20.0;
 fn estimates_of_real_answers_are_an_upper_bound() {
     let mut report = String::new();
     let mut all = Vec::new();
-    for (server, answers) in [("tmkb", threats()), ("duvet", traces()), ("spexus", requirements())] {
+    for (server, answers) in
+        [("tmkb", threats()), ("duvet", traces()), ("spexus", requirements()), ("bridge", bridged())]
+    {
         let ratios: Vec<(f64, String)> = answers
             .into_iter()
             .map(|(text, asked)| (tokens::count(&text) as f64 / n_tokens(&text) as f64, asked))
@@ -253,6 +258,27 @@ fn requirements() -> Answers {
             _ => "requirement",
         };
         ask("resources/read", json!({"uri": format!("{kind}://{reference}")}));
+    }
+    answers
+}
+
+/// What the bridge passes on from a server: answers to changes, lists, errors.
+fn bridged() -> Answers {
+    let mut answers = Answers::new();
+    let folder = folder(&[]);
+    let backend = Backend::start(&format!("sqlite:{}", folder.path().join("spexus.db").display()), &[]);
+    let mut serving = Serving::spawn(bridge::command(&backend.url, &[("MCP_PAT_TOKEN", &backend.token)]));
+    keep(&mut answers, "initialize".into(), &serving.handshake("2025-11-25"));
+    keep(&mut answers, "tools/list".into(), &ask(&mut serving, "tools/list", json!({})));
+    let mut calls: Vec<Value> = serde_json::from_str(OPERATIONS).expect("JSON");
+    calls.extend(
+        ["epic", "user_story", "acceptance_criteria", "requirement"]
+            .map(|kind| json!({"operation": "list_entities", "arguments": {"kind": kind}})),
+    );
+    calls.push(json!({"operation": "status_report", "arguments": {}}));
+    for call in calls {
+        let params = json!({"name": call["operation"], "arguments": call["arguments"]});
+        keep(&mut answers, params.to_string(), &ask(&mut serving, "tools/call", params));
     }
     answers
 }
