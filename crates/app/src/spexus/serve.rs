@@ -83,12 +83,8 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
     let tidying = [tokio::spawn(forget(store.clone())), tokio::spawn(sum_up(store.clone()))];
-    let looked_through = store.clone();
-    tokio::task::spawn_blocking(move || {
-        if let Err(error) = store::health::look_through(&looked_through) {
-            tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
-        }
-    });
+    let tell = |error| tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
+    store::health::look_through(&store, tell).map_err(|error| error.to_string())?;
     let closing = app.clone();
     let cut = listener.serve(router(app.clone()), stop.requested(), move || closing.close_streams()).await;
     tidying.iter().for_each(tokio::task::JoinHandle::abort);
