@@ -212,9 +212,12 @@ pub fn count_written(tx: &mut Tx<'_>, id: &str) -> Result<i64> {
     Ok(tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The ids of everything that an import has written.
-pub fn written_ids(tx: &mut Tx<'_>, id: &str) -> Result<Vec<String>> {
-    tx.rows("select distinct entity_id from revision where import_id = ?1", values![id], |row| row.get(0))
+/// Hands on the ids of everything that an import has written, without gathering them.
+pub fn each_written_id(tx: &mut Tx<'_>, id: &str, mut each: impl FnMut(&str)) -> Result<()> {
+    tx.each("select distinct entity_id from revision where import_id = ?1", values![id], |row| {
+        each(row.text(0)?);
+        Ok(())
+    })
 }
 
 fn read(row: &Row<'_>) -> Result<Import> {

@@ -85,6 +85,73 @@ fn csv() -> String {
     file
 }
 
+/// How many rows are imported in little memory.
+const N_ROWS: usize = 60_000;
+/// How much more than for a small file the server may take for so many rows: some dozen bytes a row, and buffers.
+const GROWTH_MAX: usize = 40 << 20;
+
+#[test]
+fn an_import_of_any_size_takes_little_memory() {
+    on_sqlite(&[], &[], |backend, _| {
+        let try_file = |format: &str, n_rows: usize| {
+            let file = if format == "csv" { large_csv(n_rows) } else { large_json(n_rows) };
+            let request = backend.request("POST", &format!("/import?format={format}&dry_run=true"));
+            let report = send(request.body(file).timeout(Duration::from_secs(300)));
+            assert_eq!(
+                (report.status, &report.json["created"]),
+                (200, &json!(n_rows + 2)),
+                "{}",
+                report.text
+            );
+        };
+        try_file("csv", 2_000);
+        try_file("json", 2_000);
+        let before = backend.peak_memory();
+        for format in ["csv", "json"] {
+            let started = Instant::now();
+            try_file(format, N_ROWS);
+            let growth = backend.peak_memory() - before;
+            println!("{format}: {} KiB more, {:?}", growth >> 10, started.elapsed());
+            assert!(growth < GROWTH_MAX, "{format}: {} MiB more", growth >> 20);
+        }
+    });
+}
+
+/// Requirements below one story, with names, ids and some text.
+fn large_csv(n_rows: usize) -> String {
+    let mut file = String::from(
+        "kind,reference_id,id,epic,user_story,title,description\n\
+         epic,EP-1,,,,Large,\nuser_story,US-1,,EP-1,,Large,\n",
+    );
+    let text = "x".repeat(300);
+    for number in 1..=n_rows {
+        let id = format!("01890a5d-ac96-774b-bcce-{number:012x}");
+        file.push_str(&format!("requirement,REQ-{number},{id},,US-1,Requirement {number},{text}\n"));
+    }
+    file
+}
+
+/// The same as JSON.
+fn large_json(n_rows: usize) -> String {
+    let mut file = String::from(
+        r#"[{"kind": "epic", "reference_id": "EP-1", "title": "Large"},
+           {"kind": "user_story", "reference_id": "US-1", "epic": "EP-1", "title": "Large"}"#,
+    );
+    let text = "x".repeat(300);
+    for number in 1..=n_rows {
+        let record = json!({
+            "kind": "requirement",
+            "reference_id": format!("REQ-{number}"),
+            "id": format!("01890a5d-ac96-774b-bcce-{number:012x}"),
+            "user_story": "US-1",
+            "title": format!("Requirement {number}"),
+            "description": text,
+        });
+        file.push_str(&format!(",\n{record}"));
+    }
+    file + "]"
+}
+
 /// More than an export could hold before.
 const N_STORED: usize = 105_000;
 /// What the server may take: the export of a million takes no more.
