@@ -1,35 +1,31 @@
-//! The file of an import as a caller sends it, of any size: beyond some size it is on the disk, without a name.
+//! The file of an import as a caller sends it, of any size.
 
 use std::fmt;
-use std::io::{self, Read, Seek as _, Write};
+use std::io::{self, Read, Write};
 
-use tempfile::SpooledTempFile;
-
-/// A smaller file stays in memory.
-const MEMORY_MAX_BYTES: usize = 1 << 20;
+use store::scratch::Scratch;
 
 /// A file that arrives.
+#[derive(Default)]
 pub struct Upload {
-    file: SpooledTempFile,
+    scratch: Scratch,
     hasher: blake3::Hasher,
-    n_bytes: u64,
 }
 
 impl Upload {
     /// An empty file.
     pub fn new() -> Upload {
-        let file = SpooledTempFile::new(MEMORY_MAX_BYTES);
-        Upload { file, hasher: blake3::Hasher::new(), n_bytes: 0 }
+        Upload::default()
     }
 
     /// How many bytes have arrived.
     pub fn n_bytes(&self) -> u64 {
-        self.n_bytes
+        self.scratch.n_bytes()
     }
 
     /// Whether so many more bytes stay in memory, so that taking them is quick.
     pub fn has_room(&self, n_more: usize) -> bool {
-        self.n_bytes + n_more as u64 <= MEMORY_MAX_BYTES as u64
+        self.scratch.has_room(n_more)
     }
 
     /// The hash of what has arrived: BLAKE3, in hexadecimal digits.
@@ -38,33 +34,25 @@ impl Upload {
     }
 
     /// The file from its beginning.
-    pub fn into_reader(mut self) -> io::Result<impl Read + Send + 'static> {
-        self.file.rewind()?;
-        Ok(self.file)
-    }
-}
-
-impl Default for Upload {
-    fn default() -> Self {
-        Upload::new()
+    pub fn into_reader(self) -> impl Read + Send + 'static {
+        self.scratch.into_reader()
     }
 }
 
 impl Write for Upload {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-        let n_bytes = self.file.write(part)?;
-        self.hasher.update(&part[..n_bytes]);
-        self.n_bytes += n_bytes as u64;
-        Ok(n_bytes)
+        self.scratch.add(part)?;
+        self.hasher.update(part);
+        Ok(part.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        Ok(())
     }
 }
 
 impl fmt::Debug for Upload {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a file of {} bytes", self.n_bytes)
+        write!(formatter, "a file of {} bytes", self.n_bytes())
     }
 }

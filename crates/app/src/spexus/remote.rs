@@ -119,8 +119,7 @@ impl Remote {
         }
         if let Some(upload) = upload {
             let n_bytes = upload.n_bytes();
-            let file = upload.into_reader().map_err(|error| Problem::Usage(format!("the file: {error}")))?;
-            let body = reqwest::blocking::Body::sized(file, n_bytes);
+            let body = reqwest::blocking::Body::sized(upload.into_reader(), n_bytes);
             request = request.header("content-type", "application/octet-stream").body(body);
         } else if !in_query {
             request =

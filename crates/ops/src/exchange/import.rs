@@ -14,7 +14,6 @@ use super::FormatName;
 use super::plan::{Plan, Purpose};
 use super::report::ImportReport;
 use super::rows::Rows;
-use super::shelf::unusable;
 use super::slices::Applying;
 use super::work::Work;
 use crate::context::Cx;
@@ -177,8 +176,7 @@ impl ImportFile {
         let format = self.format.format();
         if let Some(upload) = upload {
             let hash = upload.hash();
-            let mut file = upload.into_reader().map_err(|error| unusable(&error))?;
-            return Rows::read(format, &mut file, hash);
+            return Rows::read(format, &mut upload.into_reader(), hash);
         }
         let content = std::mem::take(&mut self.content);
         let hash = blake3::hash(content.as_bytes()).to_hex().to_string();

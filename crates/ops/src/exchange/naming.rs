@@ -9,6 +9,7 @@ use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::project::Project;
 use store::user;
 
+use super::entities::is_entity;
 use super::fetched::Fetched;
 use super::notes::what_to_do;
 use super::plan::{Outcome, Plan};
@@ -178,10 +179,13 @@ impl Plan<'_> {
     }
 
     fn names_of(&self, row: &Row) -> Vec<String> {
-        if self.rows.kind(row.index) == RecordKind::Comment {
-            return row.text("id").map(|id| comment_name(&self.key(id))).into_iter().collect();
+        match self.rows.kind(row.index) {
+            RecordKind::Comment => {
+                return row.text("id").map(|id| comment_name(&self.key(id))).into_iter().collect();
+            }
+            kind if !is_entity(kind) => return Vec::new(),
+            _ => {}
         }
-        // Asking a kind for a field that it does not have is no mistake here.
         let texts = ["reference_id", "id"].into_iter().filter_map(|field| row.text(field));
         let mut names: Vec<String> = texts.map(|text| self.key(text)).collect();
         names.dedup();

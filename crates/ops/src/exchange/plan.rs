@@ -139,7 +139,7 @@ impl<'r> Plan<'r> {
             problems: Vec::new(),
             n_problems_more: 0,
             notes: Vec::new(),
-            items: Items::default(),
+            items: Items::with_room(rows.len()),
             changed: Vec::new(),
             brought: Brought::new(),
             projects: projects.into_iter().map(|project| (project.key.clone(), project)).collect(),

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use ::exchange::{Field, Format, Kind as RecordKind, Reading, Record, read_each};
 
+use super::entities::is_entity;
 use super::shelf::{Shelf, unusable};
 use crate::error::{Error, Kind as ErrorKind, Result};
 
@@ -61,8 +62,10 @@ impl Rows {
         self.places.push(self.shelf.add(record)?);
         self.kinds.push(record.kind);
         self.is_sound.push(is_sound);
-        // What is stored has an id, which is another name of it.
-        self.n_names += 1 + usize::from(record.text("reference_id").is_some());
+        if is_entity(record.kind) || record.kind == RecordKind::Comment {
+            // What is stored has an id, which is another name of it.
+            self.n_names += 1 + usize::from(record.text("reference_id").is_some());
+        }
         Ok(())
     }
 

@@ -265,7 +265,7 @@ mod tests {
             entity: entity(number),
             brings_number: number % 2 == 0,
         };
-        let mut items = Items::default();
+        let mut items = Items::with_room(101);
         for number in (0..100).rev() {
             items.put(number, &planned(number as i64)).expect("a temporary file");
         }
@@ -273,6 +273,6 @@ mod tests {
             let found: Planned = items.get(number).expect("a temporary file");
             assert!(found == planned(number as i64), "{number}");
         }
-        assert!(!items.has(100) && items.get::<Planned>(100).is_err());
+        assert!(!items.has(100) && !items.has(101) && items.get::<Planned>(100).is_err());
     }
 }
