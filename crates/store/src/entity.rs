@@ -25,7 +25,7 @@ use self::field::Content;
 pub(crate) use self::field::every_field;
 pub use self::field::{FIELDS, Field};
 pub use self::filter::{Filter, VALUES_MAX};
-pub use self::leaf::{Dependents, delete_leaf, dependents};
+pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, names};
 pub use self::project_pages::{Extent, document_links, page_of_kind};

@@ -190,6 +190,15 @@ pub struct Written {
     pub changes: String,
 }
 
+impl Written {
+    /// Whether the import has made it: then every field is new, its id too.
+    pub fn is_new(&self) -> bool {
+        let changes: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&self.changes).unwrap_or_default();
+        changes.contains_key("id")
+    }
+}
+
 /// The revisions that an import has written of a kind, after one of them.
 pub fn written_after(
     tx: &mut Tx<'_>,
