@@ -13,7 +13,7 @@ use crate::record::{Field, Place, Record};
 /// The widest table that is looked at; every column is compared with all others.
 const COLUMNS_MAX: usize = 1_000;
 /// How much of a file is looked at for its separator.
-const HEAD_MAX_BYTES: u64 = 1 << 20;
+const HEAD_MAX_BYTES: u64 = 256 << 10;
 /// So many bytes of rows that were read are dropped at once.
 const WINDOW_BYTES: usize = 64 << 10;
 /// Stands behind the file when it is read; a quote that is never closed swallows it.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 
 /// A few bytes stay in memory, and of many those that were added last.
-const MEMORY_MAX_BYTES: usize = 1 << 20;
+const MEMORY_MAX_BYTES: usize = 256 << 10;
 /// How much is read at once where bytes are read in their order, and where they are not.
 const ORDERED_BYTES: usize = 64 << 10;
 const RANDOM_BYTES: usize = 4 << 10;

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 use ::exchange::{Field, Format, Kind as RecordKind, Reading, Record, read_each};
 
 use super::entities::is_entity;
-use super::shelf::{Shelf, unusable};
+use super::shelf::{Place, Shelf, unusable};
 use crate::error::{Error, Kind as ErrorKind, Result};
 
 /// The rows of a file.
 pub(super) struct Rows {
     shelf: Shelf,
     /// Where on the shelf each row is.
-    places: Vec<u64>,
+    places: Vec<Place>,
     kinds: Vec<RecordKind>,
     /// Whether each row could be read without mistakes. The others are checked as far as they were understood.
     is_sound: Vec<bool>,

@@ -7,6 +7,12 @@ use store::scratch::Scratch;
 
 use crate::error::{Error, Kind as ErrorKind, Result};
 
+/// Things begin at multiples of so many bytes, so that 32 bits tell where in 64 GiB one is.
+const GRAIN_BYTES: u64 = 16;
+
+/// Where something is on a shelf, in grains.
+pub(super) type Place = u32;
+
 /// Things one after the other.
 #[derive(Default)]
 pub(super) struct Shelf {
@@ -17,18 +23,21 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Adds something, and returns its place.
-    pub fn add(&mut self, thing: &impl Shelved) -> io::Result<u64> {
+    pub fn add(&mut self, thing: &impl Shelved) -> io::Result<Place> {
         self.bytes.clear();
         self.bytes.extend_from_slice(&[0; LENGTH_BYTES]);
         thing.put(&mut self.bytes);
         let length = (self.bytes.len() - LENGTH_BYTES) as u32;
         self.bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
-        self.scratch.add(&self.bytes)
+        self.bytes.resize(self.bytes.len().next_multiple_of(GRAIN_BYTES as usize), 0);
+        let place = self.scratch.add(&self.bytes)? / GRAIN_BYTES;
+        // The highest place of all stays free for one that is counted from one.
+        Place::try_from(place + 1).map(|place| place - 1).map_err(|_| io::ErrorKind::FileTooLarge.into())
     }
 
     /// What was added at a place.
-    pub fn get<T: Shelved>(&mut self, place: u64) -> Result<T> {
-        self.read(place).map_err(|error| unusable(&error))?;
+    pub fn get<T: Shelved>(&mut self, place: Place) -> Result<T> {
+        self.read(u64::from(place) * GRAIN_BYTES).map_err(|error| unusable(&error))?;
         T::take(&mut &*self.bytes)
             .ok_or_else(|| Error::new(ErrorKind::InternalError, "a temporary file of an import is damaged"))
     }
@@ -49,7 +58,7 @@ const LENGTH_BYTES: usize = 4;
 pub(super) struct Items {
     shelf: Shelf,
     /// The place of a row's thing after one; zero where it has none.
-    places: Vec<u64>,
+    places: Vec<Place>,
 }
 
 impl Items {

@@ -28,7 +28,7 @@ const ANONYMOUS_BODY_MAX: usize = 64 << 10;
 pub struct BodyLimits {
     /// How many bytes that of an import may have.
     pub import_bytes_max: usize,
-    /// How long it is awaited; of a file each MiB.
+    /// How long it is awaited; of a file each part.
     pub patience: Duration,
 }
 

@@ -10,7 +10,7 @@ use ops::Upload;
 use super::body::Unread;
 
 /// How much of a file is read before it is written to the disk.
-const PART_BYTES: usize = 1 << 20;
+const PART_BYTES: usize = 256 << 10;
 
 /// Why a file was not taken.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum Failed {
     Unwritten(io::Error),
 }
 
-/// Takes a file of at most so many bytes. Each MiB of it arrives within the time.
+/// Takes a file of at most so many bytes. Each 256 KiB of it arrive within the time.
 pub async fn take(mut body: Body, bytes_max: usize, patience: Duration) -> Result<Upload, Failed> {
     let too_large = Err(Failed::Unread(Unread::TooLarge));
     if body.size_hint().lower() > bytes_max as u64 {
@@ -54,7 +54,7 @@ async fn write(mut upload: Upload, part: Vec<u8>) -> io::Result<Upload> {
 
 /// The next bytes of a body, fewer only at its end.
 async fn next_part(body: &mut Body) -> Result<Vec<u8>, Unread> {
-    let mut part = Vec::new();
+    let mut part = Vec::with_capacity(PART_BYTES);
     while part.len() < PART_BYTES
         && let Some(frame) = body.frame().await
     {
