@@ -45,23 +45,19 @@ impl Directed {
             return Ok(());
         }
         // Only nodes from which circles are reached can be on one.
-        let mut targets: HashMap<u32, Vec<u32>> = HashMap::new();
-        let close = |edge: (u32, u32), targets: &mut HashMap<u32, Vec<u32>>| {
-            let (source, target) = edge;
-            let of = |node: &u32| Ok::<_, Infallible>(targets.get(node).cloned().unwrap_or_default());
-            let Ok(way) = circles::way(target, source, of);
-            if way.is_none() {
-                targets.entry(source).or_default().push(target);
-            }
-            way
-        };
         let can_close =
             |(source, target): &(u32, u32)| leads_back[*source as usize] && leads_back[*target as usize];
+        let mut targets: HashMap<u32, Vec<u32>> = HashMap::new();
         for (source, target) in graph.edges[n_new..].iter().filter(|edge| can_close(edge)) {
             targets.entry(*source).or_default().push(*target);
         }
         for (row, edge) in rows.iter().zip(&graph.edges[..n_new]).filter(|(_, edge)| can_close(edge)) {
-            let Some(way) = close(*edge, &mut targets) else { continue };
+            let of = |node: &u32| Ok::<_, Infallible>(targets.get(node).cloned().unwrap_or_default());
+            let Ok(way) = circles::way(edge.1, edge.0, of);
+            let Some(way) = way else {
+                targets.entry(edge.0).or_default().push(edge.1);
+                continue;
+            };
             let row = plan.rows.get(*row as usize)?;
             // A file may close a circle in every row; what is not listed needs no names.
             if !plan.lists_more() {

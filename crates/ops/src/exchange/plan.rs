@@ -131,6 +131,7 @@ impl<'r> Plan<'r> {
         if import.is_resumed {
             import::each_written_id(cx.tx, &import.id, |id| done.push(number_of(id)))?;
             done.sort_unstable();
+            done.dedup();
         }
         let outcome = |is_sound: &bool| if *is_sound { Outcome::Unchanged } else { Outcome::Wrong };
         let mut plan = Plan {
