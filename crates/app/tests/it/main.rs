@@ -59,4 +59,5 @@ mod surfaces;
 mod tidy;
 mod tls;
 mod together;
+mod token_estimates;
 mod upgrade;
