@@ -53,6 +53,29 @@ proptest! {
         }
     }
 
+    /// Damage that leaves most of a file in order gets further into the readers than noise does.
+    #[test]
+    fn damaged_files_are_survived(
+        records in vec(record(), 1..4),
+        damage in vec((any::<Index>(), 0..40_usize, piece()), 1..6),
+    ) {
+        for format in Format::ALL {
+            let mut bytes = written(format, records.clone());
+            for (start, length, piece) in &damage {
+                let start = start.index(bytes.len() + 1);
+                let end = (start + length).min(bytes.len());
+                bytes.splice(start..end, piece.bytes());
+            }
+            for problem in read(format, &bytes).problems {
+                prop_assert!(!problem.to_string().is_empty());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// A file arrives in pieces, and large ones are never in memory as a whole.
     #[test]
     fn files_read_in_pieces_as_they_do_whole(
@@ -83,25 +106,6 @@ proptest! {
             prop_assert_eq!(reading.problems, whole.problems, "{:?} {}", format, text);
             prop_assert_eq!(reading.notes, whole.notes);
             prop_assert_eq!((reading.is_incomplete, reading.lost), (whole.is_incomplete, whole.lost));
-        }
-    }
-
-    /// Damage that leaves most of a file in order gets further into the readers than noise does.
-    #[test]
-    fn damaged_files_are_survived(
-        records in vec(record(), 1..4),
-        damage in vec((any::<Index>(), 0..40_usize, piece()), 1..6),
-    ) {
-        for format in Format::ALL {
-            let mut bytes = written(format, records.clone());
-            for (start, length, piece) in &damage {
-                let start = start.index(bytes.len() + 1);
-                let end = (start + length).min(bytes.len());
-                bytes.splice(start..end, piece.bytes());
-            }
-            for problem in read(format, &bytes).problems {
-                prop_assert!(!problem.to_string().is_empty());
-            }
         }
     }
 }
