@@ -7,6 +7,7 @@ mod coverage;
 mod documents;
 mod extraction;
 mod fuzz;
+mod golden;
 mod index;
 mod json_v2;
 mod lcov;
