@@ -54,6 +54,17 @@ pub struct Notes {
     pub feature: String,
     /// Free tags of a todo.
     pub tags: BTreeSet<String>,
+    /// Where the text stands, if the annotation was made from it.
+    pub known: Option<Known>,
+}
+
+/// The place of a text in the specification that it was extracted from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    /// The index of the section.
+    pub section: u32,
+    /// Its pieces, line by line.
+    pub spans: Arc<[Span]>,
 }
 
 impl Annotation {

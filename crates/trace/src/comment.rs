@@ -29,6 +29,17 @@ impl Default for Style {
     }
 }
 
+/// A comment style, and where a project uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleUse {
+    /// The marks.
+    pub style: Style,
+    /// What annotations are there that do not say so.
+    pub default_kind: Kind,
+    /// The globs of the files that have it.
+    pub patterns: Vec<String>,
+}
+
 /// The keys that meta lines may have.
 pub const KEYS: &[&str] = &["source", "type", "level", "format", "reason", "feature", "tracking-issue"];
 

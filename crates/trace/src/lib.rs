@@ -6,12 +6,12 @@
 pub mod annotation;
 pub mod comment;
 pub mod config;
-pub mod coverage;
 pub mod diagnostic;
 pub mod extract;
-pub mod index;
 pub mod link;
 pub mod lock;
+pub mod model;
+pub mod overlap;
 pub mod project;
 pub mod query;
 pub mod quote;

@@ -100,6 +100,7 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
             tracking_issue: text(&entry.tracking_issue),
             feature: text(&entry.feature),
             tags: entry.tags.clone(),
+            ..Notes::default()
         };
         reader.add(todo.span().into(), &entry.target, &entry.quote, |annotation| Annotation {
             kind: Kind::Todo,

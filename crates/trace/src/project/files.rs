@@ -1,7 +1,8 @@
 //! Finds and reads files.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -12,15 +13,28 @@ use crate::annotation;
 use crate::comment::Style;
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-use super::{Generated, Options, Project, walk};
+use super::extracted::Extracted;
+use super::{Options, Project, walk};
 
-/// A file, and how to read it. One file may be read in several ways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Entry {
+/// A file, and all the ways in which it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePlan {
     /// Relative to the project, if it is in it.
     pub path: Arc<str>,
-    /// How to read it.
-    pub kind: Kind,
+    /// In order.
+    pub kinds: Vec<Arc<Kind>>,
+}
+
+impl FilePlan {
+    /// Whether it is read as a requirement file.
+    pub fn is_requirements(&self) -> bool {
+        self.kinds.iter().any(|kind| **kind == Kind::Requirements)
+    }
+
+    /// Whether it is read as source code.
+    pub fn is_source(&self) -> bool {
+        self.kinds.iter().any(|kind| **kind != Kind::Requirements)
+    }
 }
 
 /// How to read a file.
@@ -39,69 +53,102 @@ pub enum Kind {
     Requirements,
 }
 
-impl Entry {
-    /// Whether it is a requirement file.
-    pub fn is_requirements(&self) -> bool {
-        self.kind == Kind::Requirements
-    }
-
-    /// Where the file can be looked at.
-    pub fn blob_link(&self) -> Option<Arc<str>> {
-        match &self.kind {
-            Kind::Source { blob_link, .. } => blob_link.clone(),
-            Kind::Requirements => None,
-        }
-    }
-}
-
 /// The files of a project, and the folders in which its globs look for them.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// In no order that matters.
-    pub entries: Vec<Entry>,
+    /// Each path that a glob matches with a way of reading it. Sorted into plans when all are known.
+    entries: Vec<(Arc<str>, Arc<Kind>)>,
     /// Relative to the project.
     pub folders: BTreeSet<PathBuf>,
 }
 
-/// Lists the files of a project.
-pub fn list(project: &Project, generated: &Generated, diagnostics: &mut Vec<Diagnostic>) -> Listing {
-    let mut entries = BTreeSet::new();
-    let mut folders = BTreeSet::new();
-    let mut add = |pattern: &str, kind: Kind, extra: &mut dyn Iterator<Item = Arc<str>>| {
-        let found = expand(&project.options, pattern, &mut folders, diagnostics);
-        let found = found.into_iter().chain(extra);
-        entries.extend(found.map(|path| Entry { path, kind: kind.clone() }));
-    };
-    for pattern in &project.options.source_patterns {
-        let (style, pattern) = marks(pattern);
-        let kind = Kind::Source { style, default_kind: annotation::Kind::default(), blob_link: None };
-        add(pattern, kind, &mut std::iter::empty());
-    }
-    let config = project.config.as_ref();
-    for source in config.iter().flat_map(|config| &config.sources) {
-        let kind = Kind::Source {
-            style: source.style.clone(),
-            default_kind: source.default_kind,
-            blob_link: source.blob_link.clone(),
+impl Listing {
+    /// Lists the files of a project that are on disk.
+    pub fn new(project: &Project, diagnostics: &mut Vec<Diagnostic>) -> Listing {
+        let mut listing = Listing::default();
+        let mut add = |pattern: &str, kind: Kind| {
+            let found = expand(&project.options, pattern, &mut listing.folders, diagnostics);
+            let kind = Arc::new(kind);
+            listing.entries.extend(found.into_iter().map(|path| (path, kind.clone())));
         };
-        add(&source.pattern, kind, &mut std::iter::empty());
+        for pattern in &project.options.source_patterns {
+            let (style, pattern) = marks(pattern);
+            let default_kind = annotation::Kind::default();
+            add(pattern, Kind::Source { style, default_kind, blob_link: None });
+        }
+        for source in project.config.iter().flat_map(|config| &config.sources) {
+            let kind = Kind::Source {
+                style: source.style.clone(),
+                default_kind: source.default_kind,
+                blob_link: source.blob_link.clone(),
+            };
+            add(&source.pattern, kind);
+        }
+        for pattern in requirement_globs(project) {
+            add(pattern, Kind::Requirements);
+        }
+        listing
     }
-    let patterns = config.iter().flat_map(|config| &config.requirements);
-    for pattern in patterns.chain(&project.options.requirement_patterns) {
-        add(pattern, Kind::Requirements, &mut generated.matching(pattern));
+
+    /// Leaves out the files that are outside of the project, wherever links lead, and warns of them.
+    pub fn confine(&mut self, root: &Path) -> Vec<Diagnostic> {
+        let mut folders: HashMap<PathBuf, bool> = HashMap::new();
+        let mut outside: BTreeSet<Arc<str>> = BTreeSet::new();
+        self.entries.retain(|(shown, _)| {
+            let path = Path::new(&**shown);
+            let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+            let is_link = root.join(path).is_symlink();
+            let is_kept = *folders.entry(folder).or_insert_with_key(|folder| is_inside(root, folder))
+                && (!is_link || is_inside(root, path));
+            if !is_kept {
+                outside.insert(shown.clone());
+            }
+            is_kept
+        });
+        let warning = |path: Arc<str>| {
+            let message = format!("{path} is outside of the project, and is not read");
+            Diagnostic::warning(Code::Unreadable, message).at(Place::file(path, "outside"))
+        };
+        outside.into_iter().map(warning).collect()
     }
-    Listing { entries: entries.into_iter().collect(), folders }
+
+    /// Adds the requirement files that `extract` would write, as far as globs match them.
+    pub fn add_extracted(&mut self, project: &Project, extracted: &Extracted) {
+        let kind = Arc::new(Kind::Requirements);
+        for pattern in requirement_globs(project) {
+            let matching = extracted.matching(pattern);
+            self.entries.extend(matching.map(|path| (path, kind.clone())));
+        }
+    }
+
+    /// Tells how to read each file, by path.
+    pub fn plans(&mut self) -> Vec<FilePlan> {
+        self.entries.sort_by(|(first, kind), (second, other)| {
+            let order =
+                if first == second { Ordering::Equal } else { Path::new(&**first).cmp(Path::new(&**second)) };
+            order.then_with(|| kind.cmp(other))
+        });
+        self.entries.dedup();
+        let groups = self.entries.chunk_by(|(first, _), (second, _)| first == second);
+        let plan = |group: &[(Arc<str>, Arc<Kind>)]| FilePlan {
+            path: group[0].0.clone(),
+            kinds: group.iter().map(|(_, kind)| kind.clone()).collect(),
+        };
+        groups.map(plan).collect()
+    }
+}
+
+fn requirement_globs(project: &Project) -> impl Iterator<Item = &str> {
+    let configured = project.config.iter().flat_map(|config| &config.requirements);
+    configured.chain(&project.options.requirement_patterns).map(String::as_str)
 }
 
 /// The globs of a project's files.
 pub fn globs(project: &Project) -> Vec<&str> {
-    let options = &project.options;
-    let config = project.config.iter();
-    let sources = config.clone().flat_map(|config| config.sources.iter().map(|source| &*source.pattern));
-    let requirements = config.flat_map(|config| config.requirements.iter().map(String::as_str));
-    let of_options = options.source_patterns.iter().map(|pattern| marks(pattern).1);
-    let requirements = requirements.chain(options.requirement_patterns.iter().map(String::as_str));
-    sources.chain(of_options).chain(requirements).collect()
+    let configured = project.config.iter().flat_map(|config| &config.sources);
+    let sources = configured.map(|source| &*source.pattern);
+    let of_options = project.options.source_patterns.iter().map(|pattern| marks(pattern).1);
+    sources.chain(of_options).chain(requirement_globs(project)).collect()
 }
 
 /// Cuts `(META,CONTENT)glob` into its marks and the glob.
@@ -217,7 +264,8 @@ pub fn read(path: &Path) -> Result<String, Reading> {
 /// Reads a file as text of at most some size.
 pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
     let mut bytes = Vec::new();
-    read_into(&mut bytes, path, size_max_bytes)?;
+    let size = read_into(&mut bytes, path, size_max_bytes)?;
+    bytes.truncate(size);
     String::from_utf8(bytes).map_err(|error| not_text(error.as_bytes(), error.utf8_error()))
 }
 
@@ -227,9 +275,8 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BUFFER.with_borrow_mut(|bytes| {
-        bytes.clear();
-        read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
-        let text = std::str::from_utf8(bytes).map_err(|error| not_text(bytes, error));
+        let size = read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
+        let text = std::str::from_utf8(&bytes[..size]).map_err(|error| not_text(&bytes[..size], error));
         let done = text.map(run);
         // A large file shall not hold its memory for ever.
         if bytes.capacity() > BUFFER_SIZE_MAX_BYTES {
@@ -239,7 +286,8 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
     })
 }
 
-fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<(), Reading> {
+/// Reads a file into the start of a buffer, which keeps its length where that is enough. Returns how much was read.
+fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<usize, Reading> {
     let mut file = open(path).map_err(Reading::Failed)?;
     let metadata = file.metadata().map_err(Reading::Failed)?;
     if metadata.is_dir() {
@@ -251,10 +299,26 @@ fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<()
     if metadata.len() > size_max_bytes {
         return Err(Reading::Large { size_bytes: metadata.len(), size_max_bytes });
     }
-    bytes.reserve(metadata.len() as usize + 1);
-    // It may grow while it is read.
-    (&mut file).take(size_max_bytes).read_to_end(bytes).map_err(Reading::Failed)?;
-    Ok(())
+    let size = metadata.len() as usize;
+    if size == 0 {
+        // Some systems show files without a size that have something in them.
+        bytes.clear();
+        return (&mut file).take(size_max_bytes).read_to_end(bytes).map_err(Reading::Failed);
+    }
+    // What is written while it is read belongs to the next reading.
+    if bytes.len() < size {
+        bytes.resize(size, 0);
+    }
+    let mut n_read = 0;
+    while n_read < size {
+        match file.read(&mut bytes[n_read..size]) {
+            Ok(0) => break,
+            Ok(n_more) => n_read += n_more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Reading::Failed(error)),
+        }
+    }
+    Ok(n_read)
 }
 
 fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Reading {

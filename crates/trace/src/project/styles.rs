@@ -1,8 +1,7 @@
 //! The comment styles of a project.
 
 use crate::annotation::Kind;
-use crate::comment::Style;
-use crate::report::html::StyleUse;
+use crate::comment::{Style, StyleUse};
 
 use super::{Project, files};
 

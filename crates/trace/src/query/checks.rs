@@ -11,7 +11,7 @@ use crate::report::Report;
 /// What checks work with.
 pub struct Context<'a> {
     /// The project.
-    pub report: &'a Report,
+    pub report: &'a Report<'a>,
     /// Its texts.
     pub texts: Texts<'a>,
     /// What the query is about.
@@ -25,7 +25,7 @@ impl Context<'_> {
 
     /// Whether the query is about an annotation.
     fn picks(&self, number: u32) -> bool {
-        self.filter.picks(&self.report.annotations[number as usize].annotation)
+        self.filter.picks(self.report.annotations[number as usize].annotation)
     }
 
     /// Makes a finding for each annotation of a kind that the query is about, and for each quote on the way that is

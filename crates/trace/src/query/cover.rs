@@ -14,7 +14,7 @@ use crate::report::Report;
 
 /// The quotes of a project, and the texts they are from, made alike.
 pub struct Texts<'a> {
-    report: &'a Report,
+    report: &'a Report<'a>,
     /// For each annotation the index of its specification and of the section there.
     places: Vec<Option<(u32, u32)>>,
     sections: HashMap<(u32, u32), String>,
@@ -45,7 +45,7 @@ impl Cover {
 
 impl<'a> Texts<'a> {
     /// Takes the texts of a project.
-    pub fn new(report: &'a Report) -> Texts<'a> {
+    pub fn new(report: &'a Report<'a>) -> Texts<'a> {
         let place = |place: Option<Place>| place.map(|place| (place.target, place.section));
         let places: Vec<_> = super::places(report).into_iter().map(place).collect();
         let mut distinct: Vec<(u32, u32)> = places.iter().flatten().copied().collect();

@@ -11,10 +11,13 @@ pub mod jacoco;
 pub mod java;
 pub mod json;
 pub mod line;
+mod measured;
 pub mod measurement;
 pub mod text;
 
 use crate::report::Report;
+
+pub use measured::measure;
 
 use checks::Context;
 use cover::Texts;
@@ -203,7 +206,7 @@ pub struct Place {
 }
 
 /// Tells for each annotation where its text stands.
-fn places(report: &Report) -> Vec<Option<Place>> {
+fn places(report: &Report<'_>) -> Vec<Option<Place>> {
     let mut places = vec![None; report.annotations.len()];
     for (index, target) in report.targets.iter().enumerate() {
         for reference in &target.references {
@@ -220,7 +223,7 @@ fn places(report: &Report) -> Vec<Option<Place>> {
 
 /// Runs checks, in order.
 pub fn answer(
-    report: &Report,
+    report: &Report<'_>,
     checks: &[Check],
     filter: &Filter,
     measurements: &[Measurement],

@@ -10,7 +10,12 @@ use crate::report::Report;
 use crate::target::TargetPath;
 
 /// Writes answers: what is wrong in full, what is right as a number, or in full too.
-pub fn write(report: &Report, answers: &[Answer], is_verbose: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    report: &Report<'_>,
+    answers: &[Answer],
+    is_verbose: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let page = Page { report, places: super::places(report), is_verbose };
     for answer in answers {
         page.answer(answer, out)?;
@@ -28,7 +33,7 @@ pub fn write(report: &Report, answers: &[Answer], is_verbose: bool, out: &mut dy
 }
 
 struct Page<'a> {
-    report: &'a Report,
+    report: &'a Report<'a>,
     places: Vec<Option<Place>>,
     is_verbose: bool,
 }

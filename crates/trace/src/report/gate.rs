@@ -16,11 +16,11 @@ pub struct Gate {
 
 impl Gate {
     /// Returns what is missing, the first specification that lacks something first.
-    pub fn check(self, report: &Report) -> Result<(), String> {
+    pub fn check(self, report: &Report<'_>) -> Result<(), String> {
         report.targets.iter().try_for_each(|target| self.check_target(target))
     }
 
-    fn check_target(self, target: &TargetReport) -> Result<(), String> {
+    fn check_target(self, target: &TargetReport<'_>) -> Result<(), String> {
         let lines = |wanted: &dyn Fn(Kind) -> bool| -> HashSet<u32> {
             let wanted = target.references.iter().filter(|reference| wanted(reference.kind));
             wanted.map(|reference| target.specification.lines.line(reference.span.start)).collect()

@@ -17,8 +17,8 @@ pub fn file_name(index: usize) -> String {
 }
 
 /// Writes the file for one of the specifications of a report. The gate says what a covered line needs.
-pub fn write(target: &TargetReport, downloads: &Path, gate: Gate, out: &mut dyn Write) -> io::Result<()> {
-    let specification = &target.specification;
+pub fn write(target: &TargetReport<'_>, downloads: &Path, gate: Gate, out: &mut dyn Write) -> io::Result<()> {
+    let specification = target.specification;
     let local = target.target.path.local(downloads).unwrap_or_default();
     writeln!(out, "TN:Compliance\nSF:{}", local.display())?;
     let title = |section: u32| {

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::{Format, Line, Section, Specification};
 use crate::text::Span;
 
@@ -22,6 +24,9 @@ pub fn parse(text: Arc<str>) -> Specification {
     let sections = reader.finish();
     Specification::new(text, Format::Ietf, None, sections)
 }
+
+/// How many lines a section has, more or less.
+const LINES_USUAL: usize = 32;
 
 /// Headings without a number.
 const NAMES: &[&str] = &[
@@ -76,7 +81,7 @@ struct Reader<'a> {
     waiting: (Option<Token<'a>>, Option<&'a str>),
     /// What was skipped or read just before, if it was a break.
     last_break: Option<Token<'a>>,
-    sections: HashMap<String, Section>,
+    sections: HashMap<String, Section, RandomState>,
     open: Option<(String, &'a str, u8, Vec<Line>)>,
 }
 
@@ -87,7 +92,7 @@ impl<'a> Reader<'a> {
             headings: heading::Headings::default(),
             waiting: (None, None),
             last_break: None,
-            sections: HashMap::new(),
+            sections: HashMap::default(),
             open: None,
         }
     }
@@ -157,7 +162,7 @@ impl<'a> Reader<'a> {
 
     fn start(&mut self, id: String, title: &'a str, depth: u8) {
         self.close();
-        self.open = Some((id, title, depth, Vec::new()));
+        self.open = Some((id, title, depth, Vec::with_capacity(LINES_USUAL)));
     }
 
     fn push(&mut self, line: &'a str) {

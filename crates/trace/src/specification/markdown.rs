@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Format, Line, Section, Specification};
@@ -15,7 +16,7 @@ use crate::text::Span;
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
     let mut reader =
-        Reader { text: &text, title: None, ids: HashSet::new(), sections: Vec::new(), open: None };
+        Reader { text: &text, title: None, ids: HashSet::default(), sections: Vec::new(), open: None };
     tokens(&text, |token| reader.on_token(token));
     reader.close();
     let (title, sections) = (reader.title, reader.sections);
@@ -37,7 +38,7 @@ enum Token {
 struct Reader<'a> {
     text: &'a str,
     title: Option<String>,
-    ids: HashSet<String>,
+    ids: HashSet<String, RandomState>,
     sections: Vec<Section>,
     open: Option<(Heading, Vec<Line>)>,
 }

@@ -1,9 +1,8 @@
 //! How much of a requirement is covered, byte by byte, and by what.
 
 use expect_test::{Expect, expect};
-use trace::coverage::measure;
-use trace::link::Reference;
-use trace::{Kind, Level, Span};
+use trace::overlap::{Cover, Coverage, Covers};
+use trace::{Kind, Span};
 
 /// A requirement of twenty bytes in two lines.
 const REQUIREMENT: [(Kind, u32, u32); 2] = [(Kind::Spec, 10, 20), (Kind::Spec, 30, 40)];
@@ -58,17 +57,11 @@ fn requirements_do_not_cover_each_other() {
 
 #[track_caller]
 fn check(others: &[(Kind, u32, u32)], expected: Expect) {
-    let numbered = REQUIREMENT.iter().map(|piece| (0, piece)).chain((1..).zip(others));
-    let references: Vec<Reference> = numbered
-        .map(|(annotation, (kind, start, end))| Reference {
-            annotation,
-            kind: *kind,
-            level: Level::Auto,
-            section: 0,
-            span: Span { start: *start, end: *end },
-        })
-        .collect();
-    let coverage = &measure(&references)[&0];
+    let span = |start: &u32, end: &u32| Span { start: *start, end: *end };
+    let covers = (1..).zip(others).filter(|(_, (kind, ..))| *kind != Kind::Spec);
+    let covers = covers.map(|(by, (kind, start, end))| Cover { span: span(start, end), by, kind: *kind });
+    let requirement: Vec<Span> = REQUIREMENT.iter().map(|(_, start, end)| span(start, end)).collect();
+    let coverage = Coverage::literal(Covers::new(covers.collect()).over(&requirement));
     let parts = [
         ("of", coverage.spec),
         ("incomplete", coverage.incomplete),

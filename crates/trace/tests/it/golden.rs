@@ -104,9 +104,9 @@ fn check(name: &str) {
     let root = case.write();
     let root = root.path().canonicalize().expect("the folder is there");
     let project = Project::open(case.options(root.clone()), &|_| None).expect("the configuration is right");
-    let loaded = project.load(None, &mut |_, _| {});
-    assert!(!loaded.has_errors(), "{:#?}", loaded.diagnostics);
-    let report = &loaded.report;
+    let model = project.load(None, &mut |_, _| {});
+    assert!(!model.has_errors(), "{:#?}", model.diagnostics());
+    let report = &Report::of(&model);
 
     compare(name, "report.json", |out| json::write(report, out));
     compare(name, "report-v2.json", |out| json_v2::write(report, out));
@@ -140,7 +140,7 @@ fn compare(name: &str, file: &str, write: impl FnOnce(&mut dyn Write) -> io::Res
 }
 
 /// The lcov files, one after the other, without the root of the project.
-fn lcov(project: &Project, report: &Report, root: &Path) -> String {
+fn lcov(project: &Project, report: &Report<'_>, root: &Path) -> String {
     let downloads = match project.config {
         Some(_) => root.join(&project.downloads),
         None => project.downloads.clone(),

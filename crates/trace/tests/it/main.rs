@@ -1,11 +1,13 @@
 //! Projects as users have them: real files, read as a whole.
 
+mod agreement;
 mod bad_report;
 mod comment_scanner;
 mod configuration;
 mod coverage;
 mod documents;
 mod extraction;
+mod follow;
 mod fuzz;
 mod golden;
 mod index;
@@ -17,5 +19,6 @@ mod page;
 mod projects;
 mod query;
 mod query_coverage;
+mod random;
 mod requirement_files;
 mod specifications;

@@ -6,20 +6,22 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Loaded, Options, files};
+use super::jacoco;
+use super::measurement::{self, Measurement, Sources};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::query::jacoco;
-use crate::query::measurement::{self, Measurement, Sources};
+use crate::project::{Options, files};
+use crate::report::Report;
 
 /// Reports of very large projects are long, but not longer.
 const REPORT_SIZE_MAX_BYTES: u64 = 1 << 30;
 
 /// Reads the JaCoCo reports that globs match. Also returns what is worth a look.
 pub fn measure(
-    loaded: &Loaded,
+    report: &Report<'_>,
     patterns: &[String],
 ) -> Result<(Vec<Measurement>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let root: &Path = &loaded.report.root;
+    let setting = &report.model.setting;
+    let root: &Path = &setting.root;
     let options = Options { root: root.to_path_buf(), ..Options::default() };
     let mut problems = Vec::new();
     let mut paths = Vec::new();
@@ -52,8 +54,8 @@ pub fn measure(
     let read = |path: &Arc<str>| {
         files::read(&root.join(&**path)).map_err(|reading| reading.diagnostic(path, Code::Unreadable))
     };
-    let sources = Sources { paths: &loaded.sources, read: &read };
-    let (measurements, more) = measurement::measure(&loaded.report, &sources, &coverages)?;
+    let sources = Sources { paths: &setting.sources, read: &read };
+    let (measurements, more) = measurement::measure(report, &sources, &coverages)?;
     warnings.extend(more);
     Ok((measurements, warnings))
 }

@@ -1,6 +1,9 @@
 //! What specifications and sections are called.
 
+use std::borrow::Cow;
 use std::path::Path;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::specification::{Format, Specification};
 use crate::target::TargetPath;
@@ -10,19 +13,24 @@ pub fn specification_id(path: &TargetPath, shown: &str) -> String {
     if let TargetPath::Url(url) = path {
         let last = url.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
         let stem = last.map(|last| last.split('.').next().unwrap_or(last).to_lowercase());
-        if let Some(stem) = stem.filter(|stem| is_rfc(stem) || stem.starts_with("draft-")) {
+        if let Some(stem) = stem.filter(|stem| is_series(stem)) {
             return stem;
         }
         let host = url.host_str().unwrap_or_default();
         return slug(&format!("{host}{}", url.path()));
     }
     let stem = Path::new(shown).file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
-    stem.filter(|stem| is_rfc(stem) || stem.starts_with("draft-")).unwrap_or_else(|| slug(shown))
+    stem.filter(|stem| is_series(stem)).unwrap_or_else(|| slug(shown))
 }
 
 fn slug(text: &str) -> String {
     let slug = slug::slugify(text);
     if slug.is_empty() { "specification".to_owned() } else { slug }
+}
+
+/// Whether an id is that of an RFC or a draft, which is the same document wherever it is kept.
+pub fn is_series(id: &str) -> bool {
+    is_rfc(id) || id.starts_with("draft-")
 }
 
 fn is_rfc(stem: &str) -> bool {
@@ -133,33 +141,33 @@ fn number(title: &str) -> Option<&str> {
 
 /// Decodes `%2F` and the like; what is no such code stays.
 pub fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = match (first, tail) {
-            (b'%', [high, low, ..]) => {
-                let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                digit(high).zip(digit(low)).map(|(high, low)| (high * 16 + low) as u8)
-            }
-            _ => None,
-        };
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
-/// Encodes what may not stand in a segment of a URI. Slashes and colons stay readable.
+/// What a segment of a URI may hold as it is. Slashes and colons stay readable.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=');
+
+/// Encodes what may not stand in a segment of a URI.
 pub fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/:@!$&'()*+,;=".contains(&byte) {
-            encoded.push(byte as char);
-        } else {
-            encoded += &format!("%{byte:02X}");
-        }
-    }
-    encoded
+    utf8_percent_encode(text, SEGMENT).to_string()
 }
 
 #[cfg(test)]

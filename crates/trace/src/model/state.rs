@@ -1,8 +1,7 @@
-//! How far a requirement is: by what covers which of its bytes. Blanks do not count.
+//! How far a requirement is, by what covers which of its bytes. Blanks do not count.
 
 use crate::annotation::Kind;
-use crate::coverage::union;
-use crate::text::Span;
+use crate::overlap::{Overlap, Weight};
 
 /// How far a requirement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +16,12 @@ pub struct State {
     pub n_todos: u32,
     /// The citations that touch it, by their positions in the section.
     pub citations: Vec<u32>,
+    /// How many bytes it has.
+    pub size: usize,
+    /// How many of them are cited, implied or left out for a reason.
+    pub n_implemented: usize,
+    /// How many of them are tested, implied or left out for a reason.
+    pub n_tested: usize,
 }
 
 /// How far a requirement is, in a word.
@@ -110,50 +115,28 @@ impl Progress {
 }
 
 impl State {
-    /// Finds out how far a requirement is, which stands at `spans` of a document. The spans of all citations come
-    /// in order, with the length of the longest.
-    pub fn of(
-        spans: &[Span],
-        document: &str,
-        kind_of: &dyn Fn(u32) -> Kind,
-        cited: &[(Span, u32)],
-        longest: u32,
-    ) -> State {
-        let mut covered: [Vec<Span>; 6] = Default::default();
-        let mut touching = Vec::new();
-        for part in spans {
-            let first = cited.partition_point(|(span, _)| span.start + longest <= part.start);
-            for (span, index) in cited[first..].iter().take_while(|(span, _)| span.start < part.end) {
-                let common = Span { start: span.start.max(part.start), end: span.end.min(part.end) };
-                if common.start < common.end {
-                    covered[kind_of(*index) as usize].push(common);
-                    touching.push(*index);
-                }
-            }
-        }
-        touching.sort_unstable();
-        touching.dedup();
-        let is_todo = |index: &&u32| kind_of(**index) == Kind::Todo;
-        let n_todos = touching.iter().filter(is_todo).count() as u32;
-        let all = |kinds: &[Kind]| {
-            let parts = kinds.iter().flat_map(|kind| covered[*kind as usize].iter().copied());
-            covers(&union(parts.collect()), spans, document)
-        };
-        let any = |kinds: &[Kind]| kinds.iter().any(|kind| !covered[*kind as usize].is_empty());
-
+    /// Weighs what covers a requirement of a document. Citations are told by their positions in the section.
+    pub fn of(overlap: Overlap, document: &str, kind_of: impl Fn(u32) -> Kind) -> State {
         const IMPLEMENTED: &[Kind] = &[Kind::Citation, Kind::Implication, Kind::Exception];
         const TESTED: &[Kind] = &[Kind::Test, Kind::Implication, Kind::Exception];
-        let is_implemented = all(IMPLEMENTED);
-        let is_done = is_implemented && all(TESTED);
+        let weight = Weight::Meaning(document);
+        let size = overlap.whole(weight);
+        let count =
+            |kinds: &[Kind]| if overlap.is_touched(kinds) { overlap.covered(kinds, weight) } else { 0 };
+        let is_all = |kinds: &[Kind]| overlap.is_touched(kinds) && count(kinds) == size;
+        let (n_implemented, n_tested) = (count(IMPLEMENTED), count(TESTED));
+        let is_implemented = overlap.is_touched(IMPLEMENTED) && n_implemented == size;
+        let is_done = is_implemented && n_tested == size;
+        let n_todos = overlap.by.iter().filter(|index| kind_of(**index) == Kind::Todo).count() as u32;
         let label = if is_done {
-            if all(&[Kind::Exception]) { Label::Exception } else { Label::Complete }
-        } else if all(&[Kind::Citation]) {
+            if is_all(&[Kind::Exception]) { Label::Exception } else { Label::Complete }
+        } else if is_all(&[Kind::Citation]) {
             Label::MissingTest
-        } else if all(&[Kind::Test]) {
+        } else if is_all(&[Kind::Test]) {
             Label::MissingCitation
         } else if n_todos > 0 {
             Label::NotStarted
-        } else if touching.is_empty() {
+        } else if overlap.by.is_empty() {
             Label::Unknown
         } else {
             Label::Partial
@@ -162,35 +145,18 @@ impl State {
             Status::Done
         } else if is_implemented {
             Status::NeedsTests
-        } else if any(IMPLEMENTED) || any(TESTED) {
+        } else if overlap.is_touched(IMPLEMENTED) || overlap.is_touched(TESTED) {
             Status::InProgress
         } else {
             Status::NotStarted
         };
         let progress = if is_implemented {
             Progress::Fully
-        } else if any(IMPLEMENTED) {
+        } else if overlap.is_touched(IMPLEMENTED) {
             Progress::Partially
         } else {
             Progress::NotStarted
         };
-        State { status, label, progress, n_todos, citations: touching }
+        State { status, label, progress, n_todos, citations: overlap.by, size, n_implemented, n_tested }
     }
-}
-
-/// Tells whether joined spans cover all of a text but its blanks.
-fn covers(covered: &[Span], spans: &[Span], document: &str) -> bool {
-    let is_blank = |start: u32, end: u32| {
-        start >= end || document.get(start as usize..end as usize).is_some_and(|gap| gap.trim().is_empty())
-    };
-    spans.iter().all(|span| {
-        let mut position = span.start;
-        for part in covered.iter().filter(|part| part.end > span.start && part.start < span.end) {
-            if !is_blank(position, part.start) {
-                return false;
-            }
-            position = part.end;
-        }
-        is_blank(position, span.end)
-    })
 }

@@ -6,13 +6,15 @@ use crate::annotation::{Annotation, Kind};
 use crate::comment::{self, Style};
 use crate::diagnostic::nearest;
 use crate::link::{Broken, link};
+use crate::overlap::{Cover, Covers};
 use crate::quote::{Likeness, near};
 use crate::specification::Format;
 use crate::target::TargetPath;
+use crate::text::Span;
 
+use super::Model;
 use super::catalogue::SpecificationEntry;
 use super::identity;
-use super::model::Model;
 
 /// What became of a citation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,18 +79,14 @@ impl Model {
             document.section(id).is_none().then(|| format!("reports know the section as `{exact}`"));
         let annotation = Annotation { target: format!("{name}#{exact}").into(), ..annotation };
         match link(&annotation, document) {
-            Ok((_, spans, likeness)) => {
+            Ok(found) => {
+                let cover = |span: &Span| Cover { span: *span, by: 0, kind: annotation.kind };
+                let covers = Covers::new(found.spans.iter().map(cover).collect());
+                let is_touched =
+                    |number: &usize| !covers.over(&self.catalogue.requirements[*number].spans).by.is_empty();
                 let range = self.catalogue.sections[section as usize].requirements();
-                let touched: Vec<u32> = range
-                    .filter(|number| {
-                        let requirement = &self.catalogue.requirements[*number];
-                        requirement.spans.iter().any(|own| {
-                            spans.iter().any(|span| span.start.max(own.start) < span.end.min(own.end))
-                        })
-                    })
-                    .map(|number| number as u32)
-                    .collect();
-                let is_fuzzy = likeness == Likeness::OneEdit;
+                let touched: Vec<u32> = range.filter(is_touched).map(|number| number as u32).collect();
+                let is_fuzzy = found.likeness == Likeness::OneEdit;
                 let warning = warning.or_else(|| {
                     if annotation.quote.is_empty() {
                         None
@@ -124,7 +122,7 @@ impl Model {
     fn read(&self, citation: &str) -> Result<Annotation, (String, Option<String>)> {
         let path: Arc<str> = "citation".into();
         let default = [Style::default()];
-        let styles = self.styles.iter().chain(&default);
+        let styles = self.setting.styles.iter().map(|used| &used.style).chain(&default);
         let mut problem = None;
         for style in styles {
             let (annotations, problems) = comment::scan(&path, citation, style, Kind::Citation);
@@ -171,7 +169,6 @@ impl Model {
                 .any(|spelling| spelling.trim_start_matches("./") == name.trim_start_matches("./"))
                 || page.as_ref().is_some_and(|page| *page == specification.url)
         });
-        let is_series = |id: &str| id.starts_with("rfc") || id.starts_with("draft-");
-        by_name.or_else(|| self.catalogue.specification(&id).filter(|_| is_series(&id)))
+        by_name.or_else(|| self.catalogue.specification(&id).filter(|_| identity::is_series(&id)))
     }
 }
