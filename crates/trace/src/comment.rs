@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 
 use crate::annotation::{Annotation, Kind, Level, Notes, Places, Unknown};
@@ -54,7 +55,7 @@ pub fn scan(
         path,
         text,
         default_kind,
-        targets: HashMap::new(),
+        targets: HashMap::default(),
         annotations: Vec::new(),
         diagnostics: Vec::new(),
         known_line: Cell::new((0, 1)),
@@ -88,7 +89,7 @@ struct Scanner<'a> {
     text: &'a str,
     default_kind: Kind,
     /// Targets repeat a lot.
-    targets: HashMap<&'a str, Arc<str>>,
+    targets: HashMap<&'a str, Arc<str>, RandomState>,
     annotations: Vec<Annotation>,
     diagnostics: Vec<Diagnostic>,
     /// Where some line starts, and its number.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::annotation::Level;
-use crate::quote::normalize;
+use crate::quote::{exact, normalize};
 use crate::specification::{Line, Section, Specification};
 use crate::text::Span;
 
@@ -125,7 +125,7 @@ fn occurrences<'a>(
     let mut position = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = position + line[position..].find(word)?;
+            let start = position + exact::find(&line.as_bytes()[position..], word.as_bytes())?;
             let end = start + word.len();
             position = end;
             if !is_edge(line, end) {

@@ -1,10 +1,9 @@
 //! Resolves annotations to the text they cite, or explains why they cannot be.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
-use rayon::prelude::*;
 
 use crate::annotation::{Annotation, Kind, Level};
 use crate::quote::Likeness;
@@ -59,76 +58,60 @@ pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Fo
     }
 }
 
-/// An annotation to resolve.
-#[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
-    /// The annotation.
-    pub annotation: &'a Annotation,
-    /// The index of the specification that it names.
-    pub target: u32,
-    /// The specification that it was extracted from, if it was.
-    pub origin: Option<&'a Arc<Specification>>,
+/// The quotes of a section that were looked for, and what was found.
+type Quotes<'a> = HashMap<&'a str, Result<Found, Broken>, RandomState>;
+
+/// Resolves many annotations, on any number of threads. Each quote is looked for once in its section.
+pub struct Linker<'a> {
+    specifications: Vec<&'a Arc<Specification>>,
+    /// For each specification the position of its first section.
+    firsts: Vec<usize>,
+    sections: Vec<Mutex<Quotes<'a>>>,
 }
 
-/// Resolves annotations on all cores. Each quote is looked for once in its section.
-pub fn link_all(tasks: &[Task<'_>], specifications: &[Arc<Specification>]) -> Vec<Result<Found, Broken>> {
-    let mut firsts = Vec::with_capacity(specifications.len());
-    let mut n_sections = 0;
-    for specification in specifications {
-        firsts.push(n_sections);
-        n_sections += specification.sections.len();
+impl<'a> Linker<'a> {
+    /// Starts with the specifications that annotations name by index.
+    pub fn new(specifications: Vec<&'a Arc<Specification>>) -> Linker<'a> {
+        let mut firsts = Vec::with_capacity(specifications.len());
+        let mut n_sections = 0;
+        for specification in &specifications {
+            firsts.push(n_sections);
+            n_sections += specification.sections.len();
+        }
+        Linker { specifications, firsts, sections: (0..n_sections).map(|_| Mutex::default()).collect() }
     }
-    // What is found without looking for a quote is done here; the others wait for their section.
-    let begin = |task: &Task<'_>| -> Result<Result<Found, Broken>, u32> {
-        let specification = &specifications[task.target as usize];
-        let known = task.annotation.notes.as_ref().and_then(|notes| notes.known.as_ref());
-        if let (Some(known), Some(origin)) = (known, task.origin)
+
+    /// Resolves an annotation that names a specification. Where it was extracted from that very text, its place is
+    /// known.
+    pub fn link(
+        &self,
+        annotation: &'a Annotation,
+        target: u32,
+        origin: Option<&Arc<Specification>>,
+    ) -> Result<Found, Broken> {
+        let specification = self.specifications[target as usize];
+        let known = annotation.notes.as_ref().and_then(|notes| notes.known.as_ref());
+        if let (Some(known), Some(origin)) = (known, origin)
             && Arc::ptr_eq(origin, specification)
         {
-            let found =
-                Found { section: known.section, spans: known.spans.clone(), likeness: Likeness::Same };
-            return Ok(Ok(found));
+            let spans = known.spans.clone();
+            return Ok(Found { section: known.section, spans, likeness: Likeness::Same });
         }
-        match section(task.annotation, specification) {
-            Err(broken) => Ok(Err(broken)),
-            Ok(section) => match titled(task.annotation, specification, section) {
-                Some(found) => Ok(Ok(found)),
-                None => Err(section),
-            },
+        let section = section(annotation, specification)?;
+        if let Some(found) = titled(annotation, specification, section) {
+            return Ok(found);
         }
-    };
-    let mut results: Vec<Option<Result<Found, Broken>>> = Vec::with_capacity(tasks.len());
-    let mut waiting: Vec<(u32, u32)> = Vec::new();
-    let begun: Vec<_> = tasks.par_iter().with_min_len(512).map(begin).collect();
-    for ((number, task), begun) in tasks.iter().enumerate().zip(begun) {
-        results.push(
-            begun
-                .map_err(|section| {
-                    let section = firsts[task.target as usize] as u32 + section;
-                    waiting.push((section, number as u32));
-                })
-                .ok(),
-        );
+        let quotes = &self.sections[self.firsts[target as usize] + section as usize];
+        let mut quotes = quotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let quote = &*annotation.quote;
+        quotes.entry(quote).or_insert_with(|| quoted(quote, specification, section)).clone()
     }
-    waiting.sort_unstable();
-    let groups: Vec<&[(u32, u32)]> = waiting.chunk_by(|first, second| first.0 == second.0).collect();
-    let find = |group: &&[(u32, u32)]| -> Vec<Result<Found, Broken>> {
-        let target = tasks[group[0].1 as usize].target as usize;
-        let section = group[0].0 - firsts[target] as u32;
-        let mut known: HashMap<&str, Result<Found, Broken>, RandomState> = HashMap::default();
-        let resolve = |(_, number): &(u32, u32)| {
-            let quote = &*tasks[*number as usize].annotation.quote;
-            known.entry(quote).or_insert_with(|| quoted(quote, &specifications[target], section)).clone()
-        };
-        group.iter().map(resolve).collect()
-    };
-    let found: Vec<Vec<Result<Found, Broken>>> = groups.par_iter().map(find).collect();
-    for (group, found) in groups.iter().zip(found) {
-        for ((_, number), found) in group.iter().zip(found) {
-            results[*number as usize] = Some(found);
-        }
+}
+
+impl std::fmt::Debug for Linker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Linker").field("n_specifications", &self.specifications.len()).finish_non_exhaustive()
     }
-    results.into_iter().map(|result| result.expect("every annotation was begun or waited")).collect()
 }
 
 fn section(annotation: &Annotation, specification: &Specification) -> Result<u32, Broken> {

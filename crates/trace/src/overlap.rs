@@ -27,7 +27,7 @@ pub struct Covers {
 impl Covers {
     /// Orders covers.
     pub fn new(mut covers: Vec<Cover>) -> Covers {
-        covers.sort_unstable();
+        covers.sort_unstable_by_key(|cover| (u64::from(cover.span.start) << 32) | u64::from(cover.by));
         let longest = covers.iter().map(|cover| cover.span.len() as u32).max().unwrap_or(0);
         Covers { ordered: covers, longest }
     }

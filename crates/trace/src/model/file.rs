@@ -26,9 +26,9 @@ pub struct ScannedFile {
     /// The ways of reading it that found annotations.
     pub sources: Arc<[SourceFile]>,
     /// In the order of reports.
-    pub annotations: Arc<[Annotation]>,
+    pub annotations: Arc<Vec<Annotation>>,
     /// For each annotation its source; empty if there is only one.
-    pub source_of: Arc<[u32]>,
+    pub source_of: Arc<Vec<u32>>,
     /// What is wrong with comments and entries.
     pub problems: Arc<[Diagnostic]>,
     /// The specification that its requirements were extracted from, if they were.

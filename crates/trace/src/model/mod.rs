@@ -90,7 +90,13 @@ impl Model {
     ) -> Model {
         let (mut catalogue, first_sections) = Catalogue::new(&setting.root, &targets);
         let mut requirements = Vec::new();
-        let mut by_section: Vec<Vec<Citation>> = vec![Vec::new(); catalogue.sections.len()];
+        let mut n_citations = vec![0; catalogue.sections.len()];
+        for link in files.iter().flat_map(|file| &file.links) {
+            if let (Some(target), Some(found)) = (link.target, &link.found) {
+                n_citations[(first_sections[target as usize] + found.section) as usize] += 1;
+            }
+        }
+        let mut by_section: Vec<Vec<Citation>> = n_citations.into_iter().map(Vec::with_capacity).collect();
         for file in &files {
             for (index, (annotation, link)) in file.annotations().enumerate() {
                 let (Some(target), Some(found)) = (link.target, &link.found) else {

@@ -126,7 +126,7 @@ impl Documents {
             let is_allowed = || !is_confined || files::is_inside(root, local);
             text.is_ok()
                 && stamp.is_some()
-                && !changed.contains(local)
+                && !changed.contains(&files::tidy(root, local))
                 && is_allowed()
                 && *stamp == Stamp::of(&root.join(local))
         });
@@ -191,10 +191,11 @@ impl Documents {
 
     /// Finds the specification that an annotation in a file names. Returns its index.
     pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<u32, Problem> {
+        let name = annotation.target_path();
         // A requirement file may mean a file beside itself.
-        let name = match file.is_requirements {
-            true => Cow::Owned(format!("{}\0{}", annotation.target_path(), file.path)),
-            false => Cow::Borrowed(annotation.target_path()),
+        let name = match file.is_requirements && !name.contains("://") {
+            true => Cow::Owned(format!("{name}\0{}", file.path)),
+            false => Cow::Borrowed(name),
         };
         if let Some(found) = self.by_name[annotation.format as usize].get(&*name) {
             return found.clone();
@@ -284,8 +285,8 @@ impl Documents {
         }
         let path = self.root.join(local);
         let stamp = Stamp::of(&path);
-        let text = match files::read(&path) {
-            Ok(text) => Ok(text.into()),
+        let text = match files::read_with(&path, |text| Arc::<str>::from(text)) {
+            Ok(text) => Ok(text),
             Err(reading) if reading.is_missing() => Err(None),
             Err(reading) => {
                 let shown = files::show(&self.root, local);

@@ -321,7 +321,8 @@ impl Index {
             targets.for_each(|target| self.n_uses[target as usize] += 1);
         }
         self.known.extend(files.iter().map(|state| PathBuf::from(&*state.scanned.path)));
-        self.known.extend(documents.locals().map(Path::to_path_buf));
+        let locals = documents.locals().map(|local| files::tidy(&self.options.root, local));
+        self.known.extend(locals);
         self.patterns = patterns(&project);
         self.globbed = folders;
         self.links = links(&self.options.root, &files);

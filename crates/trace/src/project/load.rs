@@ -8,9 +8,9 @@ use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::link::{self, Broken, Task};
+use crate::link::{Broken, Linker};
 use crate::model::{Link, LinkedFile, Model, NamedTarget, ScannedFile, Setting};
-use crate::specification::{Format, Specification};
+use crate::specification::Format;
 
 use super::documents::{Documents, Problem};
 use super::extracted::{self, Extracted};
@@ -246,31 +246,30 @@ pub fn link(
     files: &[ScannedFile],
     targets: &[Vec<Option<u32>>],
 ) -> (Vec<Vec<Link>>, Vec<Unresolved>) {
-    let specifications: Vec<Arc<Specification>> =
-        documents.found().iter().map(|found| found.specification.clone()).collect();
-    let mut tasks = Vec::new();
-    for (file, targets) in files.iter().zip(targets) {
-        for (annotation, target) in file.annotations.iter().zip(targets) {
-            tasks.extend(target.map(|target| Task { annotation, target, origin: file.origin.as_ref() }));
-        }
-    }
-    let mut found = link::link_all(&tasks, &specifications).into_iter();
-    let mut links = Vec::with_capacity(files.len());
-    let mut unresolved = Vec::new();
-    for (number, targets) in targets.iter().enumerate() {
-        let mut of_file = Vec::with_capacity(targets.len());
-        for (index, target) in targets.iter().enumerate() {
+    let linker = Linker::new(documents.found().iter().map(|found| &found.specification).collect());
+    let of_file = |number: usize| {
+        let (file, targets) = (&files[number], &targets[number]);
+        let mut links = Vec::with_capacity(targets.len());
+        let mut unresolved = Vec::new();
+        for (index, (annotation, target)) in file.annotations.iter().zip(targets).enumerate() {
             let found = target.and_then(|target| {
-                let found = found.next().expect("each annotation with a target has a result");
+                let found = linker.link(annotation, target, file.origin.as_ref());
                 let broken = |broken| {
                     let reason = Reason::Broken(target, broken);
                     unresolved.push(Unresolved { file: number, annotation: index, reason });
                 };
                 found.map_err(broken).ok()
             });
-            of_file.push(Link { target: *target, found });
+            links.push(Link { target: *target, found });
         }
+        (links, unresolved)
+    };
+    let linked: Vec<_> = (0..files.len()).into_par_iter().with_min_len(8).map(of_file).collect();
+    let mut links = Vec::with_capacity(files.len());
+    let mut unresolved = Vec::new();
+    for (of_file, broken) in linked {
         links.push(of_file);
+        unresolved.extend(broken);
     }
     (links, unresolved)
 }

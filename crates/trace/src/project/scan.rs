@@ -45,8 +45,8 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
     ScannedFile {
         path: plan.path.clone(),
         sources: sources.into(),
-        annotations: annotations.into(),
-        source_of: source_of.into(),
+        annotations: Arc::new(annotations),
+        source_of: Arc::new(source_of),
         problems: problems.into(),
         origin: section.map(|section| section.specification.clone()),
     }

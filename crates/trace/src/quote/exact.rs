@@ -6,18 +6,27 @@
 /// How much may be compared in vain, in bytes, before the general search takes over.
 const WASTE_MAX_BYTES: usize = 4_096;
 
-/// Letters from rare to frequent, in the prose of specifications. What is not here is rarer.
-const FREQUENT: &[u8; 27] = b"zjqxkvbwgpyfmhduclrsnoaite ";
+/// How much of a needle is looked at for a rare byte.
+const LOOKED_AT_BYTES: usize = 32;
+
+/// Characters from rare to frequent, in the prose of specifications. What is not here is rarer.
+const FREQUENT: &[u8] = b"()-MASTIzjqxk.,vbwgpyfmhduclrsnoaite ";
 
 /// Finds the first occurrence.
 pub fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let (pivot, byte) = rarest(needle)?;
+    let (first, last) = (needle[0], needle[needle.len() - 1]);
     let mut waste = 0;
     for at in memchr::memchr_iter(byte, haystack.get(pivot..)?) {
-        if haystack.get(at..at + needle.len())? == needle {
+        let candidate = haystack.get(at..at + needle.len())?;
+        // Most candidates are told apart by their ends.
+        if candidate[0] != first || candidate[needle.len() - 1] != last {
+            continue;
+        }
+        if candidate == needle {
             return Some(at);
         }
-        waste += haystack[at..].iter().zip(needle).take_while(|(first, second)| first == second).count();
+        waste += candidate.iter().zip(needle).take_while(|(first, second)| first == second).count();
         if waste > WASTE_MAX_BYTES {
             return memchr::memmem::find(&haystack[at + 1..], needle).map(|found| at + 1 + found);
         }
@@ -25,9 +34,20 @@ pub fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     None
 }
 
+/// Lists every place where a needle is, also where it overlaps itself.
+pub fn occurrences<'a>(haystack: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + find(&haystack[from..], needle)?;
+        from = at + 1;
+        Some(at)
+    })
+}
+
 fn rarest(needle: &[u8]) -> Option<(usize, u8)> {
     let rank = |byte: u8| RANKS[byte as usize];
-    needle.iter().copied().enumerate().min_by_key(|(_, byte)| rank(*byte))
+    let start = needle.iter().copied().take(LOOKED_AT_BYTES).enumerate();
+    start.min_by_key(|(_, byte)| rank(*byte))
 }
 
 const RANKS: [u8; 256] = {

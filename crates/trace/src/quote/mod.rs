@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::text::Span;
 
-mod exact;
+pub(crate) mod exact;
 pub mod near;
 pub mod normalize;
 mod one_edit;

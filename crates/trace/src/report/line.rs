@@ -21,12 +21,23 @@ pub struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// Sorts references by line.
     pub fn new(specification: &'a Specification, references: &'a [Reference]) -> Lines<'a> {
-        let mut by_line = Vec::with_capacity(references.len());
+        let mut unordered = Vec::with_capacity(references.len());
         for (index, reference) in references.iter().enumerate() {
             let (first, last) = specification.lines.lines(reference.span);
-            by_line.extend((first..=last).map(|line| (line, index as u32)));
+            unordered.extend((first..=last).map(|line| (line, index as u32)));
         }
-        by_line.sort_unstable();
+        // Their number is known for each line, which makes sorting a matter of two walks.
+        let mut starts = vec![0_u32; specification.lines.count() + 2];
+        unordered.iter().for_each(|(line, _)| starts[*line as usize + 1] += 1);
+        for line in 1..starts.len() {
+            starts[line] += starts[line - 1];
+        }
+        let mut by_line = vec![(0, 0); unordered.len()];
+        for (line, index) in unordered {
+            let start = &mut starts[line as usize];
+            by_line[*start as usize] = (line, index);
+            *start += 1;
+        }
         let (of_line, of_piece) = (Vec::new(), Vec::new());
         Lines { specification, references, by_line, position: 0, of_line, of_piece }
     }

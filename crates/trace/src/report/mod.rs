@@ -82,7 +82,13 @@ impl<'a> Report<'a> {
         let n_annotations = model.files().iter().map(|file| file.links.len()).sum();
         let mut annotations: Vec<Numbered<'a>> = Vec::with_capacity(n_annotations);
         let mut files: Vec<&SourceFile> = Vec::with_capacity(model.files().len());
-        let mut references: Vec<Vec<Reference>> = vec![Vec::new(); model.targets.len()];
+        let mut n_references = vec![0; model.targets.len()];
+        for link in model.files().iter().flat_map(|file| &file.links) {
+            if let (Some(target), Some(found)) = (link.target, &link.found) {
+                n_references[target as usize] += found.spans.len();
+            }
+        }
+        let mut references: Vec<Vec<Reference>> = n_references.into_iter().map(Vec::with_capacity).collect();
         for file in model.files() {
             let first_file = files.len() as u32;
             files.extend(file.scanned.sources.iter());

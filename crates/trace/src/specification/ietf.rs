@@ -10,14 +10,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::{Format, Line, Section, Specification};
-use crate::text::Span;
+use crate::text::{Span, lines};
 
 mod heading;
 
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
     let mut reader = Reader::new(&text);
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in lines(&text).enumerate() {
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         reader.on_line(line);
     }
@@ -98,6 +98,12 @@ impl<'a> Reader<'a> {
     }
 
     fn on_line(&mut self, line: &'a str) {
+        // Most lines are text that follows text.
+        if is_plain(line) && self.waiting.0.is_none() && self.last_break.is_none() {
+            self.headings.after_break = false;
+            self.push_text(line);
+            return;
+        }
         let token = if line == "\u{c}" {
             Token::PageBreak(line)
         } else if line.trim().is_empty() {
@@ -166,9 +172,14 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, line: &'a str) {
-        if let Some((.., lines)) = &mut self.open
-            && !(lines.is_empty() && line.trim().is_empty())
-        {
+        let is_start = self.open.as_ref().is_some_and(|(.., lines)| lines.is_empty());
+        if !(is_start && line.trim().is_empty()) {
+            self.push_text(line);
+        }
+    }
+
+    fn push_text(&mut self, line: &'a str) {
+        if let Some((.., lines)) = &mut self.open {
             lines.push(Line::Text(Span::of(line, self.text)));
         }
     }
@@ -195,6 +206,13 @@ impl<'a> Reader<'a> {
         self.close();
         self.sections.into_values().collect()
     }
+}
+
+/// Tells quickly that a line is indented text, and neither blank, a heading, a header nor a footer.
+fn is_plain(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let text = bytes.iter().find(|byte| **byte != b' ');
+    bytes.first() == Some(&b' ') && text.is_some_and(u8::is_ascii_graphic) && bytes.last() != Some(&b']')
 }
 
 /// Recognises the headers and footers of pages: `RFC 2324  …` and `… [Page 7]`.

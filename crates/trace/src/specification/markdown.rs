@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Format, Line, Section, Specification};
-use crate::text::Span;
+use crate::text::{self, Span};
 
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
@@ -152,5 +152,5 @@ fn tokens(text: &str, mut emit: impl FnMut(Token)) {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.lines().map(|line| Span::of(line, text).range())
+    text::lines(text).map(|line| Span::of(line, text).range())
 }

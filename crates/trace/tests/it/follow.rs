@@ -126,7 +126,9 @@ fn describe(model: &Model) -> String {
     text += &format!("{:?} {:?} {:?}\n", model.styles(), model.priorities(), model.uncited(true));
     let mut report = Vec::new();
     json::write(&Report::of(model), &mut report).unwrap();
-    text + &String::from_utf8(report).unwrap()
+    let report = String::from_utf8(report).unwrap();
+    // What follows is the same in every report.
+    text + report.split("\"refs\"").next().unwrap_or_default()
 }
 
 #[test]

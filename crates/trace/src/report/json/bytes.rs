@@ -64,16 +64,31 @@ fn next_escape(bytes: &[u8], mut from: usize) -> Option<usize> {
 pub fn number(out: &mut Vec<u8>, mut number: usize) {
     let mut digits = [0; 20];
     let mut start = digits.len();
-    loop {
+    while number >= 100 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[number % 100]);
+        number /= 100;
+    }
+    if number >= 10 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[number]);
+    } else {
         start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+        digits[start] = b'0' + number as u8;
     }
     out.extend_from_slice(&digits[start..]);
 }
+
+/// The digits of the numbers below 100.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
 
 /// Writes numbers with commas in between.
 pub fn numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = u32>) {
