@@ -22,7 +22,7 @@ pub mod summary;
 pub mod target;
 pub mod text;
 
-pub use annotation::{Annotation, Kind, Level};
+pub use annotation::{Annotation, AnnotationKind, Level};
 pub use comment::Style;
 pub use config::Config;
 pub use diagnostic::{Code, Diagnostic, Severity};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use crate::annotation::{Annotation, Kind, Level};
+use crate::annotation::{Annotation, AnnotationKind, Level};
 use crate::quote::Likeness;
 use crate::specification::Specification;
 use crate::text::Span;
@@ -16,7 +16,7 @@ pub struct Reference {
     /// The number of the annotation.
     pub annotation: u32,
     /// What the annotation says of it.
-    pub kind: Kind,
+    pub kind: AnnotationKind,
     /// How binding the annotation says it is.
     pub level: Level,
     /// The section.

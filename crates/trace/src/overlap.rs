@@ -3,7 +3,7 @@
 //! It is weighed in two ways. *Literal* counts bytes, as Duvet does, because its reports compare byte for byte.
 //! *Meaning* leaves out blanks, which nobody implements.
 
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::text::Span;
 
 /// A piece of a document that somebody cites.
@@ -14,7 +14,7 @@ pub struct Cover {
     /// Who cites it, by a number that the caller knows.
     pub by: u32,
     /// What they say of it.
-    pub kind: Kind,
+    pub kind: AnnotationKind,
 }
 
 /// The covers of a document, ordered so that those of a text are found quickly.
@@ -87,7 +87,7 @@ impl Overlap {
     }
 
     /// Counts what any of some kinds covers.
-    pub fn covered(&self, kinds: &[Kind], weight: Weight<'_>) -> usize {
+    pub fn covered(&self, kinds: &[AnnotationKind], weight: Weight<'_>) -> usize {
         match kinds {
             [kind] => weight.of(&self.parts[*kind as usize]),
             _ => weight.of(&self.union_of(kinds)),
@@ -95,11 +95,11 @@ impl Overlap {
     }
 
     /// Whether any of some kinds covers something.
-    pub fn is_touched(&self, kinds: &[Kind]) -> bool {
+    pub fn is_touched(&self, kinds: &[AnnotationKind]) -> bool {
         kinds.iter().any(|kind| !self.parts[*kind as usize].is_empty())
     }
 
-    fn union_of(&self, kinds: &[Kind]) -> Vec<Span> {
+    fn union_of(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
         union(kinds.iter().flat_map(|kind| self.parts[*kind as usize].iter().copied()).collect())
     }
 }
@@ -163,17 +163,22 @@ pub struct Coverage {
 impl Coverage {
     /// Counts an overlap literally.
     pub fn literal(overlap: Overlap) -> Coverage {
-        const COMPLETING: &[Kind] = &[Kind::Test, Kind::Citation, Kind::Exception, Kind::Implication];
-        let count = |kinds: &[Kind]| overlap.covered(kinds, Weight::Literal);
+        const COMPLETING: &[AnnotationKind] = &[
+            AnnotationKind::Test,
+            AnnotationKind::Citation,
+            AnnotationKind::Exception,
+            AnnotationKind::Implication,
+        ];
+        let count = |kinds: &[AnnotationKind]| overlap.covered(kinds, Weight::Literal);
         let spec = overlap.whole(Weight::Literal);
         Coverage {
             spec,
             incomplete: spec - count(COMPLETING),
-            citation: count(&[Kind::Citation]),
-            implication: count(&[Kind::Implication]),
-            test: count(&[Kind::Test]),
-            exception: count(&[Kind::Exception]),
-            todo: count(&[Kind::Todo]),
+            citation: count(&[AnnotationKind::Citation]),
+            implication: count(&[AnnotationKind::Implication]),
+            test: count(&[AnnotationKind::Test]),
+            exception: count(&[AnnotationKind::Exception]),
+            todo: count(&[AnnotationKind::Todo]),
             related: overlap.by,
         }
     }

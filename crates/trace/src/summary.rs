@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::annotation::Level;
-use crate::model::{Model, Progress, Status};
+use crate::model::{Model, TraceProgress, TraceStatus};
 
 /// How a project fares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Next {
     /// How binding it is.
     pub level: Level,
     /// How far it is.
-    pub status: Status,
+    pub status: TraceStatus,
     /// Its text.
     pub text: String,
 }
@@ -51,15 +51,15 @@ impl Summary {
             }
         }
         let open = (0..catalogue.requirements.len() as u32)
-            .filter(|number| model.state(*number).status != Status::Done);
+            .filter(|number| model.state(*number).status != TraceStatus::Done);
         let mut open: Vec<u32> = open.collect();
         // The order of documents stays among equals.
         open.sort_by_key(|number| {
             let state = model.state(*number);
             (
                 Reverse(model.requirement(*number).level),
-                state.status == Status::NeedsTests,
-                state.progress == Progress::NotStarted,
+                state.status == TraceStatus::NeedsTests,
+                state.progress == TraceProgress::NotStarted,
             )
         });
         let next = open.into_iter().take(NEXT_MAX).map(|number| {

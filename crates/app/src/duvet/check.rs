@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use trace::lock::{LOCK_PATH, Lock};
-use trace::model::{Model, Status};
+use trace::model::{Model, TraceStatus};
 use trace::project::{Index, Project};
 use trace::report::{Report, snapshot};
 use trace::{Code, Diagnostic, Severity};
@@ -83,9 +83,9 @@ fn missing(model: &Model, arguments: &CheckArguments) -> Vec<Diagnostic> {
         .filter_map(|number| {
             let state = model.state(number);
             let what = match state.status {
-                Status::Done => return None,
-                Status::NeedsTests if arguments.require_tests => "is not tested",
-                Status::NotStarted | Status::InProgress if arguments.require_citations => {
+                TraceStatus::Done => return None,
+                TraceStatus::NeedsTests if arguments.require_tests => "is not tested",
+                TraceStatus::NotStarted | TraceStatus::InProgress if arguments.require_citations => {
                     "is not implemented"
                 }
                 _ => return None,

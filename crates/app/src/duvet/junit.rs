@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::Diagnostic;
-use trace::model::{Model, Status};
+use trace::model::{Model, TraceStatus};
 
 use super::server::line as problem_line;
 
@@ -12,7 +12,8 @@ pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String 
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duvet\">\n");
     for specification in &model.catalogue.specifications {
         let numbers = model.catalogue.requirements_of(specification);
-        let n_skipped = numbers.clone().filter(|number| model.state(*number).status != Status::Done).count();
+        let n_skipped =
+            numbers.clone().filter(|number| model.state(*number).status != TraceStatus::Done).count();
         let _ = writeln!(
             text,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" skipped=\"{n_skipped}\">",
@@ -25,7 +26,7 @@ pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String 
             let (class, name) = (escape(&section.id), escape(model.catalogue.text(number)));
             let status = model.state(number).status;
             let _ = match status {
-                Status::Done => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
+                TraceStatus::Done => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
                 _ => writeln!(
                     text,
                     "    <testcase classname=\"{class}\" name=\"{name}\"><skipped message=\"{}\"/></testcase>",

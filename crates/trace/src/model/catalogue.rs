@@ -24,13 +24,13 @@ pub struct Catalogue {
     /// The requirements of all sections, one after the other, in the order of the documents.
     pub requirements: Vec<RequirementEntry>,
     by_id: HashMap<String, u32>,
-    texts: OnceLock<Texts>,
+    texts: OnceLock<RequirementTexts>,
     words: OnceLock<Words>,
 }
 
 /// The texts of all requirements, which not everybody asks for.
 #[derive(Debug, Default)]
-struct Texts {
+struct RequirementTexts {
     /// For each requirement its text and the hash of it.
     by_number: Vec<(String, String)>,
     /// Identifiers in order, each with its requirement.
@@ -124,13 +124,13 @@ impl RequirementEntry {
 }
 
 /// A document under all of its names.
-struct Document<'a> {
+struct NamedDocument<'a> {
     names: Vec<&'a NamedTarget>,
     /// The file that it is read from, without detours.
     local: PathBuf,
 }
 
-impl Document<'_> {
+impl NamedDocument<'_> {
     /// The name that the configuration uses, else the first in the order of reports.
     fn best(&self) -> &NamedTarget {
         let best = self.names.iter().min_by_key(|named| (!named.is_configured, &named.target));
@@ -165,7 +165,7 @@ impl Catalogue {
         (catalogue, owners.into_iter().map(|owner| firsts[owner]).collect())
     }
 
-    fn add(&mut self, id: String, document: &Document<'_>) {
+    fn add(&mut self, id: String, document: &NamedDocument<'_>) {
         let specification = self.specifications.len() as u32;
         let first_section = self.sections.len() as u32;
         let best = document.best();
@@ -210,7 +210,7 @@ impl Catalogue {
         self.requirements = requirements;
     }
 
-    fn texts(&self) -> &Texts {
+    fn texts(&self) -> &RequirementTexts {
         self.texts.get_or_init(|| {
             let describe = |requirement: &RequirementEntry| {
                 let (specification, _) = self.document(requirement.section);
@@ -226,7 +226,7 @@ impl Catalogue {
                 .map(|((_, identifier), number)| (identifier.clone(), number))
                 .collect();
             by_identifier.sort_unstable();
-            Texts { by_number, by_identifier }
+            RequirementTexts { by_number, by_identifier }
         })
     }
 
@@ -324,8 +324,8 @@ impl Catalogue {
 }
 
 /// Puts all names of one document together. Also returns for each target which document it is.
-fn documents<'a>(root: &Path, targets: &'a [NamedTarget]) -> (Vec<Document<'a>>, Vec<usize>) {
-    let mut documents: Vec<Document<'a>> = Vec::new();
+fn documents<'a>(root: &Path, targets: &'a [NamedTarget]) -> (Vec<NamedDocument<'a>>, Vec<usize>) {
+    let mut documents: Vec<NamedDocument<'a>> = Vec::new();
     let mut by_file: HashMap<(PathBuf, Format), usize> = HashMap::new();
     let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
     let mut owners = Vec::with_capacity(targets.len());
@@ -341,7 +341,7 @@ fn documents<'a>(root: &Path, targets: &'a [NamedTarget]) -> (Vec<Document<'a>>,
             |owner: &&usize| documents[**owner].names[0].specification.text == named.specification.text;
         let known = by_file.get(&file).or_else(|| same_id.iter().find(is_same)).copied();
         let owner = known.unwrap_or_else(|| {
-            documents.push(Document { names: Vec::new(), local });
+            documents.push(NamedDocument { names: Vec::new(), local });
             documents.len() - 1
         });
         documents[owner].names.push(named);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::annotation::{Annotation, Kind};
+use crate::annotation::{Annotation, AnnotationKind};
 use crate::link::Found;
 
 use super::file::LinkedFile;
@@ -54,7 +54,7 @@ impl Citation {
     }
 
     /// What it says of the text.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> AnnotationKind {
         self.annotation().kind
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{Annotation, Kind};
+use crate::annotation::{Annotation, AnnotationKind};
 use crate::diagnostic::Diagnostic;
 use crate::link::Found;
 use crate::specification::Specification;
@@ -43,7 +43,7 @@ impl ScannedFile {
 
     /// Whether it says that something is a requirement.
     pub fn has_requirements(&self) -> bool {
-        self.annotations.iter().any(|annotation| annotation.kind == Kind::Spec)
+        self.annotations.iter().any(|annotation| annotation.kind == AnnotationKind::Spec)
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::comment::{Style, StyleUse};
 use crate::diagnostic::Diagnostic;
 use crate::overlap::{Cover, Covers};
@@ -28,7 +28,7 @@ pub use catalogue::{Catalogue, NamedTarget, RequirementEntry, SectionEntry, Spec
 pub use citation::Citation;
 pub use file::{Link, LinkedFile, ScannedFile, SourceFile};
 pub use identity::{percent_decode, percent_encode};
-pub use state::{Label, Progress, State, Status};
+pub use state::{Label, TraceProgress, TraceState, TraceStatus};
 pub use validate::Verdict;
 
 /// What is known of a project at one moment.
@@ -49,7 +49,7 @@ pub struct Model {
     /// For each section its citations, by file and line.
     citations: Vec<Arc<[Citation]>>,
     /// For each section how far its requirements are.
-    states: Vec<Arc<[State]>>,
+    states: Vec<Arc<[TraceState]>>,
     /// For each file what is wrong in it.
     problems: BTreeMap<Arc<str>, Arc<[Diagnostic]>>,
     priorities: OnceLock<Vec<u32>>,
@@ -103,7 +103,7 @@ impl Model {
                     continue;
                 };
                 let section = first_sections[target as usize] + found.section;
-                if annotation.kind != Kind::Spec {
+                if annotation.kind != AnnotationKind::Spec {
                     if !file.is_repeated(index) {
                         by_section[section as usize].push(Citation::new(file, index, section));
                     }
@@ -193,7 +193,7 @@ impl Model {
     fn cited(&self, file: &LinkedFile) -> Vec<(u32, usize)> {
         let cited = file.annotations().enumerate().filter_map(|(index, (annotation, link))| {
             let (target, found) = link.target.zip(link.found.as_ref())?;
-            let is_cited = annotation.kind != Kind::Spec && !file.is_repeated(index);
+            let is_cited = annotation.kind != AnnotationKind::Spec && !file.is_repeated(index);
             is_cited.then(|| (self.first_sections[target as usize] + found.section, index))
         });
         cited.collect()
@@ -225,7 +225,7 @@ impl Model {
     }
 
     /// How far a requirement is.
-    pub fn state(&self, number: u32) -> &State {
+    pub fn state(&self, number: u32) -> &TraceState {
         let section = self.requirement(number).section as usize;
         let first = self.catalogue.sections[section].first_requirement;
         &self.states[section][(number - first) as usize]
@@ -247,7 +247,7 @@ impl Model {
         let section = citation.section as usize;
         let position = self.citations[section].binary_search_by(|other| other.order(citation)).ok();
         let first = self.catalogue.sections[section].first_requirement;
-        let touches = move |state: &State| {
+        let touches = move |state: &TraceState| {
             position.is_some_and(|at| state.citations.binary_search(&(at as u32)).is_ok())
         };
         let touched = self.states[section].iter().enumerate().filter(move |(_, state)| touches(state));
@@ -379,7 +379,7 @@ impl Model {
 }
 
 /// Finds out how far the requirements of a section are.
-fn states_of(catalogue: &Catalogue, section: u32, citations: &[Citation]) -> Arc<[State]> {
+fn states_of(catalogue: &Catalogue, section: u32, citations: &[Citation]) -> Arc<[TraceState]> {
     let requirements = &catalogue.requirements[catalogue.sections[section as usize].requirements()];
     if requirements.is_empty() {
         return Arc::default();
@@ -393,7 +393,7 @@ fn states_of(catalogue: &Catalogue, section: u32, citations: &[Citation]) -> Arc
     let covers = Covers::new(covers);
     let kind_of = |by: u32| citations[by as usize].kind();
     let state = |requirement: &RequirementEntry| {
-        State::of(covers.over(&requirement.spans), &specification.document.text, kind_of)
+        TraceState::of(covers.over(&requirement.spans), &specification.document.text, kind_of)
     };
     requirements.iter().map(state).collect()
 }

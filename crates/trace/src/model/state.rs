@@ -1,17 +1,17 @@
 //! How far a requirement is, by what covers which of its bytes. Blanks do not count.
 
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::overlap::{Overlap, Weight};
 
 /// How far a requirement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct TraceState {
     /// In a word.
-    pub status: Status,
+    pub status: TraceStatus,
     /// The word that reports have for it.
     pub label: Label,
     /// How much of it is implemented.
-    pub progress: Progress,
+    pub progress: TraceProgress,
     /// How many todos touch it.
     pub n_todos: u32,
     /// The citations that touch it, by their positions in the section.
@@ -26,7 +26,7 @@ pub struct State {
 
 /// How far a requirement is, in a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
+pub enum TraceStatus {
     /// Nothing, or only todos.
     #[default]
     NotStarted,
@@ -38,22 +38,23 @@ pub enum Status {
     Done,
 }
 
-impl Status {
+impl TraceStatus {
     /// Every status, from most to least.
-    pub const ALL: [Status; 4] = [Status::Done, Status::NeedsTests, Status::InProgress, Status::NotStarted];
+    pub const ALL: [TraceStatus; 4] =
+        [TraceStatus::Done, TraceStatus::NeedsTests, TraceStatus::InProgress, TraceStatus::NotStarted];
 
     /// Its position among all of them.
     pub fn rank(self) -> usize {
-        Status::Done as usize - self as usize
+        TraceStatus::Done as usize - self as usize
     }
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Status::NotStarted => "not started",
-            Status::InProgress => "in progress",
-            Status::NeedsTests => "needs tests",
-            Status::Done => "done",
+            TraceStatus::NotStarted => "not started",
+            TraceStatus::InProgress => "in progress",
+            TraceStatus::NeedsTests => "needs tests",
+            TraceStatus::Done => "done",
         }
     }
 }
@@ -94,7 +95,7 @@ impl Label {
 
 /// How much of a requirement is implemented. What is underway comes before what is not, as in priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Progress {
+pub enum TraceProgress {
     /// Some.
     Partially,
     /// None.
@@ -103,36 +104,40 @@ pub enum Progress {
     Fully,
 }
 
-impl Progress {
+impl TraceProgress {
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Progress::Partially => "partially_implemented",
-            Progress::NotStarted => "not_started",
-            Progress::Fully => "fully_implemented",
+            TraceProgress::Partially => "partially_implemented",
+            TraceProgress::NotStarted => "not_started",
+            TraceProgress::Fully => "fully_implemented",
         }
     }
 }
 
-impl State {
+impl TraceState {
     /// Weighs what covers a requirement of a document. Citations are told by their positions in the section.
-    pub fn of(overlap: Overlap, document: &str, kind_of: impl Fn(u32) -> Kind) -> State {
-        const IMPLEMENTED: &[Kind] = &[Kind::Citation, Kind::Implication, Kind::Exception];
-        const TESTED: &[Kind] = &[Kind::Test, Kind::Implication, Kind::Exception];
+    pub fn of(overlap: Overlap, document: &str, kind_of: impl Fn(u32) -> AnnotationKind) -> TraceState {
+        const IMPLEMENTED: &[AnnotationKind] =
+            &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
+        const TESTED: &[AnnotationKind] =
+            &[AnnotationKind::Test, AnnotationKind::Implication, AnnotationKind::Exception];
         let weight = Weight::Meaning(document);
         let size = overlap.whole(weight);
-        let count =
-            |kinds: &[Kind]| if overlap.is_touched(kinds) { overlap.covered(kinds, weight) } else { 0 };
-        let is_all = |kinds: &[Kind]| overlap.is_touched(kinds) && count(kinds) == size;
+        let count = |kinds: &[AnnotationKind]| {
+            if overlap.is_touched(kinds) { overlap.covered(kinds, weight) } else { 0 }
+        };
+        let is_all = |kinds: &[AnnotationKind]| overlap.is_touched(kinds) && count(kinds) == size;
         let (n_implemented, n_tested) = (count(IMPLEMENTED), count(TESTED));
         let is_implemented = overlap.is_touched(IMPLEMENTED) && n_implemented == size;
         let is_done = is_implemented && n_tested == size;
-        let n_todos = overlap.by.iter().filter(|index| kind_of(**index) == Kind::Todo).count() as u32;
+        let n_todos =
+            overlap.by.iter().filter(|index| kind_of(**index) == AnnotationKind::Todo).count() as u32;
         let label = if is_done {
-            if is_all(&[Kind::Exception]) { Label::Exception } else { Label::Complete }
-        } else if is_all(&[Kind::Citation]) {
+            if is_all(&[AnnotationKind::Exception]) { Label::Exception } else { Label::Complete }
+        } else if is_all(&[AnnotationKind::Citation]) {
             Label::MissingTest
-        } else if is_all(&[Kind::Test]) {
+        } else if is_all(&[AnnotationKind::Test]) {
             Label::MissingCitation
         } else if n_todos > 0 {
             Label::NotStarted
@@ -142,21 +147,21 @@ impl State {
             Label::Partial
         };
         let status = if is_done {
-            Status::Done
+            TraceStatus::Done
         } else if is_implemented {
-            Status::NeedsTests
+            TraceStatus::NeedsTests
         } else if overlap.is_touched(IMPLEMENTED) || overlap.is_touched(TESTED) {
-            Status::InProgress
+            TraceStatus::InProgress
         } else {
-            Status::NotStarted
+            TraceStatus::NotStarted
         };
         let progress = if is_implemented {
-            Progress::Fully
+            TraceProgress::Fully
         } else if overlap.is_touched(IMPLEMENTED) {
-            Progress::Partially
+            TraceProgress::Partially
         } else {
-            Progress::NotStarted
+            TraceProgress::NotStarted
         };
-        State { status, label, progress, n_todos, citations: overlap.by, size, n_implemented, n_tested }
+        TraceState { status, label, progress, n_todos, citations: overlap.by, size, n_implemented, n_tested }
     }
 }

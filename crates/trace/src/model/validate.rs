@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{Annotation, Kind};
+use crate::annotation::{Annotation, AnnotationKind};
 use crate::comment::{self, Style};
 use crate::diagnostic::nearest;
 use crate::link::{Broken, link};
@@ -125,7 +125,7 @@ impl Model {
         let styles = self.setting.styles.iter().map(|used| &used.style).chain(&default);
         let mut problem = None;
         for style in styles {
-            let (annotations, problems) = comment::scan(&path, citation, style, Kind::Citation);
+            let (annotations, problems) = comment::scan(&path, citation, style, AnnotationKind::Citation);
             if let (Some(annotation), true) = (annotations.into_iter().next(), problems.is_empty()) {
                 return Ok(annotation);
             }
@@ -142,7 +142,7 @@ impl Model {
         }
         Ok(Annotation {
             line: 1,
-            kind: Kind::Citation,
+            kind: AnnotationKind::Citation,
             level: Default::default(),
             format: Format::Auto,
             target: target.into(),

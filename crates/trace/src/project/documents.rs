@@ -38,7 +38,7 @@ pub enum Problem {
 
 /// A specification that annotations name.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundSpecification {
     /// The file that it is read from, relative to the project.
     pub local: PathBuf,
     /// What it is.
@@ -75,7 +75,7 @@ impl Parsed {
 }
 
 /// The text of a file, and what tells whether it changed.
-type Text = (Option<Stamp>, Result<Arc<str>, Problem>);
+type StampedText = (Option<Stamp>, Result<Arc<str>, Problem>);
 
 /// The specifications that were asked for so far.
 pub struct Documents {
@@ -83,9 +83,9 @@ pub struct Documents {
     downloads: PathBuf,
     fetch: Option<Arc<Fetch>>,
     is_confined: bool,
-    texts: HashMap<PathBuf, Text>,
+    texts: HashMap<PathBuf, StampedText>,
     parsed: HashMap<(PathBuf, Format), Parsed>,
-    found: Vec<Found>,
+    found: Vec<FoundSpecification>,
     by_target: HashMap<Target, u32>,
     /// Files that were looked for in vain.
     missing: BTreeSet<PathBuf>,
@@ -135,7 +135,7 @@ impl Documents {
     }
 
     /// Those that annotations name.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[FoundSpecification] {
         &self.found
     }
 
@@ -238,7 +238,7 @@ impl Documents {
         let index = self.found.len() as u32;
         self.by_target.insert(target.clone(), index);
         let local = target.path.local(&self.downloads).unwrap_or_default();
-        self.found.push(Found { local, target, specification });
+        self.found.push(FoundSpecification { local, target, specification });
         Ok(index)
     }
 
@@ -296,7 +296,7 @@ impl Documents {
         (stamp, text)
     }
 
-    fn read(&self, path: &TargetPath, local: &Path, name: &str) -> Text {
+    fn read(&self, path: &TargetPath, local: &Path, name: &str) -> StampedText {
         let (stamp, text) = self.read_local(local);
         let problem = match text {
             Ok(text) => return (stamp, Ok(text)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::annotation::{Annotation, Kind, Known, Notes};
+use crate::annotation::{Annotation, AnnotationKind, Known, Notes};
 use crate::diagnostic::Diagnostic;
 use crate::extract::{ExtractedRequirement, render};
 use crate::specification::{Format, Specification};
@@ -62,7 +62,7 @@ impl ExtractedSection {
             };
             Annotation {
                 line,
-                kind: Kind::Spec,
+                kind: AnnotationKind::Spec,
                 level: requirement.level,
                 // A requirement file does not say it either.
                 format: Format::Auto,

@@ -22,30 +22,30 @@ pub struct FilePlan {
     /// Relative to the project, if it is in it.
     pub path: Arc<str>,
     /// In order.
-    pub kinds: Vec<Arc<Kind>>,
+    pub kinds: Vec<Arc<FileKind>>,
 }
 
 impl FilePlan {
     /// Whether it is read as a requirement file.
     pub fn is_requirements(&self) -> bool {
-        self.kinds.iter().any(|kind| **kind == Kind::Requirements)
+        self.kinds.iter().any(|kind| **kind == FileKind::Requirements)
     }
 
     /// Whether it is read as source code.
     pub fn is_source(&self) -> bool {
-        self.kinds.iter().any(|kind| **kind != Kind::Requirements)
+        self.kinds.iter().any(|kind| **kind != FileKind::Requirements)
     }
 }
 
 /// How to read a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum FileKind {
     /// As source code.
     Source {
         /// The marks of annotations.
         style: Style,
         /// What annotations are that do not say so.
-        default_kind: annotation::Kind,
+        default_kind: annotation::AnnotationKind,
         /// Where the file can be looked at.
         blob_link: Option<Arc<str>>,
     },
@@ -57,7 +57,7 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Each path that a glob matches with a way of reading it. Sorted into plans when all are known.
-    entries: Vec<(Arc<str>, Arc<Kind>)>,
+    entries: Vec<(Arc<str>, Arc<FileKind>)>,
     /// Relative to the project.
     pub folders: BTreeSet<PathBuf>,
 }
@@ -66,18 +66,18 @@ impl Listing {
     /// Lists the files of a project that are on disk.
     pub fn new(project: &Project, diagnostics: &mut Vec<Diagnostic>) -> Listing {
         let mut listing = Listing::default();
-        let mut add = |pattern: &str, kind: Kind| {
+        let mut add = |pattern: &str, kind: FileKind| {
             let found = expand(&project.options, pattern, &mut listing.folders, diagnostics);
             let kind = Arc::new(kind);
             listing.entries.extend(found.into_iter().map(|path| (path, kind.clone())));
         };
         for pattern in &project.options.source_patterns {
             let (style, pattern) = marks(pattern);
-            let default_kind = annotation::Kind::default();
-            add(pattern, Kind::Source { style, default_kind, blob_link: None });
+            let default_kind = annotation::AnnotationKind::default();
+            add(pattern, FileKind::Source { style, default_kind, blob_link: None });
         }
         for source in project.config.iter().flat_map(|config| &config.sources) {
-            let kind = Kind::Source {
+            let kind = FileKind::Source {
                 style: source.style.clone(),
                 default_kind: source.default_kind,
                 blob_link: source.blob_link.clone(),
@@ -85,7 +85,7 @@ impl Listing {
             add(&source.pattern, kind);
         }
         for pattern in requirement_globs(project) {
-            add(pattern, Kind::Requirements);
+            add(pattern, FileKind::Requirements);
         }
         listing
     }
@@ -114,7 +114,7 @@ impl Listing {
 
     /// Adds the requirement files that `extract` would write, as far as globs match them.
     pub fn add_extracted(&mut self, project: &Project, extracted: &Extracted) {
-        let kind = Arc::new(Kind::Requirements);
+        let kind = Arc::new(FileKind::Requirements);
         for pattern in requirement_globs(project) {
             let matching = extracted.matching(pattern);
             self.entries.extend(matching.map(|path| (path, kind.clone())));
@@ -130,7 +130,7 @@ impl Listing {
         });
         self.entries.dedup();
         let groups = self.entries.chunk_by(|(first, _), (second, _)| first == second);
-        let plan = |group: &[(Arc<str>, Arc<Kind>)]| FilePlan {
+        let plan = |group: &[(Arc<str>, Arc<FileKind>)]| FilePlan {
             path: group[0].0.clone(),
             kinds: group.iter().map(|(_, kind)| kind.clone()).collect(),
         };

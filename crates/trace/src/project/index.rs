@@ -14,7 +14,7 @@ use super::documents::Documents;
 use super::extracted::Extracted;
 use super::files::{self, FilePlan};
 use super::load::{self, FileState, Files, Loaded};
-use super::problems::Texts;
+use super::problems::FileTexts;
 use super::walk::walk;
 use super::{CONFIG_PATH, Options, Project};
 
@@ -242,7 +242,7 @@ impl Index {
         let (links, unresolved) = load::link(documents, &scanned, &targets);
         let mut problems: Vec<Vec<Diagnostic>> =
             scanned.iter().map(|scanned| scanned.problems.to_vec()).collect();
-        let mut texts = Texts::new(root, &self.extracted);
+        let mut texts = FileTexts::new(root, &self.extracted);
         for problem in unresolved {
             let described = problem.describe(&mut texts, &scanned[problem.file], documents);
             problems[problem.file].push(described);

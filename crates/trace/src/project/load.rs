@@ -14,8 +14,8 @@ use crate::specification::Format;
 
 use super::documents::{Documents, Problem};
 use super::extracted::{self, Extracted};
-use super::files::{FilePlan, Kind, Listing, Stamp};
-use super::problems::Texts;
+use super::files::{FileKind, FilePlan, Listing, Stamp};
+use super::problems::FileTexts;
 use super::{CONFIG_PATH, Phase, Project, Watch, scan};
 
 /// A project that was read.
@@ -36,7 +36,7 @@ pub struct FileState {
     /// What tells whether it changed since, if that is wanted.
     pub stamp: Option<Stamp>,
     /// How it was read.
-    pub kinds: Vec<Arc<Kind>>,
+    pub kinds: Vec<Arc<FileKind>>,
     /// What was found in it.
     pub scanned: ScannedFile,
 }
@@ -106,7 +106,7 @@ pub fn load(
         problems.entry(scanned.path.clone()).or_default().extend(scanned.problems.iter().cloned());
     }
     let (links, unresolved) = resolve(project, documents, &files, watch);
-    let mut texts = Texts::new(&project.options.root, &extracted);
+    let mut texts = FileTexts::new(&project.options.root, &extracted);
     for problem in &unresolved {
         let scanned = &files[problem.file];
         let diagnostic = problem.describe(&mut texts, scanned, documents);
@@ -168,7 +168,7 @@ impl Unresolved {
     /// Says what is wrong with it.
     pub fn describe(
         &self,
-        texts: &mut Texts<'_>,
+        texts: &mut FileTexts<'_>,
         scanned: &ScannedFile,
         documents: &Documents,
     ) -> Diagnostic {

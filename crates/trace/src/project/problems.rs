@@ -16,16 +16,16 @@ use super::extracted::Extracted;
 use super::files;
 
 /// The texts of files with something wrong in them, each read once for all that is.
-pub struct Texts<'a> {
+pub struct FileTexts<'a> {
     root: &'a Path,
     extracted: &'a Extracted,
     last: Option<(Arc<str>, String, Lines)>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> FileTexts<'a> {
     /// Starts without any.
-    pub fn new(root: &'a Path, extracted: &'a Extracted) -> Texts<'a> {
-        Texts { root, extracted, last: None }
+    pub fn new(root: &'a Path, extracted: &'a Extracted) -> FileTexts<'a> {
+        FileTexts { root, extracted, last: None }
     }
 
     /// Has something described that is wrong with an annotation of a file. `make` sees only the lines that matter, as

@@ -10,23 +10,23 @@ use crate::model::{ScannedFile, SourceFile};
 use crate::requirement_file;
 
 use super::extracted::Extracted;
-use super::files::{self, FilePlan, Kind};
+use super::files::{self, FileKind, FilePlan};
 
 /// Reads a file in all the ways that its plan has.
 pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile {
     let section = plan.is_requirements().then(|| extracted.file(&plan.path)).flatten();
-    let mut found: Vec<(Vec<Annotation>, &Kind)> = Vec::with_capacity(plan.kinds.len());
+    let mut found: Vec<(Vec<Annotation>, &FileKind)> = Vec::with_capacity(plan.kinds.len());
     let mut problems: Vec<Diagnostic> = Vec::new();
     // What is extracted takes the place of the file.
-    let is_replaced = |kind: &Kind| section.is_some() && *kind == Kind::Requirements;
+    let is_replaced = |kind: &FileKind| section.is_some() && *kind == FileKind::Requirements;
     if plan.kinds.iter().any(|kind| !is_replaced(kind)) {
         let read = files::read_with(&root.join(&*plan.path), |text| {
             for kind in plan.kinds.iter().filter(|kind| !is_replaced(kind)) {
                 let (annotations, more) = match &**kind {
-                    Kind::Source { style, default_kind, .. } => {
+                    FileKind::Source { style, default_kind, .. } => {
                         comment::scan(&plan.path, text, style, *default_kind)
                     }
-                    Kind::Requirements => requirement_file::read(&plan.path, text),
+                    FileKind::Requirements => requirement_file::read(&plan.path, text),
                 };
                 found.push((annotations, kind));
                 problems.extend(more);
@@ -37,7 +37,7 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
         }
     }
     if let Some(section) = section {
-        found.push((section.annotations.clone(), &Kind::Requirements));
+        found.push((section.annotations.clone(), &FileKind::Requirements));
     }
     found.retain(|(annotations, _)| !annotations.is_empty());
     let sources: Vec<SourceFile> = found.iter().map(|(_, kind)| source_file(&plan.path, kind)).collect();
@@ -52,10 +52,10 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
     }
 }
 
-fn source_file(path: &Arc<str>, kind: &Kind) -> SourceFile {
+fn source_file(path: &Arc<str>, kind: &FileKind) -> SourceFile {
     let (blob_link, is_requirements) = match kind {
-        Kind::Source { blob_link, .. } => (blob_link.clone(), false),
-        Kind::Requirements => (None, true),
+        FileKind::Source { blob_link, .. } => (blob_link.clone(), false),
+        FileKind::Requirements => (None, true),
     };
     SourceFile { path: path.clone(), blob_link, is_requirements }
 }

@@ -11,7 +11,7 @@ use crate::report::Report;
 /// Writes answers as one JSON document.
 pub fn write(report: &Report<'_>, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     let places = super::places(report);
-    let document = Document {
+    let document = AnswerDocument {
         is_passed: answers.iter().all(Answer::is_passed),
         checks: answers.iter().map(|answer| check(report, &places, answer)).collect(),
     };
@@ -20,7 +20,7 @@ pub fn write(report: &Report<'_>, answers: &[Answer], out: &mut dyn Write) -> io
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AnswerDocument<'a> {
     #[serde(rename = "passed")]
     is_passed: bool,
     checks: Vec<CheckRow<'a>>,

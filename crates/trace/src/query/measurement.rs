@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::execution::{Code, Execution, LineRuns};
-use super::jacoco::Coverage;
+use super::jacoco::JacocoCoverage;
 use crate::diagnostic::{self, Diagnostic, Place};
 use crate::report::Report;
 
@@ -37,7 +37,7 @@ pub struct Sources<'a> {
 pub fn measure(
     report: &Report<'_>,
     sources: &Sources<'_>,
-    coverages: &[(Arc<str>, Coverage)],
+    coverages: &[(Arc<str>, JacocoCoverage)],
 ) -> Result<(Vec<Measurement>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut matched = Vec::with_capacity(coverages.len());
     let mut problems = Vec::new();
@@ -135,7 +135,7 @@ fn pairs<'a>(
     report_path: &Arc<str>,
     root: &Path,
     sources: &'a [Arc<str>],
-    coverage: &'a Coverage,
+    coverage: &'a JacocoCoverage,
 ) -> Result<Vec<(&'a Arc<str>, &'a LineRuns)>, Diagnostic> {
     let wrong = |message: String| {
         Diagnostic::error(diagnostic::Code::Coverage, message).at(Place::file(report_path.clone(), ""))

@@ -20,7 +20,7 @@ use crate::report::Report;
 pub use measured::measure;
 
 use checks::Context;
-use cover::Texts;
+use cover::QuotedTexts;
 use execution::Execution;
 use filter::Filter;
 use measurement::Measurement;
@@ -228,7 +228,7 @@ pub fn answer(
     filter: &Filter,
     measurements: &[Measurement],
 ) -> Vec<Answer> {
-    let context = Context { report, texts: Texts::new(report), filter };
+    let context = Context { report, texts: QuotedTexts::new(report), filter };
     let answer = |check: &Check| Answer {
         check: *check,
         findings: match check {

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 
 use rayon::prelude::*;
 
-use super::line::Lines;
+use super::line::LineCursor;
 use super::{Combination, Numbered, Report, TargetReport};
-use crate::annotation::{Kind, Level};
+use crate::annotation::{AnnotationKind, Level};
 use crate::overlap::Coverage;
 
 mod bytes;
@@ -16,8 +16,14 @@ mod bytes;
 use bytes::{Members, number, numbers, string};
 
 /// The kinds in the order of their bits, lowest first.
-const BITS: [Kind; 6] =
-    [Kind::Todo, Kind::Exception, Kind::Test, Kind::Implication, Kind::Citation, Kind::Spec];
+const BITS: [AnnotationKind; 6] = [
+    AnnotationKind::Todo,
+    AnnotationKind::Exception,
+    AnnotationKind::Test,
+    AnnotationKind::Implication,
+    AnnotationKind::Citation,
+    AnnotationKind::Spec,
+];
 /// How many parts are held in memory before they are written.
 const PARTS_HELD_MAX: usize = 16;
 /// How many annotations a part has.
@@ -128,11 +134,11 @@ fn specification(target: &TargetReport<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(specification.format.name().as_bytes());
     out.extend_from_slice(b"\",\"requirements\":[");
     let pieces = target.references.chunk_by(|first, second| first.annotation == second.annotation);
-    let specs = pieces.filter(|pieces| pieces[0].kind == Kind::Spec);
+    let specs = pieces.filter(|pieces| pieces[0].kind == AnnotationKind::Spec);
     numbers(out, specs.map(|pieces| pieces[0].annotation));
     out.extend_from_slice(b"],\"sections\":[");
 
-    let mut cursor = Lines::new(specification, &target.references);
+    let mut cursor = LineCursor::new(specification, &target.references);
     let mut requirements: Vec<u32> = Vec::new();
     for (index, section) in specification.sections.iter().enumerate() {
         if index > 0 {
@@ -163,7 +169,7 @@ fn specification(target: &TargetReport<'_>, out: &mut Vec<u8>) {
                 out.push(b',');
                 string(out, piece.of_text(text));
                 out.push(b']');
-                let specs = references.iter().filter(|reference| reference.kind == Kind::Spec);
+                let specs = references.iter().filter(|reference| reference.kind == AnnotationKind::Spec);
                 requirements.extend(specs.map(|reference| reference.annotation));
                 Ok(())
             });
@@ -198,7 +204,7 @@ fn annotation(report: &Report<'_>, numbered: &Numbered<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"line\":");
         number(out, annotation.line as usize);
     }
-    if annotation.kind != Kind::Citation {
+    if annotation.kind != AnnotationKind::Citation {
         out.extend_from_slice(b",\"type\":\"");
         out.extend_from_slice(annotation.kind.upper_name().as_bytes());
         out.push(b'"');

@@ -10,7 +10,7 @@ pub mod place;
 mod read;
 mod referring;
 
-use document::{ById, Document, Inline, Linked, Repository, Section, Sources, Specification};
+use document::{ById, Inline, Linked, ReportV2, Repository, SectionV2, Sources, SpecificationV2};
 use place::Part;
 
 pub use read::{locate, point_at, read};
@@ -18,13 +18,13 @@ pub use referring::in_order;
 
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(out, &Document::of(report)).map_err(io::Error::from)
+    serde_json::to_writer_pretty(out, &ReportV2::of(report)).map_err(io::Error::from)
 }
 
-impl<'a> Document<'a> {
+impl<'a> ReportV2<'a> {
     /// Brings a report into the second form.
-    pub fn of(report: &'a Report<'a>) -> Document<'a> {
-        let mut document = Document {
+    pub fn of(report: &'a Report<'a>) -> ReportV2<'a> {
+        let mut document = ReportV2 {
             version: document::VERSION.to_owned(),
             issue_links: report.issue_link.iter().cloned().collect(),
             repositories: repositories(report),
@@ -73,9 +73,9 @@ fn add_text<'a>(target: &'a TargetReport<'a>, id: &str, inline: &mut ById<Inline
     });
 }
 
-fn add_specification(target: &TargetReport<'_>, text: &str, specifications: &mut ById<Specification>) {
+fn add_specification(target: &TargetReport<'_>, text: &str, specifications: &mut ById<SpecificationV2>) {
     let end = target.specification.text.len() as u32;
-    specifications.entry(ids::specification(text, 0, end)).or_insert_with(|| Specification {
+    specifications.entry(ids::specification(text, 0, end)).or_insert_with(|| SpecificationV2 {
         source: Part { src: text.to_owned(), start: 0, end: end.into() },
         title: target.specification.title.clone(),
         format: target.specification.format.to_string(),
@@ -83,11 +83,11 @@ fn add_specification(target: &TargetReport<'_>, text: &str, specifications: &mut
     });
 }
 
-fn add_sections(target: &TargetReport<'_>, text: &str, sections: &mut ById<Section>) {
+fn add_sections(target: &TargetReport<'_>, text: &str, sections: &mut ById<SectionV2>) {
     for section in &target.specification.sections {
         let start = section.title_span.start;
         let end = section.spans().map(|span| span.end).max().unwrap_or(section.title_span.end);
-        sections.entry(ids::section(text, start, end)).or_insert_with(|| Section {
+        sections.entry(ids::section(text, start, end)).or_insert_with(|| SectionV2 {
             source: Part { src: text.to_owned(), start: start.into(), end: end.into() },
             short_name: section.id.clone(),
             long_name: Some(section.title.clone()),

@@ -5,7 +5,7 @@ use crate::specification::Specification;
 use crate::text::Span;
 
 /// References by the lines that they touch, read line after line.
-pub struct Lines<'a> {
+pub struct LineCursor<'a> {
     specification: &'a Specification,
     references: &'a [Reference],
     /// Pairs of line and index of a reference, in order.
@@ -18,9 +18,9 @@ pub struct Lines<'a> {
     of_piece: Vec<&'a Reference>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCursor<'a> {
     /// Sorts references by line.
-    pub fn new(specification: &'a Specification, references: &'a [Reference]) -> Lines<'a> {
+    pub fn new(specification: &'a Specification, references: &'a [Reference]) -> LineCursor<'a> {
         let mut unordered = Vec::with_capacity(references.len());
         for (index, reference) in references.iter().enumerate() {
             let (first, last) = specification.lines.lines(reference.span);
@@ -39,14 +39,14 @@ impl<'a> Lines<'a> {
             *start += 1;
         }
         let (of_line, of_piece) = (Vec::new(), Vec::new());
-        Lines { specification, references, by_line, position: 0, of_line, of_piece }
+        LineCursor { specification, references, by_line, position: 0, of_line, of_piece }
     }
 
     /// Goes to a line, by what stands in it. Returns whether anything is said of it.
     pub fn go(&mut self, line: Span) -> bool {
         let (number, _) = self.specification.lines.lines(line);
         let next = |position: usize| self.by_line.get(position).map(|(line, _)| *line);
-        // Lines are nearly always asked for in order.
+        // LineCursor are nearly always asked for in order.
         if self.position > 0 && next(self.position - 1).is_some_and(|before| before >= number) {
             self.position = self.by_line.partition_point(|(line, _)| *line < number);
         }

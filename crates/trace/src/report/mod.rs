@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::annotation::{Annotation, Kind, Level};
+use crate::annotation::{Annotation, AnnotationKind, Level};
 use crate::link::Reference;
 use crate::model::{Model, NamedTarget, SourceFile};
 use crate::overlap::{Cover, Coverage, Covers};
@@ -146,7 +146,7 @@ impl TargetReport<'_> {
     pub fn coverage(&self) -> Vec<(u32, Coverage)> {
         let covers = Covers::new(self.covers().collect());
         let requirements = self.references.chunk_by(|first, second| first.annotation == second.annotation);
-        let requirements = requirements.filter(|pieces| pieces[0].kind == Kind::Spec);
+        let requirements = requirements.filter(|pieces| pieces[0].kind == AnnotationKind::Spec);
         let mut spans = Vec::new();
         let measure = |pieces: &[Reference]| {
             spans.clear();
@@ -158,7 +158,7 @@ impl TargetReport<'_> {
 
     /// Lists what covers requirements.
     fn covers(&self) -> impl Iterator<Item = Cover> {
-        let others = self.references.iter().filter(|reference| reference.kind != Kind::Spec);
+        let others = self.references.iter().filter(|reference| reference.kind != AnnotationKind::Spec);
         others.map(|reference| Cover { span: reference.span, by: reference.annotation, kind: reference.kind })
     }
 }
@@ -180,7 +180,7 @@ impl Combination {
         combination
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: AnnotationKind) -> bool {
         self.kinds[kind as usize]
     }
 }

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::line::Lines;
+use super::line::LineCursor;
 use super::{Combination, Report, TargetReport};
-use crate::annotation::{Kind, Level};
+use crate::annotation::{AnnotationKind, Level};
 use crate::text::Span;
 
 /// Writes the snapshot.
@@ -20,7 +20,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 fn specification(target: &TargetReport<'_>, out: &mut dyn Write) -> io::Result<()> {
     let specification = target.specification;
-    let mut lines = Lines::new(specification, &target.references);
+    let mut lines = LineCursor::new(specification, &target.references);
     let mut n_sections = 0;
     for section in &specification.sections {
         let mut is_started = false;
@@ -45,7 +45,7 @@ fn specification(target: &TargetReport<'_>, out: &mut dyn Write) -> io::Result<(
 }
 
 /// Writes the parts of a line that something is said of; neighbours of which the same is said are one part.
-fn line(line: Span, text: &str, lines: &mut Lines<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn line(line: Span, text: &str, lines: &mut LineCursor<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut part = Part { status: Combination::default(), span: Span { start: line.start, end: line.start } };
     lines.each_piece(line, |piece, references| -> io::Result<()> {
         let status = Combination::of(references.iter().copied());
@@ -74,7 +74,13 @@ impl Part {
         if self.status.level != Level::Auto {
             parts.push(format!("!{}", self.status.level));
         }
-        let kinds = [Kind::Citation, Kind::Implication, Kind::Test, Kind::Exception, Kind::Todo];
+        let kinds = [
+            AnnotationKind::Citation,
+            AnnotationKind::Implication,
+            AnnotationKind::Test,
+            AnnotationKind::Exception,
+            AnnotationKind::Todo,
+        ];
         let kinds = kinds.into_iter().filter(|kind| self.status.has(*kind));
         parts.extend(kinds.map(|kind| kind.name().to_owned()));
         parts.join(",")

@@ -60,7 +60,7 @@ const NAMES: &[&str] = &[
 /// What a line looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'a> {
-    Numbered(heading::Numbered<'a>),
+    NumberedHeading(heading::NumberedHeading<'a>),
     Named(&'a str),
     PageBreak(&'a str),
     Blank(&'a str),
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         } else if line.trim().is_empty() {
             Token::Blank(line)
         } else if let Some(numbered) = self.headings.read(line) {
-            Token::Numbered(numbered)
+            Token::NumberedHeading(numbered)
         } else if is_header(line) {
             Token::Header
         } else {
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     fn on_token(&mut self, token: Token<'a>) {
         let last_break = self.last_break.take();
         match token {
-            Token::Numbered(heading) => {
+            Token::NumberedHeading(heading) => {
                 let depth = heading.id.split('.').count().min(u8::MAX.into()) as u8;
                 self.start(heading.section_id(), heading.title, depth);
             }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use trace::model::{Model, Progress, Status};
+use trace::model::{Model, TraceProgress, TraceStatus};
 use trace::project::{Index, Options, Project};
 use trace::report::html::Page;
 use trace::report::{Report, json};
@@ -29,10 +29,10 @@ proptest! {
         let uncited = model.uncited(true);
         for number in 0..model.catalogue.requirements.len() as u32 {
             let state = model.state(number);
-            let is_open = matches!(state.status, Status::NotStarted);
+            let is_open = matches!(state.status, TraceStatus::NotStarted);
             prop_assert_eq!(uncited.contains(&number), is_open, "uncited: {:?}", state);
-            let is_implemented = state.progress == Progress::Fully;
-            prop_assert_eq!(is_implemented, matches!(state.status, Status::Done | Status::NeedsTests));
+            let is_implemented = state.progress == TraceProgress::Fully;
+            prop_assert_eq!(is_implemented, matches!(state.status, TraceStatus::Done | TraceStatus::NeedsTests));
             prop_assert_eq!(is_implemented, state.n_implemented == state.size);
         }
     }
@@ -58,17 +58,18 @@ fn page(model: &Model) -> Vec<String> {
     let mut shown = Vec::new();
     for specification in data["specifications"].as_array().unwrap() {
         for (number, requirement) in specification["requirements"].as_array().unwrap().iter().enumerate() {
-            let status = Status::ALL[requirement["t"].as_u64().unwrap() as usize];
+            let status = TraceStatus::ALL[requirement["t"].as_u64().unwrap() as usize];
             let label = requirement["d"].as_str().unwrap();
             shown.push(format!("{} {} {label}", requirement["id"].as_str().unwrap(), status.name()));
             let ranks = ranks(specification, number as u64);
-            let is_all = |allowed: &[Status]| ranks.iter().all(|rank| allowed.contains(&Status::ALL[*rank]));
-            assert_eq!(is_all(&[Status::Done]), status == Status::Done, "{requirement} {ranks:?}");
-            let is_implemented = is_all(&[Status::Done, Status::NeedsTests]);
-            assert_eq!(is_implemented, status >= Status::NeedsTests, "{requirement} {ranks:?}");
+            let is_all =
+                |allowed: &[TraceStatus]| ranks.iter().all(|rank| allowed.contains(&TraceStatus::ALL[*rank]));
+            assert_eq!(is_all(&[TraceStatus::Done]), status == TraceStatus::Done, "{requirement} {ranks:?}");
+            let is_implemented = is_all(&[TraceStatus::Done, TraceStatus::NeedsTests]);
+            assert_eq!(is_implemented, status >= TraceStatus::NeedsTests, "{requirement} {ranks:?}");
             assert_eq!(
-                is_all(&[Status::NotStarted]),
-                status == Status::NotStarted,
+                is_all(&[TraceStatus::NotStarted]),
+                status == TraceStatus::NotStarted,
                 "{requirement} {ranks:?}"
             );
         }

@@ -6,7 +6,7 @@
 use bolero::check;
 use trace::comment::{Style, scan};
 use trace::extract::{render, requirements};
-use trace::{Format, Kind, Specification, requirement_file};
+use trace::{AnnotationKind, Format, Specification, requirement_file};
 
 const ITERATIONS: usize = 5_000;
 const LENGTH_MAX: usize = 300;
@@ -102,7 +102,7 @@ fn comments_survive_any_text() {
         let text = expand(input, COMMENT_PIECES);
         for (meta, content) in [("//=", "//#"), ("#", "\""), ("", ""), ("=", "="), ("é", "\0")] {
             let style = Style { meta: meta.into(), content: content.into() };
-            let (annotations, problems) = scan(&"a".into(), &text, &style, Kind::Citation);
+            let (annotations, problems) = scan(&"a".into(), &text, &style, AnnotationKind::Citation);
             let n_lines = text.lines().count() as u32;
             for annotation in &annotations {
                 assert!((1..=n_lines).contains(&annotation.line));

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::Page;
 use super::section::{Cutter, SectionData};
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::diagnostic::{Diagnostic, Place};
-use crate::model::{Citation, LinkedFile, Model, SpecificationEntry, State};
+use crate::model::{Citation, LinkedFile, Model, SpecificationEntry, TraceState};
 use crate::specification::Format;
 
 /// Everything.
@@ -133,7 +133,7 @@ impl<'a> Data<'a> {
             let mut of_file = Vec::with_capacity(file.links.len());
             for (index, annotation) in file.scanned.annotations.iter().enumerate() {
                 of_file.push(annotations.len() as u32);
-                if annotation.kind == Kind::Spec {
+                if annotation.kind == AnnotationKind::Spec {
                     continue;
                 }
                 let notes = annotation.notes.as_deref();
@@ -222,6 +222,6 @@ fn specification<'a>(
 }
 
 /// Only all of it is 100 %.
-fn percent(state: &State, count: usize) -> u8 {
+fn percent(state: &TraceState, count: usize) -> u8 {
     (count * 100 / state.size.max(1)).min(100) as u8
 }

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::data::Numbers;
-use crate::annotation::{Kind, Level};
+use crate::annotation::{AnnotationKind, Level};
 use crate::link::Reference;
-use crate::model::{Model, SpecificationEntry, Status};
-use crate::report::line::Lines;
+use crate::model::{Model, SpecificationEntry, TraceStatus};
+use crate::report::line::LineCursor;
 use crate::specification::{Section, Specification};
 use crate::text::Span;
 
@@ -38,7 +38,7 @@ enum PieceData<'a> {
 }
 
 /// The state of a text that is quoted and belongs to no requirement.
-const NO_REQUIREMENT: usize = Status::ALL.len();
+const NO_REQUIREMENT: usize = TraceStatus::ALL.len();
 
 /// Lists what is said of a document. Citations are told by their numbers in the page, requirements by their positions
 /// in the document.
@@ -47,7 +47,7 @@ pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) 
     let level = Level::Auto;
     for (position, number) in model.catalogue.requirements_of(entry).enumerate() {
         let requirement = model.requirement(number);
-        let (annotation, kind, section) = (position as u32, Kind::Spec, requirement.section);
+        let (annotation, kind, section) = (position as u32, AnnotationKind::Spec, requirement.section);
         let reference = |span: &Span| Reference { annotation, kind, level, section, span: *span };
         references.extend(requirement.spans.iter().map(reference));
     }
@@ -64,13 +64,13 @@ pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) 
 /// Cuts lines into pieces.
 pub struct Cutter<'a, 'b> {
     specification: &'a Specification,
-    lines: Lines<'b>,
+    lines: LineCursor<'b>,
 }
 
 impl<'a: 'b, 'b> Cutter<'a, 'b> {
     /// Prepares a document.
     pub fn new(specification: &'a Specification, references: &'b [Reference]) -> Cutter<'a, 'b> {
-        Cutter { specification, lines: Lines::new(specification, references) }
+        Cutter { specification, lines: LineCursor::new(specification, references) }
     }
 
     /// Cuts a section.
@@ -104,22 +104,24 @@ impl<'a: 'b, 'b> Cutter<'a, 'b> {
 }
 
 fn piece<'a>(text: &'a str, references: &[&Reference]) -> PieceData<'a> {
-    let has = |kind: Kind| references.iter().any(|reference| reference.kind == kind);
+    let has = |kind: AnnotationKind| references.iter().any(|reference| reference.kind == kind);
     let numbers = |are_requirements: bool| {
-        let wanted = references.iter().filter(|reference| (reference.kind == Kind::Spec) == are_requirements);
+        let wanted = references
+            .iter()
+            .filter(|reference| (reference.kind == AnnotationKind::Spec) == are_requirements);
         let mut found: Vec<u32> = wanted.map(|reference| reference.annotation).collect();
         found.sort_unstable();
         found.dedup();
         found
     };
-    let is_excused = has(Kind::Exception) || has(Kind::Implication);
-    let state = match (has(Kind::Citation), has(Kind::Test)) {
-        _ if !has(Kind::Spec) => NO_REQUIREMENT,
-        _ if is_excused => Status::Done.rank(),
-        (true, true) => Status::Done.rank(),
-        (true, false) => Status::NeedsTests.rank(),
-        (false, true) => Status::InProgress.rank(),
-        (false, false) => Status::NotStarted.rank(),
+    let is_excused = has(AnnotationKind::Exception) || has(AnnotationKind::Implication);
+    let state = match (has(AnnotationKind::Citation), has(AnnotationKind::Test)) {
+        _ if !has(AnnotationKind::Spec) => NO_REQUIREMENT,
+        _ if is_excused => TraceStatus::Done.rank(),
+        (true, true) => TraceStatus::Done.rank(),
+        (true, false) => TraceStatus::NeedsTests.rank(),
+        (false, true) => TraceStatus::InProgress.rank(),
+        (false, false) => TraceStatus::NotStarted.rank(),
     };
     PieceData::Quoted(text, state, numbers(true), numbers(false))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::document::{Annotations, ById, Cite, Requirement, Type};
+use super::document::{Annotations, ById, Cite, RequirementV2, Type};
 use super::ids;
 use super::place::{Location, Piece, Pieces};
-use crate::annotation::{Kind, Level, Notes};
+use crate::annotation::{AnnotationKind, Level, Notes};
 use crate::overlap::{Cover, Covers};
 use crate::report::{Report, TargetReport};
 use crate::text::Span;
@@ -71,11 +71,11 @@ fn add_requirements(
     target: &TargetReport<'_>,
     files: &[String],
     text: &str,
-    requirements: &mut ById<Requirement>,
+    requirements: &mut ById<RequirementV2>,
     covering: &Covering,
 ) {
     let mut by_line: BTreeMap<(&str, u32), (Level, Vec<Span>)> = BTreeMap::new();
-    for reference in target.references.iter().filter(|reference| reference.kind == Kind::Spec) {
+    for reference in target.references.iter().filter(|reference| reference.kind == AnnotationKind::Spec) {
         let numbered = &report.annotations[reference.annotation as usize];
         let key = (&*files[numbered.file as usize], numbered.annotation.line);
         by_line.entry(key).or_insert((reference.level, Vec::new())).1.push(reference.span);
@@ -83,7 +83,7 @@ fn add_requirements(
     for ((file, line), (level, mut spans)) in by_line {
         in_order(&mut spans);
         let id = ids::requirement(text, &spans, file, line);
-        let requirement = Requirement {
+        let requirement = RequirementV2 {
             source: location(file, line),
             origin: Pieces { src: text.to_owned(), ranges: spans.iter().copied().map(Piece::from).collect() },
             level,
