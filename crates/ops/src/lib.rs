@@ -48,7 +48,7 @@ pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use sink::Sink;
-pub use start::{First, first_start};
+pub use start::{First, first_start, silent_first_start};
 pub use typed::{Arguments, choices, may_be};
 
 use operation::entry;

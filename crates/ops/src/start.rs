@@ -37,24 +37,37 @@ pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
     let password_hash = secret::hash_password(&password)?;
     let token = secret::generate(secret::TOKEN_PREFIX)?;
     let first = First { username: NAME.to_owned(), password, token: token.clone() };
+    let made = fill(store, request, Some((password_hash, token)))?;
+    Ok(made.then_some(first))
+}
+
+/// The same where nobody can be shown secrets: the administrator has neither password nor token. Whoever may open the store
+/// can make them. Returns whether the store was empty.
+pub fn silent_first_start(store: &Store, request: &Request) -> Result<bool> {
+    Ok(store.wait(Mode::Point, user::count)? == 0 && fill(store, request, None)?)
+}
+
+/// Fills an empty store. The secrets are the hash of the password and the token.
+fn fill(store: &Store, request: &Request, secrets: Option<(String, String)>) -> Result<bool> {
     let request = request.clone();
-    let made = store.wait(Mode::Write, move |tx| -> Result<bool> {
+    store.wait(Mode::Write, move |tx| -> Result<bool> {
         user::lock_administrators(tx)?;
         if user::count(tx)? > 0 {
             return Ok(false);
         }
         let mut cx = Cx::new(tx, &request, FIRST_START, None);
-        let administrator = add_administrator(&mut cx, &password_hash)?;
+        let administrator = add_administrator(&mut cx, secrets.as_ref().map(|(hash, _)| hash.as_str()))?;
         let caller = Caller::of(&administrator, Reach::Everywhere);
         let mut cx = Cx::new(cx.tx, &request, FIRST_START, Some(&caller));
-        add_token(&mut cx, &administrator, &token)?;
+        if let Some((_, token)) = &secrets {
+            add_token(&mut cx, &administrator, token)?;
+        }
         add_prompt(&mut cx)?;
         Ok(true)
-    })?;
-    Ok(made.then_some(first))
+    })
 }
 
-fn add_administrator(cx: &mut Cx<'_, '_>, password_hash: &str) -> Result<User> {
+fn add_administrator(cx: &mut Cx<'_, '_>, password_hash: Option<&str>) -> Result<User> {
     let new = User {
         id: cx.new_id(),
         username: NAME.to_owned(),
@@ -65,7 +78,7 @@ fn add_administrator(cx: &mut Cx<'_, '_>, password_hash: &str) -> Result<User> {
         created_at: cx.now(),
         updated_at: cx.now(),
     };
-    user::insert(cx.tx, &new, Some(password_hash))?;
+    user::insert(cx.tx, &new, password_hash)?;
     crate::user::record(cx, None, Some(&new), 1)?;
     Ok(new)
 }

@@ -13,7 +13,7 @@ use self::upgrade::Upgrade;
 use crate::db::{Location, Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::{tally, user};
+use crate::{relationship, tally, user};
 
 /// A migration: its parts run one after the other (see `migrate/script.rs`), then its backfills.
 struct Step {
@@ -67,6 +67,10 @@ const STEPS: &[Step] = &[
             slice: folding::fold_again,
         }],
         ..step("0015_fields", include_str!("../migrations/0015_fields.sql"))
+    },
+    Step {
+        backfills: &[Backfill { name: "suspect relationships", slice: relationship::find_suspects }],
+        ..step("0016_suspects", include_str!("../migrations/0016_suspects.sql"))
     },
 ];
 

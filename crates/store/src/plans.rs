@@ -1,6 +1,9 @@
 //! Every statement of a list, a count, a report and a delete finds what it is about by index: its plan is read on both
 //! engines, and no table that grows may be gone through from one end to the other.
 
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
 use crate::db::{Location, Mode, Options, Store, Tx, seen};
 use crate::deletion::Deletion;
 use crate::entity::{self, Entity, Filter, Page, Place, Sort};
@@ -24,17 +27,27 @@ const GROWING: &[&str] = &[
     "search_text",
 ];
 
-/// Walks that are meant: what the statement is, and why going through an index of all is right.
-const MEANT: &[(&str, &str)] = &[
+/// Walks that are meant: what the statement is, why going through an index of all is right, and the time that what it is for
+/// may take beside [`N_ROWS`] of each.
+const MEANT: &[(&str, &str, Duration)] = &[
     // The newest or oldest few of all are the beginning of an index that has their order; the limit ends the walk.
-    ("audit", "SCAN t USING INDEX revision_created"),
-    ("audit", "SCAN t USING INDEX authentication_event_created"),
-    ("comments", "SCAN c USING INDEX comment_created"),
+    ("audit", "SCAN t USING INDEX revision_created", FEW),
+    ("audit", "SCAN t USING INDEX authentication_event_created", FEW),
+    ("comments", "SCAN c USING INDEX comment_created", FEW),
+    // The index holds nothing but what is wanted.
+    ("suspects", "SCAN r USING INDEX relationship_suspect", FEW),
     // Administrators alone ask for one kind of event, and rarely. An index of all events would be as large as that of times.
-    ("audit of an event", "SCAN t"),
-    ("audit of an event", "Seq Scan on authentication_event t"),
-    ("audit of an event", "Seq Scan on revision t"),
+    ("audit of an event", "SCAN t", ALL),
+    ("audit of an event", "Seq Scan on authentication_event t", ALL),
+    ("audit of an event", "Seq Scan on revision t", ALL),
 ];
+/// How many revisions, events and comments there are when walks are timed.
+const N_ROWS: usize = 5_000;
+/// The time for the first few of them, and for going through all.
+const FEW: Duration = Duration::from_millis(100);
+const ALL: Duration = Duration::from_millis(300);
+/// So many times something is timed; the shortest counts, for other tests run beside this one.
+const ROUNDS: usize = 3;
 
 fn now() -> Time {
     Time::from_microseconds(1_000_000)
@@ -49,8 +62,8 @@ fn one() -> Projects {
 }
 
 /// An epic, of which only the ids matter.
-fn epic(tx: &mut Tx<'_>) -> Result<Entity> {
-    let id = uuid::Uuid::from_u128(7).to_string();
+fn epic(tx: &mut Tx<'_>, number: i64) -> Result<Entity> {
+    let id = uuid::Uuid::from_u128(number as u128).to_string();
     tx.execute(
         "insert into user_account (id, username, username_folded, email, email_folded, role, disabled, version, created_at,
              updated_at)
@@ -60,8 +73,8 @@ fn epic(tx: &mut Tx<'_>) -> Result<Entity> {
     tx.execute(
         "insert into entity (project_id, id, kind, number, title, priority, status, creator_id, version, content_version,
              created_at, updated_at)
-         values ('00000000-0000-7000-8000-000000000001', ?1, 'epic', 1, 'Epic', 1, 'Backlog', 'u', 1, 1, 1, 1)",
-        crate::values![&id],
+         values ('00000000-0000-7000-8000-000000000001', ?1, 'epic', ?2, 'Epic', 1, 'Backlog', 'u', 1, 1, 1, 1)",
+        crate::values![&id, number],
     )?;
     entity::find(tx, &Reference::Id(id))?.ok_or_else(|| Error::internal("it was just made"))
 }
@@ -69,12 +82,25 @@ fn epic(tx: &mut Tx<'_>) -> Result<Entity> {
 /// Something that runs statements.
 type Body<'a> = &'a mut dyn FnMut(&mut Tx<'_>) -> Result<()>;
 
-/// What every list, count, report and delete runs, by what it is.
-fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
+/// What a list, a count, a report or a delete ran, and how long each call of it took at the most.
+#[derive(Default)]
+struct Ran {
+    statements: Vec<(&'static str, String)>,
+    took: HashMap<&'static str, Duration>,
+}
+
+/// Runs the lists, counts, reports and deletes that are wanted.
+fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
+    let mut ran = Ran::default();
     let mut run = |name: &'static str, body: Body<'_>| {
+        if !is_wanted(name) {
+            return;
+        }
+        let started = Instant::now();
         let seen = seen::during(|| body(tx).unwrap_or_else(|error| panic!("{name}: {error}")));
-        found.extend(seen.into_iter().map(|sql| (name, sql)));
+        let took = ran.took.entry(name).or_default();
+        *took = started.elapsed().max(*took);
+        ran.statements.extend(seen.into_iter().map(|sql| (name, sql)));
     };
     let of = |kind| Filter { kind: Some(kind), ..Filter::default() };
     let text = || Some("x".to_owned());
@@ -138,6 +164,7 @@ fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
             run("comments", &mut |tx| comment::count(tx, &filter).map(drop));
         }
         run("names", &mut |tx| entity::names(tx, Kind::Requirement, &projects, None, 101).map(drop));
+        run("suspects", &mut |tx| relationship::suspects(tx, &projects, 51, 0).map(drop));
         reports(&mut run, &Scope::Projects(projects.clone()));
     }
     reports(&mut run, &Scope::Epic("x".to_owned()));
@@ -163,7 +190,7 @@ fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
     run("relationships", &mut |tx| relationship::count_of(tx, "x").map(drop));
     let mut gone = None;
     run("delete", &mut |tx| {
-        let epic = epic(tx)?;
+        let epic = epic(tx, 1)?;
         entity::count_attached(tx, &epic.id)?;
         entity::lock_below(tx, &epic.id)?;
         let deletion = Deletion { id: "d".to_owned(), actor_id: "u".to_owned(), at: now() };
@@ -178,7 +205,7 @@ fn statements(tx: &mut Tx<'_>) -> Vec<(&'static str, String)> {
         relationship::of_deletion(tx, "d")?;
         comment::of_deletion(tx, "d").map(drop)
     });
-    found
+    ran
 }
 
 /// The statements of every report about a scope.
@@ -254,13 +281,13 @@ fn check(location: &Location) {
             tx.script("set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan")?;
         }
         let mut bad = Vec::new();
-        for (name, sql) in statements(tx) {
+        for (name, sql) in run_some(tx, |_| true).statements {
             let is_plain = ["select", "with", "update"].iter().any(|word| sql.trim_start().starts_with(word));
             if !is_plain || sql.contains("for update") {
                 continue;
             }
             for walk in walks(tx, &sql)? {
-                let is_meant = MEANT.iter().any(|(of, meant)| *of == name && walk.contains(meant));
+                let is_meant = MEANT.iter().any(|(of, meant, _)| *of == name && walk.contains(meant));
                 if !is_meant {
                     bad.push(format!("{name}: {walk}\n{sql}\n"));
                 }
@@ -272,6 +299,39 @@ fn check(location: &Location) {
     bad.sort();
     bad.dedup();
     assert!(bad.is_empty(), "{location}: {} statements\n{}", bad.len(), bad.join("\n"));
+    check_times(&store);
+}
+
+/// What walks takes no longer than is said, in a store with many rows.
+fn check_times(store: &Store) {
+    let took = store.wait(Mode::Write, |tx| {
+        let epic = epic(tx, 2)?;
+        let numbers = format!(
+            "with recursive row (n) as (select 1 union all select n + 1 from row where n < {N_ROWS}) select"
+        );
+        let (id, project_id) = (&epic.id, &epic.project_id);
+        tx.script(&format!(
+            "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, via, operation, changes, created_at)
+             {numbers} 'r' || n, '{project_id}', 'epic', '{id}', n, 'u', 'rest', 'update_epic', '{{}}', n from row;
+             insert into authentication_event (id, username, event, created_at) {numbers} 'e' || n, 'ann', 'login', n from row;
+             insert into comment (project_id, id, entity_id, entity_kind, author_id, content, detached, resolved, version,
+                 created_at, updated_at)
+             {numbers} '{project_id}', 'c' || n, '{id}', 'epic', 'u', 'Why?', 0, 0, 1, n, n from row"
+        ))?;
+        let is_meant = |name: &str| MEANT.iter().any(|(of, ..)| *of == name);
+        let mut shortest: HashMap<&str, Duration> = HashMap::new();
+        for _ in 0..ROUNDS {
+            for (name, took) in run_some(tx, is_meant).took {
+                let known = shortest.entry(name).or_insert(took);
+                *known = took.min(*known);
+            }
+        }
+        Ok::<_, Error>(shortest)
+    });
+    let took = took.expect("times");
+    for (name, _, bound) in MEANT {
+        assert!(took[name] <= *bound, "{name} took {:?}, more than {bound:?}", took[name]);
+    }
 }
 
 #[test]

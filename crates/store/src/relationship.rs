@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::circles;
-use crate::db::Tx;
+use crate::db::{Shape, Tx};
 use crate::deletion::Deletion;
 use crate::error::Result;
+use crate::migrate::Slice;
 use crate::model::{Kind, Time, reference_id};
-use crate::project::{Projects, in_projects};
+use crate::project::Projects;
 use crate::value::Row;
 use crate::values;
 
@@ -103,32 +104,37 @@ pub fn ids_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<Vec<String>> {
     tx.rows(sql, values![requirement_id], |row| row.get(0))
 }
 
-/// Which relationships are suspect; the projects are the first three parameters.
-macro_rules! suspect {
-    () => {
-        concat!(
-            "where r.deleted_at is null and target.content_version > r.target_version and ",
-            in_projects!("r.project_id", "?1", "?2", "?3")
-        )
-    };
-}
-
-/// Those whose target has changed since they were made or confirmed.
+/// Those whose target has changed since they were made or confirmed, the last to become so first, and how many there are.
 pub fn suspects(
     tx: &mut Tx<'_>,
     projects: &Projects,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Relationship>, i64)> {
-    let [project, user, token] = projects.values();
-    let sql = select!(concat!(suspect!(), "order by target.updated_at desc, r.id limit ?4 offset ?5"));
-    let found = tx.rows(sql, values![project, user, token, limit, offset], read)?;
-    let sql = concat!(
-        "select count(*) from relationship r join entity target on target.id = r.target_id ",
-        suspect!()
-    );
-    let total = tx.row(sql, &projects.values(), |row| row.get(0))?;
-    Ok((found, total.unwrap_or_default()))
+    let suspect = |text: &'static str| {
+        let mut shape = Shape::new(text);
+        shape.condition("r.suspect_at is not null and r.deleted_at is null", &[]);
+        projects.restrict(&mut shape, "r.project_id");
+        shape
+    };
+    let total = tx.shaped_rows(&suspect("select count(*) from relationship r"), |row| row.get(0))?;
+    let mut shape = suspect(select!(""));
+    shape.add(" order by r.suspect_at desc, r.id limit ? offset ?", values![limit, offset]);
+    Ok((tx.shaped_rows(&shape, read)?, total.first().copied().unwrap_or_default()))
+}
+
+/// Says of the relationships after an id since when they are suspect, where nobody kept that before.
+pub(crate) fn find_suspects(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
+    const SLICE: i64 = 2_000;
+    let sql = "select id from relationship where id > ?1 order by id limit ?2";
+    let ids: Vec<String> = tx.rows(sql, values![position, SLICE], |row| row.get(0))?;
+    let Some(last) = ids.last() else { return Ok(Slice { next: None, n_rows: 0 }) };
+    let sql = "update relationship
+               set suspect_at = (select updated_at from entity
+                                 where entity.id = target_id and content_version > target_version)
+               where id > ?1 and id <= ?2";
+    let n_rows = tx.execute(sql, values![position, last])?;
+    Ok(Slice { next: Some(last.clone()), n_rows })
 }
 
 /// A page of a project's relationships between requirements that were not purged, in the order of time, each with its

@@ -104,28 +104,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
         new.import_id,
         new.reference_id,
     ];
-    if tx.gather_revision(values)? {
-        return Ok(());
-    }
-    let sql = "insert into revision (id, project_id, entity_kind, entity_id, version, actor_id, token_id, via, operation,
-                   changes, created_at, request_id, import_id)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-    tx.execute(sql, &values[..13])?;
-    let sql = "insert into change (transaction_number, project_id, entity_kind, entity_id, reference_id, version, operation,
-                   actor_id, created_at)
-               values (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let values = values![
-        new.project_id,
-        new.entity_kind,
-        new.entity_id,
-        new.reference_id,
-        new.version,
-        new.operation,
-        new.actor_id,
-        new.now,
-    ];
-    tx.execute(sql, values)?;
-    Ok(())
+    tx.gather_revision(values)
 }
 
 macro_rules! select {

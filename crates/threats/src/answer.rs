@@ -5,7 +5,6 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::pattern::{AttackStep, CodeExample, Impact, List, Mitigation, Pattern};
 use crate::search::Hit;
-use crate::tokens;
 
 /// How many patterns an agent gets.
 pub const AGENT_PATTERNS_MAX: usize = 3;
@@ -47,7 +46,7 @@ pub struct Answer {
     pub pattern_count: usize,
     /// How many of them are here.
     pub patterns_included: usize,
-    /// The tokens of this whole answer as compact JSON.
+    /// The tokens of this whole answer as compact JSON, estimated: rarely less than there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_count: Option<usize>,
     /// Whether something was left out or cut for want of room.

@@ -9,7 +9,6 @@ pub mod load;
 pub mod pattern;
 pub mod render;
 pub mod search;
-pub mod tokens;
 pub mod validate;
 
 mod evidence;

@@ -98,10 +98,9 @@ impl Local {
         let store = self.config.open(CONNECTIONS)?;
         let request = ops::Request::new(Via::Mcp, now());
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.config.location);
-        let first = ops::first_start(&store, &request).map_err(|error| failed(&error))?;
-        if first.is_some() {
-            // Hosts keep what servers log, so that its secrets are not told here. Nothing is lost: whoever may open the
-            // store can make a token for it.
+        // Hosts keep what servers log, so that no secret can be told here. It also saves the memory and the time of hashing
+        // a password.
+        if ops::silent_first_start(&store, &request).map_err(|error| failed(&error))? {
             tracing::warn!(
                 "a new store is at {}; `spexus token create` makes a token for it",
                 self.config.location

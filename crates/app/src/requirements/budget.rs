@@ -142,10 +142,12 @@ fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
         if let Some(limit) = limit {
             items.iter_mut().for_each(|item| brief(item, limit));
         }
-        // Counting is slow for texts that will not fit anyway.
-        let n_bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
-        let is_hopeless = n_bytes > room.saturating_mul(16);
-        if !is_hopeless && items.iter().map(|item| count(item) + 1).sum::<usize>() <= room {
+        let mut used = 0;
+        let mut fits = |item: &Value| {
+            used += count(item) + 1;
+            used <= room
+        };
+        if items.iter().all(&mut fits) {
             return items;
         }
     }
@@ -231,7 +233,7 @@ pub fn steps(value: &mut Value) {
 }
 
 fn count(value: &Value) -> usize {
-    threats::tokens::count(&value.to_string())
+    tokens::count(&value.to_string())
 }
 
 /// What names something, and is of no use when it is cut.

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::agent::{Agent, column, folder, stateless, text, usual};
 use crate::backend::Backend;
 use crate::process::{PATIENCE, Serving};
+use crate::token_estimates;
 
 const POT: &str = "//= docs/kettle.md#lid\n//# The lid MUST close.\nfn close() {}\n";
 
@@ -59,7 +60,7 @@ fn one_session_has_all_parts() {
     ] {
         assert!(told.contains(part), "{part} is not told:\n{told}");
     }
-    let n_tokens = threats::tokens::count(told);
+    let n_tokens = token_estimates::n_tokens(told);
     assert!(n_tokens < 1_200, "{n_tokens} tokens");
     let listed = serving.request(1, "tools/list", json!({}))["result"]["tools"].clone();
     let names = column(&listed, "name");
@@ -295,9 +296,9 @@ fn the_history_says_who_it_was_and_through_what() {
     assert!(text(&answer["result"]).contains("there is no user nobody"), "{answer}");
 }
 
-/// A new store has secrets, which must not end up in the log that a host keeps.
+/// A host keeps the log of a server, which is no place for secrets.
 #[test]
-fn a_new_store_is_told_of_without_its_secrets() {
+fn a_new_store_is_told_of_and_has_no_secrets() {
     let folder = folder(&[]);
     let mut serving = Serving::spexus(folder.path(), &[]);
     serving.handshake("2025-11-25");
@@ -308,7 +309,13 @@ fn a_new_store_is_told_of_without_its_secrets() {
         log.contains("a new store is at") && !log.contains("mcp_pat_") && !log.contains("password"),
         "{log}"
     );
-    assert!(folder.path().join("data/spexus/spexus.db").exists());
+    let store = rusqlite::Connection::open(folder.path().join("data/spexus/spexus.db")).expect("a store");
+    let found = store.query_row(
+        "select username, password_hash is null, (select count(*) from token) from user_account",
+        [],
+        |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?, row.get::<_, i64>(2)?)),
+    );
+    assert_eq!(found.expect("one user"), ("admin".to_owned(), true, 0));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, column, text};
+use crate::token_estimates;
 
 const LISTS: [(&str, &str); 4] = [
     ("search_requirements", "text"),
@@ -176,6 +177,6 @@ fn pages(agent: &mut Agent, tool: &str, arguments: Value) -> Vec<Vec<Value>> {
 fn check_budget(answer: &Value, max_tokens: usize) {
     let blocks = answer["content"].as_array().expect("blocks").iter();
     let texts: Vec<&str> = blocks.map(|block| block["text"].as_str().expect("a text")).collect();
-    let n_tokens = threats::tokens::count(&texts.join("\n"));
+    let n_tokens = token_estimates::n_tokens(&texts.join("\n"));
     assert!(n_tokens <= max_tokens, "{n_tokens} of {max_tokens}: {texts:?}");
 }

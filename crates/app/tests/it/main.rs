@@ -60,4 +60,5 @@ mod surfaces;
 mod tidy;
 mod tls;
 mod together;
+mod token_estimates;
 mod upgrade;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, column, text};
 use crate::requirements_tools::{ALL, agent, filled};
+use crate::token_estimates;
 
 /// [002 R7.7] [002 R7.9]
 #[test]
@@ -155,7 +156,7 @@ fn no_list_or_search_is_longer_than_its_budget_and_cursors_lead_to_everything() 
             loop {
                 let result = agent.call(tool, arguments.clone());
                 assert_eq!(result["isError"], false, "{result}");
-                let n_tokens = threats::tokens::count(text(&result));
+                let n_tokens = token_estimates::n_tokens(text(&result));
                 assert!(n_tokens <= budget, "{tool} {arguments}: {n_tokens} tokens");
                 let page = &result["structuredContent"];
                 let items = page.pointer(list).and_then(Value::as_array).expect("a list");

@@ -8,6 +8,7 @@ use spexus::requirements::{SETS, ToolOptions, Tools};
 
 use crate::agent::{Agent, column, folder, text};
 use crate::backend::{on_sqlite, send};
+use crate::token_estimates;
 
 /// All sets of requirements, without the other parts.
 pub const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk"];
@@ -174,7 +175,7 @@ fn further_sets_are_complete_in_themselves() {
 fn the_list_of_tools_costs_less_than_three_thousand_tokens() {
     let mut agent = agent(&["--toolsets", "requirements"]);
     let answer = agent.ask("tools/list", json!({}));
-    let n_tokens = threats::tokens::count(&answer["result"].to_string());
+    let n_tokens = token_estimates::n_tokens(&answer["result"].to_string());
     assert!(n_tokens < 3_000, "{n_tokens} tokens");
     assert!(n_tokens > 1_000, "{n_tokens} tokens are too few to be true");
 }

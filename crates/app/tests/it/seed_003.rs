@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, column, folder, stateless, text, usual};
+use crate::token_estimates;
 
 /// BLAKE3 of "A pot MUST brew coffee."
 pub const BREW: &str = "9b1f8d031c6f636918b852336d000b4fcd2d73b091aa420f650e883c03506069";
@@ -392,7 +393,7 @@ fn the_tools_are_listed_in_few_tokens() {
             "get_prioritized_requirements",
         ]
     );
-    let n_tokens = threats::tokens::count(&answer["result"].to_string());
+    let n_tokens = token_estimates::n_tokens(&answer["result"].to_string());
     assert!(n_tokens < 1500, "{n_tokens}");
 }
 

@@ -8,6 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::process::Serving;
+use crate::token_estimates;
 
 /// [004 Initialization Flow] the answer to `initialize`, word for word.
 #[test]
@@ -121,8 +122,8 @@ fn tools_call_answers_with_the_patterns_that_fit() {
     );
     assert_eq!(patterns["code_pattern"]["language"], "python");
     let n_tokens = patterns["token_count"].as_u64().expect("a count");
-    assert_eq!(n_tokens as usize, threats::tokens::count(text(&answer)));
-    assert!(n_tokens <= 500);
+    // An estimate, which must not be too low.
+    assert!((token_estimates::n_tokens(text(&answer))..=500).contains(&(n_tokens as usize)), "{n_tokens}");
 }
 
 /// [004 Verbosity Validation] `human` gives every field, of at most three patterns.

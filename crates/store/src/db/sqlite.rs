@@ -19,7 +19,7 @@ use super::{Connection, Failure, Mode, Options, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Row, Value};
 
-type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
+pub(super) type Outcome<T> = std::result::Result<T, (Error, Option<Failure>)>;
 
 /// A commit is shared by at most so many writes, which take at most so long together: the first of them waits for it.
 const GROUP_MAX: usize = 512;
@@ -231,7 +231,7 @@ struct Written {
     has_erased: bool,
 }
 
-/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own.
+/// Runs `first` and what waits behind it in one transaction, each in a savepoint of its own. A long job is alone.
 fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Written {
     let connection = &connected.sqlite;
     let started = Instant::now();
@@ -251,7 +251,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
             } else {
                 connected.watch.start()
             }
-            failed = write_one(connected, &mut *job, &mut written);
+            failed = write_one(connected, &mut *job, alone, &mut written);
         }
         group.push(job);
         let has_time = !alone && failed.is_none() && started.elapsed() < GROUP_TIME;
@@ -280,10 +280,15 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
     written
 }
 
-/// Runs one job in a savepoint. Returns an error when the whole transaction is lost.
-fn write_one(connected: &Connected, job: &mut dyn Job, written: &mut Written) -> Option<Error> {
+/// Runs one job in a savepoint, unless it is alone. Returns an error when the whole transaction is lost.
+fn write_one(connected: &Connected, job: &mut dyn Job, alone: bool, written: &mut Written) -> Option<Error> {
     let connection = &connected.sqlite;
-    if let Err((error, _)) = script(connection, "savepoint job") {
+    // A savepoint keeps every page as it was before, which costs a long job a good part of its time.
+    let (begin, keep, undo) = match alone {
+        true => ("", "", "rollback; begin"),
+        false => ("savepoint job", "release job", "rollback to job; release job"),
+    };
+    if let Err((error, _)) = script(connection, begin) {
         return Some(error);
     }
     let mut tx = Tx::new(Connection::Sqlite(connection));
@@ -291,9 +296,9 @@ fn write_one(connected: &Connected, job: &mut dyn Job, written: &mut Written) ->
         Attempt::Keep => {
             written.has_changed |= tx.has_changed;
             written.has_erased |= tx.has_erased;
-            "release job"
+            keep
         }
-        Attempt::Undo | Attempt::Again(_) => "rollback to job; release job",
+        Attempt::Undo | Attempt::Again(_) => undo,
     };
     connected.note_damage(tx.error.as_ref());
     if connection.is_autocommit() {
@@ -348,7 +353,7 @@ pub(crate) fn told(error: rusqlite::Error) -> Error {
     translate(error).0
 }
 
-fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
+pub(super) fn translate(error: rusqlite::Error) -> (Error, Option<Failure>) {
     let rusqlite::Error::SqliteFailure(code, message) = &error else {
         return (Error::internal(&error), None);
     };

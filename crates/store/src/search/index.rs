@@ -169,21 +169,7 @@ impl Document<'_> {
             kind.name(),
             self.status,
         ];
-        if tx.gather_document(values)? {
-            return Ok(());
-        }
-        let sql =
-            "insert into search_document (id, entity_id, created_at, updated_at, is_deleted, title, body)
-                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                   on conflict (id) do update set updated_at = ?4, is_deleted = ?5, title = ?6, body = ?7
-                   returning number";
-        let number: Option<i64> = tx.row(sql, &values[..7], |row| row.get(0))?;
-        // Marks come from other rows too: the epic of a story's parts, and the status.
-        let sql = "insert or replace into search_index (rowid, terms) values (?1, ?2
-                   || coalesce(' fe' || replace((select parent_id from entity where id = ?3), '-', ''), '')
-                   || coalesce(?4 || (select mark from status where entity_kind = ?5 and name = ?6), ''))";
-        tx.execute(sql, values![number, &postings, story, &status_mark, kind.name(), self.status])?;
-        Ok(())
+        tx.gather_document(values)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use threats::answer::{self, AGENT_TOKENS_MAX, Answer, Room};
-use threats::{Hit, Library, Query, tokens};
+use threats::{Hit, Library, Query};
 
 use crate::{TMKB, file};
 
@@ -10,7 +10,8 @@ use crate::{TMKB, file};
 fn the_count_is_that_of_the_whole_answer() {
     for context in ["background job", "multi-tenant api endpoint", "bulk delete", "approve a draft"] {
         let answer = ask(context, &Room::default());
-        assert_eq!(answer.token_count, Some(count(&answer)), "{context}");
+        assert_eq!(answer.token_count, Some(estimate(&answer)), "{context}");
+        assert!(exact(&answer) <= estimate(&answer), "{context}");
     }
 }
 
@@ -39,6 +40,7 @@ fn code_comes_only_where_it_fits() {
         let hits = library.search(&Query { context: &pattern.triggers.keywords[0], ..Query::default() });
         let answer = answer::agent(&hits, &Room::default());
         assert!(answer.token_count.unwrap() <= AGENT_TOKENS_MAX, "{}", pattern.id);
+        assert!(exact(&answer) <= AGENT_TOKENS_MAX, "{}", pattern.id);
         assert!(!answer.token_limit_reached, "{}: three patterns have room", pattern.id);
     }
     assert_eq!(
@@ -122,8 +124,8 @@ proptest! {
         let room = Room { patterns_max, tokens_max: Some(tokens_max), ..Room::default() };
         let hits = library.search(&Query::default());
         let answer = answer::agent(&hits, &room);
-        prop_assert!(count(&answer) <= tokens_max);
-        prop_assert_eq!(answer.token_count, (!hits.is_empty()).then(|| count(&answer)));
+        prop_assert!(exact(&answer) <= tokens_max);
+        prop_assert_eq!(answer.token_count, (!hits.is_empty()).then(|| estimate(&answer)));
         prop_assert!(answer.patterns_included > 0 || answer.token_limit_reached || hits.is_empty());
     }
 }
@@ -133,6 +135,11 @@ fn ask(context: &str, room: &Room<'_>) -> Answer {
     answer::agent(&hits, room)
 }
 
-fn count(answer: &Answer) -> usize {
+fn estimate(answer: &Answer) -> usize {
     tokens::count(&serde_json::to_string(answer).unwrap())
+}
+
+/// What the real tokenizer counts.
+fn exact(answer: &Answer) -> usize {
+    bpe_openai::o200k_base().count(serde_json::to_string(answer).unwrap().as_str())
 }

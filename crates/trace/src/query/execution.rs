@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(feature = "java")]
 use super::java;
 use super::line::{self, Block, Class};
 
@@ -44,9 +45,8 @@ pub enum Code {
 impl Code {
     /// Reads a file. Its annotations are given by their first and last lines.
     pub fn read(path: &str, text: &str, annotations: impl Iterator<Item = (u32, u32)>) -> Code {
-        let is_java = std::path::Path::new(path).extension().is_some_and(|extension| extension == "java");
-        let (mut classes, blocks) = match is_java.then(|| java::read(text)) {
-            Some(Ok(java)) => (java.classes, Some(java.blocks)),
+        let (mut classes, blocks) = match parse(path, text) {
+            Some(Ok((classes, blocks))) => (classes, Some(blocks)),
             Some(Err(lines)) => return Code::Broken(lines),
             None => (line::plain(text), None),
         };
@@ -89,6 +89,21 @@ impl Code {
             }
         }
     }
+}
+
+/// The lines and blocks of a file, or the lines that are wrong in it.
+type Parsed = Result<(Vec<Option<Class>>, Vec<Block>), Vec<u32>>;
+
+/// Parses a file in a language whose grammar is built in.
+#[cfg(feature = "java")]
+fn parse(path: &str, text: &str) -> Option<Parsed> {
+    let is_java = std::path::Path::new(path).extension().is_some_and(|extension| extension == "java");
+    is_java.then(|| java::read(text).map(|java| (java.classes, java.blocks)))
+}
+
+#[cfg(not(feature = "java"))]
+fn parse(_path: &str, _text: &str) -> Option<Parsed> {
+    None
 }
 
 /// Finds the line that an annotation speaks of. None if its block or the file ends before.

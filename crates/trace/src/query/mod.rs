@@ -8,6 +8,7 @@ pub mod cover;
 pub mod execution;
 pub mod filter;
 pub mod jacoco;
+#[cfg(feature = "java")]
 pub mod java;
 pub mod json;
 pub mod line;

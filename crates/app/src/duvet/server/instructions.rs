@@ -66,7 +66,7 @@ pub fn problems(model: &Model) -> Vec<String> {
 /// The same, in no more than so many tokens.
 pub fn brief_problems(model: &Model, n_tokens_max: usize) -> Vec<String> {
     let mut problems = problems(model);
-    while threats::tokens::count(&problems.join("\n")) > n_tokens_max {
+    while tokens::count(&problems.join("\n")) > n_tokens_max {
         match problems.as_mut_slice() {
             [only] if only.len() > 16 => *only = shortened(only),
             [_, _, ..] => drop(problems.pop()),

@@ -1,9 +1,5 @@
 //! Answers that are lists: as much as fits into a budget of tokens, and where the rest begins.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use mcp::{Failure, FieldError, Kind, ToolOutput};
 use serde_json::{Value, json};
 
@@ -83,26 +79,9 @@ impl Window {
     }
 }
 
-/// How many costs are remembered.
-const COSTS_MAX: usize = 1 << 16;
-
-/// Counts the tokens of an item, and of the comma behind it. The same items are asked for again and again.
+/// Counts the tokens of an item, and of the comma behind it.
 fn cost_of(item: &str) -> usize {
-    static COSTS: LazyLock<Mutex<HashMap<u64, usize>>> = LazyLock::new(Mutex::default);
-    let mut hasher = DefaultHasher::new();
-    item.hash(&mut hasher);
-    let key = hasher.finish();
-    let known = |costs: &HashMap<u64, usize>| costs.get(&key).copied();
-    if let Some(cost) = known(&COSTS.lock().unwrap_or_else(PoisonError::into_inner)) {
-        return cost;
-    }
-    let cost = threats::tokens::count(item) + 1;
-    let mut costs = COSTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if costs.len() >= COSTS_MAX {
-        costs.clear();
-    }
-    costs.insert(key, cost);
-    cost
+    tokens::count(item) + 1
 }
 
 /// The budget of an answer.
@@ -122,7 +101,7 @@ const PROSE: [&str; 5] = ["text", "comment_text", "error", "detail", "suggestion
 
 /// Shortens the longest text of an object until it fits.
 fn shorten(mut value: Value, budget: usize) -> Value {
-    while threats::tokens::count(&value.to_string()) > budget {
+    while tokens::count(&value.to_string()) > budget {
         let Some(object) = value.as_object_mut() else { break };
         let prose = object.iter_mut().filter_map(|(key, value)| match value {
             Value::String(text) if PROSE.contains(&key.as_str()) => Some(text),

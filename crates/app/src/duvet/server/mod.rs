@@ -78,8 +78,6 @@ impl TraceServer {
         });
         let loading = server.clone();
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
-            // Counting tokens takes a table that is slow to load.
-            let _ = std::thread::Builder::new().spawn(|| threats::tokens::count(""));
             loop {
                 let reading = AssertUnwindSafe(|| {
                     let index = Index::open(options.clone(), Box::new(super::environment));
@@ -211,7 +209,7 @@ impl Server for TraceServer {
             }
             let text = json!({ "problems": problems }).to_string();
             let mut arguments = arguments.clone();
-            arguments["max_tokens"] = json!(budget.saturating_sub(threats::tokens::count(&text)));
+            arguments["max_tokens"] = json!(budget.saturating_sub(tokens::count(&text)));
             let mut output = tools::call(&self.root, model, &tool.name, &arguments)?;
             output.content.push(json!({"type": "text", "text": text}));
             output.meta.insert("duvet/problems".into(), json!(problems));

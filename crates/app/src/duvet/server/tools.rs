@@ -231,7 +231,7 @@ fn status(model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Fa
         for number in &numbers {
             let state = model.state(*number);
             let one = json!({"full_path": model.catalogue.requirement_path(*number), "status": state.status.name(), "detail": state.label.name()});
-            n_tokens += threats::tokens::count(&one.to_string()) + 1;
+            n_tokens += tokens::count(&one.to_string()) + 1;
             if n_tokens > budget {
                 break;
             }
@@ -322,7 +322,7 @@ fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<To
         if n_around < n_lines as usize || n_characters_max < LINE_CHARACTERS_MAX {
             answer["truncated"] = json!(true);
         }
-        let fits = threats::tokens::count(&answer.to_string()) <= budget;
+        let fits = tokens::count(&answer.to_string()) <= budget;
         match (n_around, n_characters_max) {
             _ if fits => return Ok(ToolOutput::json(answer)),
             (0, 0) => return Ok(ToolOutput::json(answer)),

@@ -44,7 +44,11 @@ pub(super) fn connect(
         connection.busy_timeout(BUSY_WAIT)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", "on")?;
-        connection.pragma_update(None, "temp_store", "memory")?;
+        // The writer's savepoints go into a file: in memory, SQLite walks through all that a savepoint holds at the end of each
+        // statement, which takes a list of operations twice as long.
+        if !writes || tempfile::tempfile().is_err() {
+            connection.pragma_update(None, "temp_store", "memory")?;
+        }
         connection.pragma_update(None, "cache_size", -cache_kib)?;
         // Otherwise a statement is compiled anew whenever its parameters change, in case that another plan is better for
         // them: several times the work of most statements.
