@@ -14,6 +14,7 @@ mod documents;
 mod extracted;
 pub(crate) mod files;
 mod index;
+pub(crate) mod listing;
 mod load;
 mod problems;
 mod scan;

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
-
 use crate::annotation::Level;
 use crate::specification::{Format, Section, Specification};
 use crate::target::{Target, clean};
@@ -218,8 +216,7 @@ impl Catalogue {
                 let identifier = blake3::hash(text.as_bytes()).to_hex().to_string();
                 (text, identifier)
             };
-            let by_number: Vec<(String, String)> =
-                self.requirements.par_iter().with_min_len(256).map(describe).collect();
+            let by_number: Vec<(String, String)> = self.requirements.iter().map(describe).collect();
             let mut by_identifier: Vec<(String, u32)> = by_number
                 .iter()
                 .zip(0..)

@@ -12,7 +12,8 @@ use crate::model::{ChangedFile, LinkedFile, Model};
 
 use super::documents::Documents;
 use super::extracted::Extracted;
-use super::files::{self, FilePlan};
+use super::files;
+use super::listing::{self, FilePlan};
 use super::load::{self, FileState, Files, Loaded};
 use super::problems::FileTexts;
 use super::walk::walk;
@@ -350,6 +351,6 @@ fn links(root: &Path, files: &[FileState]) -> Vec<PathBuf> {
 
 /// The globs of files that matter.
 fn patterns(project: &Project) -> Vec<glob::Pattern> {
-    let globs = files::globs(project).into_iter().map(|pattern| pattern.trim_start_matches("./"));
+    let globs = listing::globs(project).into_iter().map(|pattern| pattern.trim_start_matches("./"));
     globs.filter_map(|pattern| glob::Pattern::new(pattern).ok()).collect()
 }

@@ -14,7 +14,8 @@ use crate::specification::Format;
 
 use super::documents::{Documents, Problem};
 use super::extracted::{self, Extracted};
-use super::files::{FileKind, FilePlan, Listing, Stamp};
+use super::files::Stamp;
+use super::listing::{FileKind, FilePlan, Listing};
 use super::problems::FileTexts;
 use super::{CONFIG_PATH, Phase, Project, Watch, scan};
 

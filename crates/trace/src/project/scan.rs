@@ -10,7 +10,8 @@ use crate::model::{ScannedFile, SourceFile};
 use crate::requirement_file;
 
 use super::extracted::Extracted;
-use super::files::{self, FileKind, FilePlan};
+use super::files;
+use super::listing::{FileKind, FilePlan};
 
 /// Reads a file in all the ways that its plan has.
 pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile {

@@ -3,7 +3,7 @@
 use crate::annotation::AnnotationKind;
 use crate::comment::{Style, StyleUse};
 
-use super::{Project, files};
+use super::{Project, listing};
 
 impl Project {
     /// Lists the styles that citations may be written in, each with the files that have it.
@@ -20,7 +20,7 @@ impl Project {
             add(source.style.clone(), source.default_kind, &source.pattern);
         }
         for pattern in &self.options.source_patterns {
-            let (style, glob) = files::marks(pattern);
+            let (style, glob) = listing::marks(pattern);
             add(style, AnnotationKind::default(), glob);
         }
         if styles.is_empty() {

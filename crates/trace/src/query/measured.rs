@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::jacoco;
 use super::measurement::{self, Measurement, Sources};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::project::{Options, files};
+use crate::project::{Options, files, listing};
 use crate::report::Report;
 
 /// Reports of very large projects are long, but not longer.
@@ -28,7 +28,7 @@ pub fn measure(
     let mut warnings = Vec::new();
     for pattern in patterns {
         let n_problems = problems.len();
-        let found = files::expand(&options, pattern, &mut BTreeSet::new(), &mut problems);
+        let found = listing::expand(&options, pattern, &mut BTreeSet::new(), &mut problems);
         if found.is_empty() && problems.len() == n_problems {
             warnings
                 .push(Diagnostic::warning(Code::Pattern, format!("`{pattern}` matches no coverage report")));

@@ -25,7 +25,7 @@ const BITS: [AnnotationKind; 6] = [
     AnnotationKind::Spec,
 ];
 /// How many parts are held in memory before they are written.
-const PARTS_HELD_MAX: usize = 16;
+const PARTS_HELD_MAX: usize = 8;
 /// How many annotations a part has.
 const ANNOTATIONS_PER_PART: usize = 4_096;
 

@@ -37,7 +37,7 @@ pub fn list() -> Vec<Arc<Tool>> {
         ),
         tool(
             "search_requirements",
-            "Find requirements by words (all must occur) or \"phrases\", best first.",
+            "Find requirements by words (all must occur), \"phrases\" and -exclusions, best first.",
             true,
             vec![(
                 "query",
