@@ -12,6 +12,7 @@ mod fuzz;
 mod golden;
 mod index;
 mod json_v2;
+mod layers;
 mod lcov;
 mod matching;
 mod merge;
