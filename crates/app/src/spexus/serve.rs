@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, audit, mcp_session, revision, tally};
+use store::{Mode, Store, Tx, audit, mcp_session, revision, tally};
+use tokio::time::MissedTickBehavior;
 use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
@@ -189,17 +190,24 @@ impl Stop {
     }
 }
 
-/// Sums up what writers have counted, so that totals are read from few rows.
+/// Sums up what writers have counted, so that totals are read from few rows. Each step is short, for others write meanwhile.
 async fn sum_up(store: Store) {
     let mut every = tokio::time::interval(SUM_UP_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         every.tick().await;
-        store.run(Mode::Aside, tally::fold, |done: store::Result<bool>| {
-            if let Err(error) = done {
-                tracing::warn!("counts could not be summed up: {error}");
-            }
-        });
+        let summed_up = store.clone();
+        let done = tokio::task::spawn_blocking(move || while_more(&summed_up, tally::fold)).await;
+        if let Ok(Err(error)) = done {
+            tracing::warn!("counts could not be summed up: {error}");
+        }
     }
+}
+
+/// Does a step until there is no more to do.
+fn while_more(store: &Store, step: fn(&mut Tx<'_>) -> store::Result<bool>) -> store::Result<()> {
+    while store.wait(Mode::Aside, step)? {}
+    Ok(())
 }
 
 /// Forgets old changes and answers, now and then.
