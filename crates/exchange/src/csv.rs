@@ -7,11 +7,15 @@ use std::io::{self, Read, Write};
 use csv::{ByteRecord, ReaderBuilder};
 
 use crate::kind::{Kind, plain_name};
-use crate::reading::{Draft, Given, Reading, Value, nearest, shown};
+use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, nearest, shown};
 use crate::record::{Field, Place, Record};
 
 /// The widest table that is looked at; every column is compared with all others.
 const COLUMNS_MAX: usize = 1_000;
+/// How much of a file is looked at for its separator.
+const HEAD_MAX_BYTES: u64 = 256 << 10;
+/// So many bytes of rows that were read are dropped at once.
+const WINDOW_BYTES: usize = 64 << 10;
 /// Stands behind the file when it is read; a quote that is never closed swallows it.
 const END: &[u8] = b"\n\x01end of file\x01";
 
@@ -34,47 +38,97 @@ pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io:
     table.flush()
 }
 
-pub fn read(bytes: &[u8], reading: &mut Reading) {
-    let separator = separator(bytes);
-    let mut reader = ReaderBuilder::new()
+pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()> {
+    let mut head = Vec::new();
+    input.take(HEAD_MAX_BYTES).read_to_end(&mut head)?;
+    let separator = separator(&head);
+    let mut table = ReaderBuilder::new()
         .delimiter(separator)
         .has_headers(false)
         .flexible(true)
-        .from_reader(bytes.chain(END));
-    let mut sheet = Sheet { bytes, offset: 0, row: 0, line: 1 };
-    let mut rows = reader.byte_records().map_while(Result::ok).peekable();
-    let header = match rows.next() {
-        Some(header) if rows.peek().is_some() => header,
-        _ => return reading.problem(&Place::item("row 1", 1), None, "expected column names, found nothing"),
-    };
-    let Some(columns) = read_header(&header, &sheet.place(&header), reading) else {
-        return;
-    };
-    while let Some(row) = rows.next() {
-        let place = sheet.place(&row);
-        let Some(next) = rows.peek() else {
+        .from_reader(Window::new(head.chain(input).chain(END)));
+    let mut sheet = Sheet { offset: 0, row: 0, line: 1 };
+    let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
+    if !table.read_byte_record(&mut row)? || !table.read_byte_record(&mut next)? {
+        reading.problem(&Place::item("row 1", 1), None, "expected column names, found nothing");
+        return Ok(());
+    }
+    let place = sheet.place(&row, table.get_ref());
+    let Some(columns) = read_header(&row, &place, reading) else { return Ok(()) };
+    while !reading.has_failed() {
+        std::mem::swap(&mut row, &mut next);
+        let has_next = table.read_byte_record(&mut next)?;
+        let place = sheet.place(&row, table.get_ref());
+        if !has_next {
             if row.as_slice() != &END[1..] {
                 reading.is_incomplete = true;
                 reading.problem(&place, None, "a quote (\") opens here or later and is never closed");
             }
-            return;
-        };
+            break;
+        }
         let mut draft = Draft::new(place, "");
-        if let Some(offset) = sheet.text_behind_a_quote(start(next), separator) {
-            let place = Place { line: Some(sheet.line_at(offset)), ..draft.place.clone() };
+        if let Some(offset) = sheet.text_behind_a_quote(table.get_ref(), start(&next), separator) {
+            let place = Place { line: Some(sheet.line_at(table.get_ref(), offset)), ..draft.place.clone() };
             let message = "expected the end of the cell after its closing quote (\"), found more; write a quote within a \
                            cell twice";
             reading.problem(&place, None, message);
             draft.is_sound = false;
         }
         read_row(&columns, &row, draft, reading);
+        table.get_mut().forget(sheet.offset);
+    }
+    Ok(())
+}
+
+/// The bytes of a file from the present row on, as far as they were read.
+struct Window<R> {
+    input: R,
+    bytes: Vec<u8>,
+    /// Where in the file the bytes begin.
+    start: usize,
+    /// How many of the bytes are not needed any more.
+    n_forgotten: usize,
+}
+
+impl<R: Read> Window<R> {
+    fn new(input: R) -> Window<R> {
+        Window { input, bytes: Vec::new(), start: 0, n_forgotten: 0 }
+    }
+
+    fn from(&self, offset: usize) -> &[u8] {
+        self.bytes.get(offset.saturating_sub(self.start)..).unwrap_or_default()
+    }
+
+    fn between(&self, start: usize, end: usize) -> &[u8] {
+        let bytes = self.from(start);
+        &bytes[..(end.saturating_sub(start)).min(bytes.len())]
+    }
+
+    /// Keeps what begins right before an offset: whether a row begins within CRLF is to be seen there.
+    fn forget(&mut self, offset: usize) {
+        self.n_forgotten = offset.saturating_sub(1).saturating_sub(self.start);
+        if self.n_forgotten >= WINDOW_BYTES {
+            self.bytes.drain(..self.n_forgotten);
+            self.start += std::mem::take(&mut self.n_forgotten);
+        }
+    }
+}
+
+impl<R: Read> Read for Window<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // A quote that is never closed would take all that follows.
+        if self.bytes.len() - self.n_forgotten > RECORD_MAX_BYTES {
+            return Ok(0);
+        }
+        let n_read = self.input.read(out)?;
+        self.bytes.extend_from_slice(&out[..n_read]);
+        Ok(n_read)
     }
 }
 
 /// A file as somebody sees it who has opened it: the reader knows nothing of rows that are blank, and begins a row
 /// before the second half of CRLF.
-struct Sheet<'a> {
-    bytes: &'a [u8],
+struct Sheet {
     /// Where the present row begins.
     offset: usize,
     row: usize,
@@ -82,51 +136,53 @@ struct Sheet<'a> {
     line: u64,
 }
 
-impl Sheet<'_> {
+impl Sheet {
     /// Goes on to a row, and says where it stands.
-    fn place(&mut self, row: &ByteRecord) -> Place {
-        let mut end = start(row).min(self.bytes.len());
-        if end > 0 && self.bytes[end - 1..].starts_with(b"\r\n") {
+    fn place<R: Read>(&mut self, row: &ByteRecord, window: &Window<R>) -> Place {
+        let mut end = start(row);
+        if end > 0 && window.from(end - 1).starts_with(b"\r\n") {
             end += 1;
         }
-        let blank = self.bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        self.row += 1 + self.n_breaks(end, end + blank);
-        self.line = self.line_at(end + blank);
+        let blank = window.from(end).iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        self.row += 1 + n_breaks(window, end, end + blank);
+        self.line = self.line_at(window, end + blank);
         self.offset = end + blank;
         Place::item(format!("row {}", self.row), self.line)
     }
 
     /// The line of something in the present row.
-    fn line_at(&self, offset: usize) -> u64 {
-        self.line + self.n_breaks(self.offset, offset) as u64
-    }
-
-    fn n_breaks(&self, start: usize, end: usize) -> usize {
-        let ends_line = |index: &usize| match self.bytes[*index] {
-            b'\n' => true,
-            b'\r' => self.bytes.get(*index + 1) != Some(&b'\n'),
-            _ => false,
-        };
-        (start..end).filter(ends_line).count()
+    fn line_at<R: Read>(&self, window: &Window<R>, offset: usize) -> u64 {
+        self.line + n_breaks(window, self.offset, offset) as u64
     }
 
     /// Where a cell of the present row goes on after its closing quote, which readers take in different ways. Blanks
     /// there do no harm.
-    fn text_behind_a_quote(&self, end: usize, separator: u8) -> Option<usize> {
+    fn text_behind_a_quote<R: Read>(&self, window: &Window<R>, end: usize, separator: u8) -> Option<usize> {
         let mut cell = Cell::Begins;
-        for (index, byte) in self.bytes.iter().enumerate().take(end).skip(self.offset) {
+        for (index, byte) in window.between(self.offset, end).iter().enumerate() {
             cell = match (cell, *byte) {
                 (Cell::Begins, b'"') | (Cell::Closed, b'"') => Cell::Quoted,
                 (Cell::Quoted, b'"') => Cell::Closed,
                 (Cell::Quoted, _) => Cell::Quoted,
                 (_, byte) if byte == separator || byte == b'\r' || byte == b'\n' => Cell::Begins,
                 (Cell::Closed | Cell::Behind, b' ' | b'\t') => Cell::Behind,
-                (Cell::Closed | Cell::Behind, _) => return Some(index),
+                (Cell::Closed | Cell::Behind, _) => return Some(self.offset + index),
                 (Cell::Begins | Cell::Plain, _) => Cell::Plain,
             };
         }
         None
     }
+}
+
+/// How many lines end between two places.
+fn n_breaks<R: Read>(window: &Window<R>, start: usize, end: usize) -> usize {
+    let bytes = window.from(start);
+    let ends_line = |index: &usize| match bytes[*index] {
+        b'\n' => true,
+        b'\r' => bytes.get(*index + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    (0..end.saturating_sub(start).min(bytes.len())).filter(ends_line).count()
 }
 
 /// Where in a cell a byte stands.
@@ -156,7 +212,7 @@ enum Column {
     Nameless,
 }
 
-fn read_header(header: &ByteRecord, place: &Place, reading: &mut Reading) -> Option<Vec<Column>> {
+fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) -> Option<Vec<Column>> {
     if header.len() > COLUMNS_MAX {
         let message = format!("expected at most {COLUMNS_MAX} columns, found {}", header.len());
         reading.problem(place, None, message);
@@ -191,7 +247,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Reading) -> Opt
     Some(found)
 }
 
-fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mut Reading) {
+fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mut Gathering<'_>) {
     // Spreadsheets write rows of nothing but separators.
     if row.iter().all(|cell| cell.is_empty()) {
         return;

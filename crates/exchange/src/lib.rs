@@ -1,7 +1,7 @@
 //! Requirements as JSON, CSV, Markdown and ReqIF, and back.
 //!
-//! [`write`] turns records into bytes as they come; [`read`] turns bytes into records and says what was wrong
-//! with the rest. What was written reads back exactly, whatever stands in the texts. Nothing here knows files,
+//! [`write`] turns records into bytes as they come; [`read_each`] turns bytes into records as they come, and says what
+//! was wrong with the rest. What was written reads back exactly, whatever stands in the texts. Nothing here knows files,
 //! clocks or databases: whether a reference exists is the importer's business.
 
 mod csv;
@@ -12,8 +12,11 @@ mod members;
 mod reading;
 mod record;
 mod reqif;
+mod text;
 
-use std::io;
+use std::io::{self, Read as _};
+
+use reading::Gathering;
 
 pub use kind::{FieldShape, Form, Kind, Shape};
 pub use members::Members;
@@ -40,19 +43,43 @@ pub fn write(
 
 /// Reads a whole file. Total: any bytes give records, problems, or both.
 pub fn read(format: Format, bytes: &[u8]) -> Reading {
-    let mut reading = Reading::default();
-    if let Some(message) = reading::why_not_text(bytes) {
+    let (mut records, mut unsound) = (Vec::new(), Vec::new());
+    let reading = read_each(format, &mut &*bytes, &mut |record, is_sound| {
+        if is_sound { &mut records } else { &mut unsound }.push(record);
+        Ok(())
+    });
+    Reading { records, unsound, ..reading.expect("memory can be read") }
+}
+
+/// Reads a file of any size. `each` takes the records in the order of the file, and whether a record has no problems; the
+/// rest of what [`read`] gives is returned. Of JSON and CSV one record at a time is in memory, of the others all of the text.
+pub fn read_each(
+    format: Format,
+    input: &mut dyn io::Read,
+    each: &mut dyn FnMut(Record, bool) -> io::Result<()>,
+) -> io::Result<Reading> {
+    let mut reading = Gathering::new(each);
+    let mut head = Vec::new();
+    input.take(text::HEAD_BYTES).read_to_end(&mut head)?;
+    if let Some(message) = text::why_not_text(&head) {
         reading.problem(&Place::line(1), None, message);
         return reading.finish();
     }
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    match (format, reading::text(bytes)) {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
+    let mut input = head.chain(input);
+    match format {
         // A cell in another encoding is the problem of its row, not of the file.
-        (Format::Csv, _) => csv::read(bytes, &mut reading),
-        (Format::Json, Ok(text)) => json::read(text, &mut reading),
-        (Format::Markdown, Ok(text)) => markdown::read(text, &mut reading),
-        (Format::Reqif, Ok(text)) => reqif::read(text, &mut reading),
-        (_, Err((line, message))) => reading.problem(&Place::line(line), None, message),
+        Format::Csv => csv::read(&mut input, &mut reading)?,
+        Format::Json => json::read(&mut input, &mut reading)?,
+        Format::Markdown | Format::Reqif => {
+            let mut bytes = Vec::new();
+            input.read_to_end(&mut bytes)?;
+            match (format, text::text(&bytes)) {
+                (Format::Markdown, Ok(text)) => markdown::read(text, &mut reading),
+                (_, Ok(text)) => reqif::read(text, &mut reading),
+                (_, Err((line, message))) => reading.problem(&Place::line(line), None, message),
+            }
+        }
     }
     reading.finish()
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::kind::{Form, Kind};
-use crate::reading::{Draft, Given, Reading, Value};
+use crate::reading::{Draft, Gathering, Given, Value};
 use crate::record::{Field, Place, Record};
 
 const DEPTH_MAX: usize = 8;
@@ -103,7 +103,7 @@ fn scalar(text: &str) -> String {
     quoted
 }
 
-pub fn read(text: &str, reading: &mut Reading) {
+pub fn read(text: &str, reading: &mut Gathering<'_>) {
     // An editor on Windows ends every line with CRLF, and means nothing by it. We never begin with one.
     let without_carriage_returns;
     let ends_with_crlf = text.lines().next().is_some_and(|first| text[first.len()..].starts_with("\r\n"));
@@ -129,7 +129,7 @@ pub fn read(text: &str, reading: &mut Reading) {
 }
 
 /// Reads the lines of one record, the first of which is `---`.
-fn read_record(lines: &[&str], line: u64, reading: &mut Reading) {
+fn read_record(lines: &[&str], line: u64, reading: &mut Gathering<'_>) {
     let place = Place::line(line);
     let Some(end) = lines.iter().skip(1).position(|line| is_rule(line)).map(|index| index + 1) else {
         reading.is_incomplete = true;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 
 use crate::kind::{FieldShape, Kind, plain_name};
 use crate::record::{Field, Place, Record};
@@ -13,12 +14,17 @@ const SHOWN_MAX_CHARS: usize = 40;
 /// The longest value that is remembered as a name of something.
 const NAME_MAX_BYTES: usize = 200;
 
+/// How many values that were not understood are remembered. In a file with more of them any name may be one.
+const LOST_MAX: usize = 10_000;
+/// How large one record may be; a file may be of any size.
+pub(crate) const RECORD_MAX_BYTES: usize = 8 << 20;
+
 /// What a file says, and what is wrong with it.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The records without problems, in the order of the file.
+    /// The records without problems, in the order of the file. Empty where each was handed on when it was read.
     pub records: Vec<Record>,
-    /// Those with problems, as far as they were understood, so that all mistakes can be told at once.
+    /// Those with problems, as far as they were understood, so that all mistakes can be told at once. Empty as above.
     pub unsound: Vec<Record>,
     /// What has to be corrected.
     pub problems: Vec<Problem>,
@@ -28,6 +34,20 @@ pub struct Reading {
     pub is_incomplete: bool,
     /// Values that were not understood. One may be the name of a record, and others are right to use it.
     pub lost: Vec<String>,
+}
+
+/// Takes a record as soon as it is read, and whether it has no problems.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(Record, bool) -> io::Result<()>;
+
+/// What is known of a file while it is read. Records are handed on.
+pub(crate) struct Gathering<'a> {
+    each: Each<'a>,
+    /// Why a record could not be handed on. Nothing comes after it.
+    failed: Option<io::Error>,
+    problems: Vec<Problem>,
+    notes: Vec<Problem>,
+    pub is_incomplete: bool,
+    lost: Vec<String>,
     n_problems_more: usize,
     n_notes_more: usize,
 }
@@ -84,7 +104,25 @@ pub(crate) enum Value {
     Other(String),
 }
 
-impl Reading {
+impl<'a> Gathering<'a> {
+    pub fn new(each: Each<'a>) -> Gathering<'a> {
+        Gathering {
+            each,
+            failed: None,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            is_incomplete: false,
+            lost: Vec::new(),
+            n_problems_more: 0,
+            n_notes_more: 0,
+        }
+    }
+
+    /// Whether what is read has nowhere to go.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// Checks a draft: it becomes a record, or problems.
     pub(crate) fn check(&mut self, draft: Draft) {
         let Some(kind) = self.kind(&draft.place, &draft.kind) else {
@@ -117,10 +155,8 @@ impl Reading {
             self.problem(&record.place, Some(shape.name), message);
             is_sound = false;
         }
-        if is_sound {
-            self.records.push(record);
-        } else {
-            self.unsound.push(record);
+        if !self.has_failed() {
+            self.failed = (self.each)(record, is_sound).err();
         }
     }
 
@@ -147,13 +183,18 @@ impl Reading {
 
     /// Remembers a value that was not understood.
     pub(crate) fn lose(&mut self, value: &str) {
-        if !value.is_empty() && value.len() <= NAME_MAX_BYTES {
+        if self.lost.len() == LOST_MAX {
+            self.is_incomplete = true;
+        } else if !value.is_empty() && value.len() <= NAME_MAX_BYTES {
             self.lost.push(value.to_owned());
         }
     }
 
     /// Says how much was not listed.
-    pub(crate) fn finish(mut self) -> Reading {
+    pub(crate) fn finish(mut self) -> io::Result<Reading> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         for (listed, n_more) in
             [(&mut self.problems, self.n_problems_more), (&mut self.notes, self.n_notes_more)]
         {
@@ -162,7 +203,8 @@ impl Reading {
                 listed.push(Problem { place: Place::default(), field: None, message });
             }
         }
-        self
+        let Gathering { problems, notes, is_incomplete, lost, .. } = self;
+        Ok(Reading { problems, notes, is_incomplete, lost, ..Reading::default() })
     }
 }
 
@@ -244,48 +286,5 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN_MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
-    }
-}
-
-/// What a file is that people take for text, and what to do instead.
-pub(crate) fn why_not_text(bytes: &[u8]) -> Option<&'static str> {
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Some("expected UTF-8, found UTF-16; save the file as UTF-8");
-    }
-    if bytes.starts_with(b"PK\x03\x04") {
-        return Some("expected text, found an archive; unpack a .reqifz, save a spreadsheet as CSV UTF-8");
-    }
-    None
-}
-
-/// The text of a file, or the line of what is not text and why.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, (u64, &'static str)> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let line = Lines::new(bytes).at(error.valid_up_to());
-        (line, "expected UTF-8, found bytes of another encoding; save the file as UTF-8")
-    })
-}
-
-/// Turns offsets into lines; cheap when they grow.
-pub(crate) struct Lines<'a> {
-    text: &'a [u8],
-    offset: usize,
-    line: u64,
-}
-
-impl<'a> Lines<'a> {
-    pub fn new(text: &'a [u8]) -> Lines<'a> {
-        Lines { text, offset: 0, line: 1 }
-    }
-
-    pub fn at(&mut self, offset: usize) -> u64 {
-        let offset = offset.min(self.text.len());
-        if offset < self.offset {
-            (self.offset, self.line) = (0, 1);
-        }
-        let passed = &self.text[self.offset..offset];
-        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.offset = offset;
-        self.line
     }
 }

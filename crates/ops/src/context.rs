@@ -18,6 +18,7 @@ use crate::input::{Id, Version};
 use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
 use crate::sink::Sink;
+use crate::upload::Upload;
 use crate::versioned::Versioned as _;
 
 /// The context of a run.
@@ -38,6 +39,8 @@ pub struct Cx<'a, 't> {
     pub import_id: Option<String>,
     /// Where a file goes that is too large for an answer.
     pub sink: Option<&'a mut dyn Sink>,
+    /// A file that is too large for an argument, for the operation to take when it prepares.
+    pub upload: Option<Upload>,
 }
 
 /// What a caller is in projects, by their ids; none where one is hidden from them.
@@ -52,7 +55,18 @@ impl<'a, 't> Cx<'a, 't> {
         caller: Option<&'a Caller>,
     ) -> Self {
         let steps = Steps::default();
-        Cx { tx, request, operation, steps, effect, caller, met: Met::new(), import_id: None, sink: None }
+        Cx {
+            tx,
+            request,
+            operation,
+            steps,
+            effect,
+            caller,
+            met: Met::new(),
+            import_id: None,
+            sink: None,
+            upload: None,
+        }
     }
 
     /// Runs `part` as an operation of its own within this one, with its own effect.

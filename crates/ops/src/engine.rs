@@ -23,6 +23,7 @@ use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Entry};
 use crate::progress::OnProgress;
 use crate::sink::Sink;
+use crate::upload::Upload;
 
 /// A call of an operation.
 pub struct Call {
@@ -42,6 +43,8 @@ pub struct Call {
     pub progress: Option<OnProgress>,
     /// Takes the file of an export, which is then not in the answer.
     pub sink: Option<Box<dyn Sink>>,
+    /// The file of an import, which is then not in the arguments.
+    pub upload: Option<Upload>,
 }
 
 impl Call {
@@ -56,6 +59,7 @@ impl Call {
             cancel: None,
             progress: None,
             sink: None,
+            upload: None,
         }
     }
 }

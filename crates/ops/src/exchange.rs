@@ -1,20 +1,31 @@
 //! Requirements leave and enter as files. The formats are the crate `exchange`; what their records mean here is said in
 //! this module.
 
+mod acyclic;
 mod entities;
+mod entities_written;
 pub mod export;
+mod fetched;
 mod fields;
 pub mod import;
 pub mod imports;
+mod leaves;
 mod links;
 mod made;
+mod names;
+mod naming;
 mod notes;
 mod plan;
 mod prompts;
 mod records;
 mod remarks;
+mod report;
+mod rows;
 mod setup;
+mod shelf;
 mod slices;
+mod taken_back;
+mod things;
 pub mod undo;
 mod work;
 

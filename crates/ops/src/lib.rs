@@ -31,6 +31,7 @@ mod start;
 mod steering;
 mod token;
 mod typed;
+mod upload;
 mod user;
 mod versioned;
 
@@ -50,6 +51,7 @@ pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use sink::Sink;
 pub use start::{First, first_start, silent_first_start};
 pub use typed::{Arguments, choices, may_be};
+pub use upload::Upload;
 
 use operation::entry;
 

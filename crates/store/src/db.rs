@@ -228,6 +228,17 @@ impl Store {
         }
     }
 
+    /// Hands to `done` the first damage that is in the file; nothing on PostgreSQL, which looks after itself.
+    pub(crate) fn look_through(
+        &self,
+        done: impl FnOnce(Result<Option<String>>) + Send + 'static,
+    ) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.look_through(done),
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
     pub(crate) fn sqlite_path(&self) -> Option<&Path> {
         match &*self.engine {
             Engine::Sqlite(engine) => Some(engine.path()),

@@ -25,7 +25,7 @@ use self::field::Content;
 pub(crate) use self::field::every_field;
 pub use self::field::{FIELDS, Field};
 pub use self::filter::{Filter, VALUES_MAX};
-pub use self::leaf::{Dependents, delete_leaf, dependents};
+pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, names};
 pub use self::project_pages::{Extent, document_links, page_of_kind};
@@ -247,6 +247,36 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     }
 }
 
+/// The entities with these ids, deleted or not.
+pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Entity>> {
+    let sql = if tx.is_postgres() {
+        select_entity!("where e.id = any(string_to_array(?1, ','))")
+    } else {
+        select_entity!("where e.id in (select value from json_each(?1))")
+    };
+    let ids = tx.list(ids);
+    tx.rows(sql, values![&ids], read)
+}
+
+/// The entities of a kind with these numbers in a project, deleted or not.
+pub fn of_numbers(tx: &mut Tx<'_>, project_key: &str, kind: Kind, numbers: &[i64]) -> Result<Vec<Entity>> {
+    macro_rules! select {
+        ($numbers:literal) => {
+            select_entity!(
+                "where e.project_id = (select id from project where key = ?1) and e.kind = ?2 and e.number ",
+                $numbers
+            )
+        };
+    }
+    let sql = if tx.is_postgres() {
+        select!("= any(cast(string_to_array(?3, ',') as bigint[]))")
+    } else {
+        select!("in (select cast(value as integer) from json_each(?3))")
+    };
+    let numbers = tx.list(numbers);
+    tx.rows(sql, values![project_key, kind.name(), &numbers], read)
+}
+
 /// The id and the name of a requirement type.
 pub type TypeName = (String, String);
 
@@ -375,20 +405,11 @@ pub fn link_document(tx: &mut Tx<'_>, epic: &Entity, document_id: &str, now: Tim
     Ok(tx.execute(sql, values![&epic.project_id, &epic.id, document_id, now])? == 1)
 }
 
-/// The links of a project, as ids of epic and document.
-pub fn links_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(String, String)>> {
-    let sql = "select l.epic_id, l.document_id from steering_link l
-               join entity epic on epic.id = l.epic_id join entity document on document.id = l.document_id
-               where l.project_id = ?1 order by epic.number, document.number";
-    tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
-}
-
-/// Kind, number and id of everything in a project, deleted or not.
-pub fn keys_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(Kind, i64, String)>> {
-    let sql = "select kind, number, id from entity where project_id = ?1";
-    tx.rows(sql, values![project_id], |row| {
-        Ok((read_kind(&row.get::<String>(0)?)?, row.get(1)?, row.get(2)?))
-    })
+/// Whether an epic and a document are linked.
+pub fn is_linked(tx: &mut Tx<'_>, epic: &Entity, document_id: &str) -> Result<bool> {
+    let sql =
+        "select created_at from steering_link where project_id = ?1 and epic_id = ?2 and document_id = ?3";
+    Ok(tx.row(sql, values![&epic.project_id, &epic.id, document_id], |row| row.get::<Time>(0))?.is_some())
 }
 
 /// Takes the link away; false when there was none.

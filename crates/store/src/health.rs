@@ -4,24 +4,21 @@ use crate::db::{Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::user;
 
-/// Looks through the file of a store on SQLite, and remembers damage as if a call had met it: otherwise a server on a damaged
-/// file would be called ready until somebody asks for what is gone. One table at a time, so that no snapshot is held for long.
-pub fn look_through(store: &Store) -> Result<()> {
-    if store.is_remote() {
-        return Ok(());
-    }
-    let sql = "select name from sqlite_schema where type = 'table' and rootpage > 0";
-    let tables = store.wait(Mode::Snapshot, |tx| tx.rows(sql, &[], |row| row.get::<String>(0)))?;
-    for table in tables {
-        let sql = "select * from pragma_quick_check(?1)";
-        let check = move |tx: &mut Tx<'_>| tx.rows(sql, &[table.as_str().into()], |row| row.get::<String>(0));
-        let found = store.wait(Mode::Snapshot, check)?;
-        if let Some(damage) = found.into_iter().find(|finding| finding != "ok") {
-            store.note_damage();
-            return Err(damaged(&damage));
+/// Begins to look through the file of a store on SQLite, and remembers damage as if a call had met it: otherwise a server on a
+/// damaged file would be called ready until somebody asks for what is gone. `tell` is told why the file is not known to be
+/// whole.
+pub fn look_through(store: &Store, tell: impl FnOnce(Error) + Send + 'static) -> Result<()> {
+    let looked_at = store.downgrade();
+    store.look_through(move |found| match found {
+        Ok(None) => {}
+        Ok(Some(damage)) => {
+            if let Some(store) = looked_at.upgrade() {
+                store.note_damage();
+            }
+            tell(damaged(&damage));
         }
-    }
-    Ok(())
+        Err(error) => tell(error),
+    })
 }
 
 fn damaged(finding: &str) -> Error {

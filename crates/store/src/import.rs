@@ -190,6 +190,15 @@ pub struct Written {
     pub changes: String,
 }
 
+impl Written {
+    /// Whether the import has made it: then every field is new, its id too.
+    pub fn is_new(&self) -> bool {
+        let changes: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&self.changes).unwrap_or_default();
+        changes.contains_key("id")
+    }
+}
+
 /// The revisions that an import has written of a kind, after one of them.
 pub fn written_after(
     tx: &mut Tx<'_>,
@@ -212,9 +221,12 @@ pub fn count_written(tx: &mut Tx<'_>, id: &str) -> Result<i64> {
     Ok(tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The ids of everything that an import has written.
-pub fn written_ids(tx: &mut Tx<'_>, id: &str) -> Result<Vec<String>> {
-    tx.rows("select distinct entity_id from revision where import_id = ?1", values![id], |row| row.get(0))
+/// Hands on the ids of everything that an import has written, without gathering them; some of them twice.
+pub fn each_written_id(tx: &mut Tx<'_>, id: &str, mut each: impl FnMut(&str)) -> Result<()> {
+    tx.each("select entity_id from revision where import_id = ?1", values![id], |row| {
+        each(row.text(0)?);
+        Ok(())
+    })
 }
 
 fn read(row: &Row<'_>) -> Result<Import> {

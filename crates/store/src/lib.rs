@@ -28,6 +28,7 @@ pub mod prompt;
 pub mod relationship;
 pub mod report;
 pub mod revision;
+pub mod scratch;
 pub mod search;
 pub mod session;
 pub mod status;

@@ -156,12 +156,15 @@ pub fn page_of_project(
     tx.rows(sql, values, |row| Ok((read(row)?, row.get(18)?)))
 }
 
-/// The live ones of a project that must not form a circle, as ids of source and target.
-pub fn acyclic_of_project(tx: &mut Tx<'_>, project_id: &str) -> Result<Vec<(String, String)>> {
+/// Hands on the live ones of a project that must not form a circle, as ids of source and target, without gathering them.
+pub fn each_acyclic(tx: &mut Tx<'_>, project_id: &str, mut each: impl FnMut(&str, &str)) -> Result<()> {
     let sql =
         "select r.source_id, r.target_id from relationship r join relationship_type t on t.id = r.type_id
                where r.project_id = ?1 and r.deleted_at is null and t.acyclic = 1";
-    tx.rows(sql, values![project_id], |row| Ok((row.get(0)?, row.get(1)?)))
+    tx.each(sql, values![project_id], |row| {
+        each(row.text(0)?, row.text(1)?);
+        Ok(())
+    })
 }
 
 /// How many relationships a project has: all, and those that are not deleted.

@@ -17,7 +17,7 @@ pub struct Annotation {
     /// The line of its first meta line, or of its table, from 1 on.
     pub line: u32,
     /// What it says of the text it quotes.
-    pub kind: Kind,
+    pub kind: AnnotationKind,
     /// How binding the requirement is, where it says so.
     pub level: Level,
     /// The format of the specification, where it says so.
@@ -54,6 +54,17 @@ pub struct Notes {
     pub feature: String,
     /// Free tags of a todo.
     pub tags: BTreeSet<String>,
+    /// Where the text stands, if the annotation was made from it.
+    pub known: Option<Known>,
+}
+
+/// The place of a text in the specification that it was extracted from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    /// The index of the section.
+    pub section: u32,
+    /// Its pieces, line by line.
+    pub spans: Arc<[Span]>,
 }
 
 impl Annotation {
@@ -79,7 +90,7 @@ impl Annotation {
 
     /// Orders annotations of one file. Reports number annotations in this order.
     pub fn order(&self, other: &Annotation) -> Ordering {
-        fn late(of: &Annotation) -> (Kind, &str, &str, &str, Level, Format) {
+        fn late(of: &Annotation) -> (AnnotationKind, &str, &str, &str, Level, Format) {
             (of.kind, &of.target, &of.quote, of.comment(), of.level, of.format)
         }
         (self.line, self.places)
@@ -91,7 +102,7 @@ impl Annotation {
 
 /// What an annotation says of the text it quotes. The order is that of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum AnnotationKind {
     /// It is a requirement.
     Spec,
     /// Tested here.
@@ -107,37 +118,43 @@ pub enum Kind {
     Implication,
 }
 
-impl Kind {
+impl AnnotationKind {
     /// Every kind, in order.
-    pub const ALL: [Kind; 6] =
-        [Kind::Spec, Kind::Test, Kind::Citation, Kind::Exception, Kind::Todo, Kind::Implication];
+    pub const ALL: [AnnotationKind; 6] = [
+        AnnotationKind::Spec,
+        AnnotationKind::Test,
+        AnnotationKind::Citation,
+        AnnotationKind::Exception,
+        AnnotationKind::Todo,
+        AnnotationKind::Implication,
+    ];
 
     /// The name that people write.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Spec => "spec",
-            Kind::Test => "test",
-            Kind::Citation => "implementation",
-            Kind::Exception => "exception",
-            Kind::Todo => "todo",
-            Kind::Implication => "implication",
+            AnnotationKind::Spec => "spec",
+            AnnotationKind::Test => "test",
+            AnnotationKind::Citation => "implementation",
+            AnnotationKind::Exception => "exception",
+            AnnotationKind::Todo => "todo",
+            AnnotationKind::Implication => "implication",
         }
     }
 
     /// The name in JSON reports.
     pub fn upper_name(self) -> &'static str {
         match self {
-            Kind::Spec => "SPEC",
-            Kind::Test => "TEST",
-            Kind::Citation => "CITATION",
-            Kind::Exception => "EXCEPTION",
-            Kind::Todo => "TODO",
-            Kind::Implication => "IMPLICATION",
+            AnnotationKind::Spec => "SPEC",
+            AnnotationKind::Test => "TEST",
+            AnnotationKind::Citation => "CITATION",
+            AnnotationKind::Exception => "EXCEPTION",
+            AnnotationKind::Todo => "TODO",
+            AnnotationKind::Implication => "IMPLICATION",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for AnnotationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -150,16 +167,16 @@ pub struct Unknown {
     pub allowed: &'static [&'static str],
 }
 
-impl FromStr for Kind {
+impl FromStr for AnnotationKind {
     type Err = Unknown;
 
-    fn from_str(text: &str) -> Result<Kind, Unknown> {
+    fn from_str(text: &str) -> Result<AnnotationKind, Unknown> {
         match text {
-            "citation" | "CITATION" | "IMPLEMENTATION" => Ok(Kind::Citation),
+            "citation" | "CITATION" | "IMPLEMENTATION" => Ok(AnnotationKind::Citation),
             _ => {
-                let same = |kind: &Kind| text == kind.name() || text == kind.upper_name();
+                let same = |kind: &AnnotationKind| text == kind.name() || text == kind.upper_name();
                 let allowed = &["spec", "test", "implementation", "exception", "todo", "implication"];
-                Kind::ALL.into_iter().find(same).ok_or(Unknown { allowed })
+                AnnotationKind::ALL.into_iter().find(same).ok_or(Unknown { allowed })
             }
         }
     }

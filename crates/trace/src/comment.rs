@@ -7,9 +7,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 
-use crate::annotation::{Annotation, Kind, Level, Notes, Places, Unknown};
+use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
 use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 use crate::specification::Format;
 use crate::text::Span;
@@ -29,6 +30,17 @@ impl Default for Style {
     }
 }
 
+/// A comment style, and where a project uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StyleUse {
+    /// The marks.
+    pub style: Style,
+    /// What annotations are there that do not say so.
+    pub default_kind: AnnotationKind,
+    /// The globs of the files that have it.
+    pub patterns: Vec<String>,
+}
+
 /// The keys that meta lines may have.
 pub const KEYS: &[&str] = &["source", "type", "level", "format", "reason", "feature", "tracking-issue"];
 
@@ -37,13 +49,13 @@ pub fn scan(
     path: &Arc<str>,
     text: &str,
     style: &Style,
-    default_kind: Kind,
+    default_kind: AnnotationKind,
 ) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut scanner = Scanner {
         path,
         text,
         default_kind,
-        targets: HashMap::new(),
+        targets: HashMap::default(),
         annotations: Vec::new(),
         diagnostics: Vec::new(),
         known_line: Cell::new((0, 1)),
@@ -75,9 +87,9 @@ fn line_end(text: &str, from: usize) -> usize {
 struct Scanner<'a> {
     path: &'a Arc<str>,
     text: &'a str,
-    default_kind: Kind,
+    default_kind: AnnotationKind,
     /// Targets repeat a lot.
-    targets: HashMap<&'a str, Arc<str>>,
+    targets: HashMap<&'a str, Arc<str>, RandomState>,
     annotations: Vec<Annotation>,
     diagnostics: Vec<Diagnostic>,
     /// Where some line starts, and its number.
@@ -89,7 +101,7 @@ struct Scanner<'a> {
 struct Meta<'a> {
     first: Option<(&'a str, u32)>,
     target: Option<&'a str>,
-    kind: Option<(Kind, &'a str)>,
+    kind: Option<(AnnotationKind, &'a str)>,
     level: Option<(Level, &'a str)>,
     format: Option<(Format, &'a str)>,
     reasons: Vec<&'a str>,
@@ -222,8 +234,14 @@ impl<'a> Scanner<'a> {
             return;
         };
         let kind = meta.kind.map_or(self.default_kind, |(kind, _)| kind);
-        let is_todo = kind == Kind::Todo;
-        let takes_reason = matches!(kind, Kind::Exception | Kind::Implication | Kind::Citation | Kind::Test);
+        let is_todo = kind == AnnotationKind::Todo;
+        let takes_reason = matches!(
+            kind,
+            AnnotationKind::Exception
+                | AnnotationKind::Implication
+                | AnnotationKind::Citation
+                | AnnotationKind::Test
+        );
         for (key, is_allowed, value) in [
             ("reason", takes_reason, meta.reasons.first().copied()),
             ("tracking-issue", is_todo, meta.tracking_issue),

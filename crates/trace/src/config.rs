@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::comment::Style;
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::requirement_file::toml_error;
@@ -41,7 +41,7 @@ pub struct Source {
     /// The marks of annotations.
     pub style: Style,
     /// What annotations are that do not say so.
-    pub default_kind: Kind,
+    pub default_kind: AnnotationKind,
     /// Where its files can be looked at.
     pub blob_link: Option<Arc<str>>,
 }
@@ -263,15 +263,15 @@ fn enabled(table: &ReportTable, default: &str) -> Option<String> {
     table.enabled.unwrap_or(false).then(path)
 }
 
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Kind {
+impl From<KindName> for AnnotationKind {
+    fn from(name: KindName) -> AnnotationKind {
         match name {
-            KindName::Implementation => Kind::Citation,
-            KindName::Spec => Kind::Spec,
-            KindName::Test => Kind::Test,
-            KindName::Exception => Kind::Exception,
-            KindName::Todo => Kind::Todo,
-            KindName::Implication => Kind::Implication,
+            KindName::Implementation => AnnotationKind::Citation,
+            KindName::Spec => AnnotationKind::Spec,
+            KindName::Test => AnnotationKind::Test,
+            KindName::Exception => AnnotationKind::Exception,
+            KindName::Todo => AnnotationKind::Todo,
+            KindName::Implication => AnnotationKind::Implication,
         }
     }
 }

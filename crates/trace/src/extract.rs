@@ -1,21 +1,44 @@
 //! Finds the requirements of a specification: the sentences with MUST, SHOULD, MAY and their like.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+
+use foldhash::fast::RandomState;
 
 use crate::annotation::Level;
-use crate::quote::normalize;
+use crate::quote::{exact, normalize};
 use crate::specification::{Line, Section, Specification};
+use crate::text::Span;
+
+pub mod render;
 
 /// A sentence that requires something.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Requirement<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtractedRequirement {
     /// The line of the section, and the byte in it, where the sentence starts.
     start: (usize, usize),
     /// How binding it is.
     pub level: Level,
-    /// Its lines, without the blanks around them.
-    pub lines: Vec<&'a str>,
+    /// Where its lines stand in the document, without the blanks around them.
+    pub spans: Vec<Span>,
+}
+
+impl ExtractedRequirement {
+    /// Lists its lines.
+    pub fn lines<'a>(&self, document: &'a str) -> impl Iterator<Item = &'a str> {
+        self.spans.iter().map(|span| span.of_text(document))
+    }
+
+    /// Returns its lines joined by single spaces, as somebody would quote it.
+    pub fn quote(&self, document: &str) -> String {
+        let mut quote = String::with_capacity(self.spans.iter().map(|span| span.len() + 1).sum());
+        for line in self.lines(document) {
+            if !quote.is_empty() {
+                quote.push(' ');
+            }
+            quote.push_str(line);
+        }
+        quote
+    }
 }
 
 /// The keywords, and what may stand before or after them.
@@ -30,7 +53,11 @@ const KEYWORDS: &[(&str, &str, &str, Level)] = &[
 ];
 
 /// Finds the requirements of a section, in its order. The same sentence twice is one, of the higher level.
-pub fn requirements<'a>(spec: &'a Specification, section: &Section) -> Vec<Requirement<'a>> {
+pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedRequirement> {
+    let mut candidates = candidates(spec, section).peekable();
+    if candidates.peek().is_none() {
+        return Vec::new();
+    }
     let lines: Vec<Option<&str>> = section
         .lines
         .iter()
@@ -39,9 +66,9 @@ pub fn requirements<'a>(spec: &'a Specification, section: &Section) -> Vec<Requi
             Line::Break => None,
         })
         .collect();
-    let mut found: HashMap<String, Requirement<'a>> = HashMap::new();
-    for (number, line) in lines.iter().enumerate() {
-        let Some(line) = line.filter(|line| may_require(line)) else {
+    let mut found: HashMap<String, ExtractedRequirement, RandomState> = HashMap::default();
+    for number in candidates {
+        let Some(line) = lines[number] else {
             continue;
         };
         for (before, word, after, level) in KEYWORDS {
@@ -52,24 +79,41 @@ pub fn requirements<'a>(spec: &'a Specification, section: &Section) -> Vec<Requi
                 }
                 let from = open(&lines, number, start);
                 let quote = between(&lines, from, close(&lines, number, end));
-                let new = Requirement { start: from, level: *level, lines: quote };
+                let key = normalize::normalize(&quote.join("\n"));
+                let spans = || quote.iter().map(|line| Span::of(line, &spec.text)).collect();
                 found
-                    .entry(normalize::normalize(&new.lines.join("\n")))
+                    .entry(key)
                     .and_modify(|known| known.level = known.level.max(*level))
-                    .or_insert(new);
+                    .or_insert_with(|| ExtractedRequirement { start: from, level: *level, spans: spans() });
             }
         }
     }
-    let mut found: Vec<Requirement<'_>> = found.into_values().collect();
-    found.sort();
+    let mut found: Vec<ExtractedRequirement> = found.into_values().collect();
+    found.sort_by(|first, second| {
+        let order = (first.start, first.level).cmp(&(second.start, second.level));
+        order.then_with(|| first.lines(&spec.text).cmp(second.lines(&spec.text)))
+    });
     found
 }
 
-/// A quick look: each keyword has one of these.
-fn may_require(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    bytes.iter().any(|byte| matches!(byte, b'M' | b'S' | b'R' | b'O'))
-        && bytes.windows(2).any(|pair| matches!(pair, b"MU" | b"SH" | b"RE" | b"MA" | b"OP"))
+/// Lists the lines of a section that may have a keyword: each keyword has an M, an L or a Q.
+fn candidates<'a>(spec: &'a Specification, section: &'a Section) -> impl Iterator<Item = usize> + 'a {
+    let mut spans = section.spans();
+    let start = spans.next().map_or(0, |span| span.start as usize);
+    let end = spans.last().map_or_else(|| section.spans().next().map_or(0, |span| span.end), |span| span.end);
+    let end = (end as usize).max(start);
+    let mut hits =
+        memchr::memchr3_iter(b'M', b'L', b'Q', &spec.text.as_bytes()[start..end]).map(move |at| at + start);
+    let mut hit = hits.next();
+    section.lines.iter().enumerate().filter_map(move |(number, line)| {
+        let Line::Text(span) = line else {
+            return None;
+        };
+        while hit.is_some_and(|at| at < span.start as usize) {
+            hit = hits.next();
+        }
+        hit.is_some_and(|at| at < span.end as usize).then_some(number)
+    })
 }
 
 fn occurrences<'a>(
@@ -81,7 +125,7 @@ fn occurrences<'a>(
     let mut position = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = position + line[position..].find(word)?;
+            let start = position + exact::find(&line.as_bytes()[position..], word.as_bytes())?;
             let end = start + word.len();
             position = end;
             if !is_edge(line, end) {
@@ -201,64 +245,4 @@ fn between<'a>(lines: &[Option<&'a str>], start: (usize, usize), end: (usize, us
         }
     }
     quote
-}
-
-/// The text of a requirement file, and the line at which each of its requirements starts.
-#[derive(Debug)]
-pub struct RequirementFile {
-    /// Its text.
-    pub text: String,
-    /// For each requirement the line of its table.
-    pub lines: Vec<u32>,
-}
-
-/// Writes the requirements of a section as TOML.
-pub fn write_toml(
-    target: &str,
-    spec: &Specification,
-    section: &Section,
-    requirements: &[Requirement<'_>],
-) -> RequirementFile {
-    let title = section.title_span.of_text(&spec.text);
-    let mut text = format!("target = \"{target}#{}\"\n\n# {title}\n#\n", section.id);
-    for span in section.spans() {
-        let _ = writeln!(text, "# {}", span.of_text(&spec.text));
-    }
-    text.push('\n');
-    let mut lines = Vec::with_capacity(requirements.len());
-    let mut next_line = text.matches('\n').count() as u32 + 1;
-    for requirement in requirements {
-        lines.push(next_line);
-        let _ = writeln!(text, "[[spec]]\nlevel = \"{}\"\nquote = '''", requirement.level);
-        for line in &requirement.lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-        text.push_str("'''\n\n");
-        next_line += requirement.lines.len() as u32 + 5;
-    }
-    RequirementFile { text, lines }
-}
-
-/// Writes the requirements of a section as Rust comments.
-pub fn write_rust(
-    target: &str,
-    spec: &Specification,
-    section: &Section,
-    requirements: &[Requirement<'_>],
-) -> String {
-    let title = section.title_span.of_text(&spec.text);
-    let mut text = format!("//! {target}#{}\n//!\n//! {title}\n//!\n", section.id);
-    for span in section.spans() {
-        let _ = writeln!(text, "//! {}", span.of_text(&spec.text));
-    }
-    text.push('\n');
-    for requirement in requirements {
-        let _ = writeln!(text, "//= {target}#{}\n//= type=spec\n//= level={}", section.id, requirement.level);
-        for line in &requirement.lines {
-            let _ = writeln!(text, "//# {line}");
-        }
-        text.push('\n');
-    }
-    text
 }

@@ -6,12 +6,12 @@
 pub mod annotation;
 pub mod comment;
 pub mod config;
-pub mod coverage;
 pub mod diagnostic;
 pub mod extract;
-pub mod index;
 pub mod link;
 pub mod lock;
+pub mod model;
+pub mod overlap;
 pub mod project;
 pub mod query;
 pub mod quote;
@@ -22,7 +22,7 @@ pub mod summary;
 pub mod target;
 pub mod text;
 
-pub use annotation::{Annotation, Kind, Level};
+pub use annotation::{Annotation, AnnotationKind, Level};
 pub use comment::Style;
 pub use config::Config;
 pub use diagnostic::{Code, Diagnostic, Severity};

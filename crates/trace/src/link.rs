@@ -1,22 +1,22 @@
-//! Finds the text that each annotation speaks of, and what is wrong with those that speak of none.
+//! Resolves annotations to the text they cite, or explains why they cannot be.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use crate::annotation::{Annotation, Kind, Level};
+use crate::annotation::{Annotation, AnnotationKind, Level};
 use crate::quote::Likeness;
 use crate::specification::Specification;
 use crate::text::Span;
 
-/// A piece of a specification that an annotation speaks of, within one line.
+/// A piece of a specification that an annotation cites, within one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The number of the annotation.
     pub annotation: u32,
     /// What the annotation says of it.
-    pub kind: Kind,
+    pub kind: AnnotationKind,
     /// How binding the annotation says it is.
     pub level: Level,
     /// The section.
@@ -25,7 +25,7 @@ pub struct Reference {
     pub span: Span,
 }
 
-/// Why an annotation speaks of nothing.
+/// Why an annotation cannot be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// It names no section.
@@ -38,55 +38,99 @@ pub enum Broken {
     UnknownQuote(u32),
 }
 
-/// What an annotation speaks of: the section, the places in it, and how alike quote and text are.
-pub type Found = (u32, Arc<[Span]>, Likeness);
+/// The text that an annotation cites.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The index of the section.
+    pub section: u32,
+    /// Where the text stands, line by line; only the title if nothing is quoted.
+    pub spans: Arc<[Span]>,
+    /// How alike quote and text are.
+    pub likeness: Likeness,
+}
 
-/// Where a quote is in a section.
-type Match = (Arc<[Span]>, Likeness);
+/// Resolves one annotation in its specification.
+pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Found, Broken> {
+    let section = section(annotation, specification)?;
+    match titled(annotation, specification, section) {
+        Some(found) => Ok(found),
+        None => quoted(&annotation.quote, specification, section),
+    }
+}
 
-/// Finds what annotations speak of in one specification. The same quote is looked for once.
-#[derive(Debug)]
+/// The quotes of a section that were looked for, and what was found.
+type Quotes<'a> = HashMap<&'a str, Result<Found, Broken>, RandomState>;
+
+/// Resolves many annotations, on any number of threads. Each quote is looked for once in its section.
 pub struct Linker<'a> {
-    specification: &'a Specification,
-    sections: HashMap<&'a str, Option<u32>, RandomState>,
-    quotes: HashMap<(u32, &'a str), Option<Match>, RandomState>,
+    specifications: Vec<&'a Arc<Specification>>,
+    /// For each specification the position of its first section.
+    firsts: Vec<usize>,
+    sections: Vec<Mutex<Quotes<'a>>>,
 }
 
 impl<'a> Linker<'a> {
-    /// Starts with a specification.
-    pub fn new(specification: &'a Specification) -> Linker<'a> {
-        Linker { specification, sections: HashMap::default(), quotes: HashMap::default() }
+    /// Starts with the specifications that annotations name by index.
+    pub fn new(specifications: Vec<&'a Arc<Specification>>) -> Linker<'a> {
+        let mut firsts = Vec::with_capacity(specifications.len());
+        let mut n_sections = 0;
+        for specification in &specifications {
+            firsts.push(n_sections);
+            n_sections += specification.sections.len();
+        }
+        Linker { specifications, firsts, sections: (0..n_sections).map(|_| Mutex::default()).collect() }
     }
 
-    /// Finds what an annotation speaks of.
-    pub fn link(&mut self, annotation: &'a Annotation) -> Result<Found, Broken> {
-        let specification = self.specification;
-        let id = annotation.target_section().ok_or(Broken::NoSection)?;
-        let section = self
-            .sections
-            .entry(id)
-            .or_insert_with(|| specification.section(id).map(|section| section as u32))
-            .ok_or(Broken::UnknownSection)?;
-        if annotation.quote.is_empty() {
-            // It points at the section itself, and covers nothing.
-            let title = specification.sections[section as usize].title_span;
-            return Ok((section, Arc::from([title]), Likeness::Same));
+    /// Resolves an annotation that names a specification. Where it was extracted from that very text, its place is
+    /// known.
+    pub fn link(
+        &self,
+        annotation: &'a Annotation,
+        target: u32,
+        origin: Option<&Arc<Specification>>,
+    ) -> Result<Found, Broken> {
+        let specification = self.specifications[target as usize];
+        let known = annotation.notes.as_ref().and_then(|notes| notes.known.as_ref());
+        if let (Some(known), Some(origin)) = (known, origin)
+            && Arc::ptr_eq(origin, specification)
+        {
+            let spans = known.spans.clone();
+            return Ok(Found { section: known.section, spans, likeness: Likeness::Same });
         }
-        let view = specification.view(section as usize);
-        if view.is_empty() {
-            return Err(Broken::EmptySection(section));
+        let section = section(annotation, specification)?;
+        if let Some(found) = titled(annotation, specification, section) {
+            return Ok(found);
         }
-        let found = self.quotes.entry((section, &annotation.quote)).or_insert_with(|| {
-            view.find(&annotation.quote).map(|(range, likeness)| (view.spans(range).collect(), likeness))
-        });
-        match found {
-            Some((spans, likeness)) => Ok((section, spans.clone(), *likeness)),
-            None => Err(Broken::UnknownQuote(section)),
-        }
+        let quotes = &self.sections[self.firsts[target as usize] + section as usize];
+        let mut quotes = quotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let quote = &*annotation.quote;
+        quotes.entry(quote).or_insert_with(|| quoted(quote, specification, section)).clone()
     }
 }
 
-/// Finds what one annotation speaks of in its specification.
-pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Found, Broken> {
-    Linker::new(specification).link(annotation)
+impl std::fmt::Debug for Linker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Linker").field("n_specifications", &self.specifications.len()).finish_non_exhaustive()
+    }
+}
+
+fn section(annotation: &Annotation, specification: &Specification) -> Result<u32, Broken> {
+    let id = annotation.target_section().ok_or(Broken::NoSection)?;
+    specification.section(id).map(|section| section as u32).ok_or(Broken::UnknownSection)
+}
+
+/// An annotation without a quote points at the section itself, and covers nothing.
+fn titled(annotation: &Annotation, specification: &Specification, section: u32) -> Option<Found> {
+    let title = specification.sections[section as usize].title_span;
+    let found = || Found { section, spans: Arc::from([title]), likeness: Likeness::Same };
+    annotation.quote.is_empty().then(found)
+}
+
+fn quoted(quote: &str, specification: &Specification, section: u32) -> Result<Found, Broken> {
+    let view = specification.view(section as usize);
+    if view.is_empty() {
+        return Err(Broken::EmptySection(section));
+    }
+    let (range, likeness) = view.find(quote).ok_or(Broken::UnknownQuote(section))?;
+    Ok(Found { section, spans: view.spans(range).collect(), likeness })
 }

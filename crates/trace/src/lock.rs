@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::index::{Model, SpecificationEntry};
+use crate::model::{Model, SpecificationEntry};
 use crate::requirement_file::toml_error;
 
 /// Where the lock file is.
@@ -109,9 +109,9 @@ fn describe(model: &Model, specification: &SpecificationEntry, changed: &[&str])
         };
         for citation in model.citations(specification.first_section + section as u32) {
             error = error.at(Place {
-                line: citation.annotation.line,
+                line: citation.annotation().line,
                 column: 1,
-                ..Place::file(citation.path.clone(), format!("cites {id}"))
+                ..Place::file(citation.path().clone(), format!("cites {id}"))
             });
         }
     }

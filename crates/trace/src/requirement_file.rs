@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::annotation::{Annotation, Kind, Level, Notes, Places, Unknown};
+use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
 use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 use crate::specification::Format;
 use crate::text::Span;
@@ -73,7 +73,7 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
         if let (Some(level), Some(format)) = (level, format) {
             let notes = Notes { comment: entry.quote.as_ref().clone(), ..Notes::default() };
             reader.add(spec.span().into(), &entry.target, &entry.quote, |annotation| Annotation {
-                kind: Kind::Spec,
+                kind: AnnotationKind::Spec,
                 level,
                 format,
                 notes: Some(Box::new(notes)),
@@ -85,7 +85,7 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
         let entry = exception.as_ref();
         let notes = Notes { comment: entry.reason.as_ref().clone(), ..Notes::default() };
         reader.add(exception.span().into(), &entry.target, &entry.quote, |annotation| Annotation {
-            kind: Kind::Exception,
+            kind: AnnotationKind::Exception,
             notes: Some(Box::new(notes)),
             ..annotation
         });
@@ -100,9 +100,10 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
             tracking_issue: text(&entry.tracking_issue),
             feature: text(&entry.feature),
             tags: entry.tags.clone(),
+            ..Notes::default()
         };
         reader.add(todo.span().into(), &entry.target, &entry.quote, |annotation| Annotation {
-            kind: Kind::Todo,
+            kind: AnnotationKind::Todo,
             notes: (notes != Notes::default()).then(|| Box::new(notes)),
             ..annotation
         });
@@ -135,7 +136,7 @@ impl Reader<'_> {
         };
         self.annotations.push(complete(Annotation {
             line: place.line,
-            kind: Kind::Spec,
+            kind: AnnotationKind::Spec,
             level: Level::Auto,
             format: Format::Auto,
             target: target.as_ref().as_str().into(),

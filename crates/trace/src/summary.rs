@@ -1,12 +1,9 @@
 //! How a project fares as a whole: what is done, what needs tests, what to do next.
 
 use std::cmp::Reverse;
-use std::path::Path;
 
 use crate::annotation::Level;
-use crate::index::Status;
-use crate::report::Report;
-use crate::report::document::documents;
+use crate::model::{Model, TraceProgress, TraceStatus};
 
 /// How a project fares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +31,7 @@ pub struct Next {
     /// How binding it is.
     pub level: Level,
     /// How far it is.
-    pub status: Status,
+    pub status: TraceStatus,
     /// Its text.
     pub text: String,
 }
@@ -43,45 +40,39 @@ pub struct Next {
 const NEXT_MAX: usize = 5;
 
 impl Summary {
-    /// Sums up a report. All spellings of one document are one specification.
-    pub fn of(report: &Report, downloads: &Path) -> Summary {
-        let documents = documents(report, downloads);
+    /// Sums up what is known of a project.
+    pub fn of(model: &Model) -> Summary {
+        let catalogue = &model.catalogue;
         let mut summary = Summary::default();
-        let mut next = Vec::new();
-        for document in &documents {
-            let mut counts = [0; 4];
-            for requirement in &document.requirements {
-                counts[requirement.status as usize] += 1;
-                if requirement.status != Status::Done {
-                    next.push((document, requirement));
-                }
-            }
+        for specification in &catalogue.specifications {
+            let counts = model.count(catalogue.requirements_of(specification));
             if counts != [0; 4] {
-                summary.specifications.push(SpecificationSummary { id: document.id.clone(), counts });
+                summary.specifications.push(SpecificationSummary { id: specification.id.clone(), counts });
             }
         }
+        let open = (0..catalogue.requirements.len() as u32)
+            .filter(|number| model.state(*number).status != TraceStatus::Done);
+        let mut open: Vec<u32> = open.collect();
         // The order of documents stays among equals.
-        next.sort_by_key(|(_, requirement)| {
+        open.sort_by_key(|number| {
+            let state = model.state(*number);
             (
-                Reverse(requirement.level),
-                requirement.status == Status::NeedsTests,
-                requirement.implemented == 0,
+                Reverse(model.requirement(*number).level),
+                state.status == TraceStatus::NeedsTests,
+                state.progress == TraceProgress::NotStarted,
             )
         });
-        summary.next = next
-            .into_iter()
-            .take(NEXT_MAX)
-            .map(|(document, requirement)| {
-                let specification = &document.target.specification;
-                let section = &specification.sections[requirement.section as usize];
-                Next {
-                    place: format!("{}#{}", document.id, section.id),
-                    level: requirement.level,
-                    status: requirement.status,
-                    text: requirement.text(specification),
-                }
-            })
-            .collect();
+        let next = open.into_iter().take(NEXT_MAX).map(|number| {
+            let requirement = model.requirement(number);
+            let (specification, section) = catalogue.document(requirement.section);
+            Next {
+                place: format!("{}#{}", specification.id, section.id),
+                level: requirement.level,
+                status: model.state(number).status,
+                text: requirement.text(&specification.document),
+            }
+        });
+        summary.next = next.collect();
         summary
     }
 

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-/// A server's answers are made of many small texts, on which this allocator spends half of what the system's does. The
-/// other programs serve one client each, and rather give back what they no longer need.
+/// Answers and reports are made of many small texts, on which this allocator spends half of what the system's does.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trace::index::{Index, Model, Status};
 use trace::lock::{LOCK_PATH, Lock};
-use trace::project::Project;
-use trace::report::snapshot;
+use trace::model::{Model, TraceStatus};
+use trace::project::{Index, Project};
+use trace::report::{Report, snapshot};
 use trace::{Code, Diagnostic, Severity};
 
 use super::arguments::{CheckArguments, CheckFormat};
@@ -17,14 +17,16 @@ use super::{DONE, FAILED, Failure, environment, junit, nearest_options, print, s
 pub fn run(arguments: &CheckArguments) -> Result<u8, Failure> {
     let options = nearest_options(&arguments.project)?;
     let root = options.root.clone();
-    let index = Index::open(options.clone(), Box::new(environment));
+    let index = Index::open(options, Box::new(environment));
     let model = index.model();
     let mut problems: Vec<Diagnostic> = model.general.to_vec();
     problems.extend(model.problems().cloned());
     problems.extend(model.warnings());
     problems.extend(lock(&root, &model));
-    if model.general.iter().all(|problem| !problem.is_error()) {
-        problems.extend(stale_snapshot(options, problems.iter().any(Diagnostic::is_error))?);
+    if let Some(project) = index.project()
+        && !problems.iter().any(Diagnostic::is_error)
+    {
+        problems.extend(stale_snapshot(project, &model)?);
     }
     problems.extend(missing(&model, arguments));
 
@@ -55,19 +57,17 @@ fn lock(root: &Path, model: &Model) -> Vec<Diagnostic> {
 }
 
 /// A snapshot that is kept must be current. Where citations are wrong there is nothing to compare it with.
-fn stale_snapshot(options: trace::project::Options, has_errors: bool) -> Result<Option<Diagnostic>, Failure> {
-    let root = options.root.clone();
-    let project = Project::open(options, &environment).map_err(Failure::problems)?;
+fn stale_snapshot(project: &Project, model: &Model) -> Result<Option<Diagnostic>, Failure> {
     let path = project.config.as_ref().and_then(|config| config.report.snapshot.clone());
-    let Some(path) = path.filter(|_| !has_errors) else {
+    let Some(path) = path else {
         return Ok(None);
     };
-    let Ok(old) = fs::read_to_string(root.join(&path)) else {
+    let Ok(old) = fs::read_to_string(project.options.root.join(&path)) else {
         let message = format!("{path} is not there");
         return Ok(Some(Diagnostic::warning(Code::Snapshot, message).help("`duvet report` writes it")));
     };
     let mut new = Vec::new();
-    snapshot::write(&project.load(None, &mut |_, _| {}).report, &mut new).map_err(Failure::new)?;
+    snapshot::write(&Report::of(model), &mut new).map_err(Failure::new)?;
     let is_current = old.as_bytes() == new;
     let stale = || {
         Diagnostic::error(Code::Snapshot, format!("{path} is not current"))
@@ -83,16 +83,17 @@ fn missing(model: &Model, arguments: &CheckArguments) -> Vec<Diagnostic> {
         .filter_map(|number| {
             let state = model.state(number);
             let what = match state.status {
-                Status::Done => return None,
-                Status::NeedsTests if arguments.require_tests => "is not tested",
-                Status::NotStarted | Status::InProgress if arguments.require_citations => {
+                TraceStatus::Done => return None,
+                TraceStatus::NeedsTests if arguments.require_tests => "is not tested",
+                TraceStatus::NotStarted | TraceStatus::InProgress if arguments.require_citations => {
                     "is not implemented"
                 }
                 _ => return None,
             };
             let requirement = model.requirement(number);
             let (specification, section) = model.catalogue.document(requirement.section);
-            let message = format!("{}#{} {what}: {}", specification.id, section.id, requirement.text);
+            let message =
+                format!("{}#{} {what}: {}", specification.id, section.id, model.catalogue.text(number));
             let error = Diagnostic::error(Code::Incomplete, message);
             Some(error.help(format!("cite it: {}#{}", specification.url, section.id)))
         })

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use trace::extract;
+use trace::extract::{self, render};
 use trace::project::{Documents, Project, requirement_folder};
 
 use super::arguments::ExtractArguments;
@@ -38,8 +38,8 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
         n_requirements += requirements.len();
         n_sections += 1;
         let text = match is_toml {
-            true => extract::write_toml(&name, &specification, section, &requirements).text,
-            false => extract::write_rust(&name, &specification, section, &requirements),
+            true => render::toml(&name, &specification, section, &requirements),
+            false => render::rust(&name, &specification, section, &requirements),
         };
         let file_name = format!("{}.{}", section.id, arguments.extension);
         // A specification must not choose where files are written.

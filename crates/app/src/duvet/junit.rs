@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::Diagnostic;
-use trace::index::{Model, Status};
+use trace::model::{Model, TraceStatus};
 
 use super::server::line as problem_line;
 
@@ -11,13 +11,9 @@ use super::server::line as problem_line;
 pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duvet\">\n");
     for specification in &model.catalogue.specifications {
-        let first = specification.first_section;
-        let sections = first..first + specification.document.sections.len() as u32;
-        let numbers: Vec<u32> = sections
-            .flat_map(|section| model.catalogue.sections[section as usize].requirements())
-            .map(|number| number as u32)
-            .collect();
-        let n_skipped = numbers.iter().filter(|number| model.state(**number).status != Status::Done).count();
+        let numbers = model.catalogue.requirements_of(specification);
+        let n_skipped =
+            numbers.clone().filter(|number| model.state(*number).status != TraceStatus::Done).count();
         let _ = writeln!(
             text,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" skipped=\"{n_skipped}\">",
@@ -27,10 +23,10 @@ pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String 
         for number in numbers {
             let requirement = model.requirement(number);
             let (_, section) = model.catalogue.document(requirement.section);
-            let (class, name) = (escape(&section.id), escape(&requirement.text));
+            let (class, name) = (escape(&section.id), escape(model.catalogue.text(number)));
             let status = model.state(number).status;
             let _ = match status {
-                Status::Done => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
+                TraceStatus::Done => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
                 _ => writeln!(
                     text,
                     "    <testcase classname=\"{class}\" name=\"{name}\"><skipped message=\"{}\"/></testcase>",

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use trace::index::Index;
 use trace::lock::{LOCK_PATH, Lock};
+use trace::project::Index;
 
 use super::arguments::ProjectArguments;
 use super::{DONE, Failure, environment, nearest_options, progress};

@@ -4,9 +4,10 @@ use std::io::{self, BufWriter, Write as _};
 
 use clap::CommandFactory as _;
 use trace::diagnostic::{Code, nearest};
-use trace::project::{Loaded, Project, measure};
+use trace::project::Project;
 use trace::query::filter::Filter;
-use trace::query::{self, Answer, Check, json, text};
+use trace::query::{self, Answer, Check, json, measure, text};
+use trace::report::Report;
 use trace::{Annotation, Diagnostic};
 
 use super::arguments::{AnswerFormat, Arguments, CheckArgument, QueryArguments};
@@ -18,25 +19,26 @@ pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
         return help();
     }
     let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
-    let loaded = project.load(None, &mut |_, _| {});
-    if loaded.has_errors() {
-        return Err(Failure::problems(loaded.diagnostics));
+    let model = project.load(None, &mut |_, _| {});
+    if model.has_errors() {
+        return Err(Failure::problems(model.diagnostics()));
     }
+    let report = Report::of(&model);
     let checks: Vec<Check> = arguments.check.iter().map(check).collect();
     let filter = Filter::new(&arguments.section, &arguments.quote);
-    let mut warnings = idle(&loaded, &filter);
+    let mut warnings = idle(&report, &filter);
     let mut measurements = Vec::new();
     if checks.iter().any(|check| check.needs_coverage()) {
         let more;
-        (measurements, more) = measure(&loaded, &arguments.coverage_report).map_err(Failure::problems)?;
+        (measurements, more) = measure(&report, &arguments.coverage_report).map_err(Failure::problems)?;
         warnings.extend(more);
     }
     show(&warnings);
-    let answers = query::answer(&loaded.report, &checks, &filter, &measurements);
+    let answers = query::answer(&report, &checks, &filter, &measurements);
     let mut out = BufWriter::new(anstream::stdout().lock());
     let written = match arguments.format {
-        AnswerFormat::Text => text::write(&loaded.report, &answers, arguments.verbose, &mut out),
-        AnswerFormat::Json => json::write(&loaded.report, &answers, &mut out),
+        AnswerFormat::Text => text::write(&report, &answers, arguments.verbose, &mut out),
+        AnswerFormat::Json => json::write(&report, &answers, &mut out),
     };
     written.and_then(|()| out.flush()).map_err(|error: io::Error| Failure::new(error))?;
     Ok(if answers.iter().all(Answer::is_passed) { DONE } else { FAILED })
@@ -62,13 +64,13 @@ fn help() -> Result<u8, Failure> {
 }
 
 /// Where there is nothing every check passes, which is seldom what was meant.
-fn idle(loaded: &Loaded, filter: &Filter) -> Vec<Diagnostic> {
-    if loaded.report.annotations.is_empty() {
+fn idle(report: &Report<'_>, filter: &Filter) -> Vec<Diagnostic> {
+    if report.annotations.is_empty() {
         let warning =
             Diagnostic::warning(Code::Empty, "there are no annotations here, so every check passes");
         return vec![warning.help("run it in the folder that has `.duvet/config.toml`")];
     }
-    let annotations = || loaded.report.annotations.iter().map(|numbered| &numbered.annotation);
+    let annotations = || report.annotations.iter().map(|numbered| numbered.annotation);
     let describe = |part: String| {
         let warning = Diagnostic::warning(Code::Empty, format!("no annotation is about `{part}`"));
         match nearest(&part, annotations().map(|annotation: &Annotation| &*annotation.target)) {

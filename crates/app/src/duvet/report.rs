@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use trace::project::{CONFIG_PATH, Loaded, Phase, Project};
+use trace::model::Model;
+use trace::project::{CONFIG_PATH, Phase, Project};
 use trace::report::gate::Gate;
 use trace::report::html::Page;
 use trace::report::{Report, json, json_v2, lcov, snapshot};
@@ -17,13 +18,13 @@ use super::{DONE, FAILED, Failure, environment, fetch, options, progress, show};
 /// How many specifications the summary names.
 const SPECIFICATIONS_MAX: usize = 20;
 
-type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
+type Writer = fn(&Report<'_>, &mut dyn Write) -> io::Result<()>;
 
 /// Writes the reports that the configuration and the command line ask for.
 pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
     let mut start = Instant::now();
-    let mut loaded = project.load(Some(fetch::fetcher(&project)), &mut |phase, count| {
+    let model = project.load(Some(fetch::fetcher(&project)), &mut |phase, count| {
         let text = match phase {
             Phase::Extracted => format!("requirements from {count} specifications"),
             Phase::Found => format!("{count} sources"),
@@ -41,18 +42,19 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         progress(verb, &format!("{text} ({:.0?})", start.elapsed()));
         start = Instant::now();
     });
+    tell_emptiness(&project, &model);
+    // The page shows what is wrong beside all the rest; the other reports would be wrong.
+    write_pages(arguments, &project, &model)?;
+    if model.has_errors() {
+        show(&model.diagnostics());
+        return Ok(FAILED);
+    }
+    let mut report = Report::of(&model);
     if arguments.blob_link.is_some() {
-        loaded.report.blob_link = arguments.blob_link.clone();
+        report.blob_link = arguments.blob_link.clone();
     }
     if arguments.issue_link.is_some() {
-        loaded.report.issue_link = arguments.issue_link.clone();
-    }
-    tell_emptiness(&project, &loaded);
-    // The page shows what is wrong beside all the rest; the other reports would be wrong.
-    write_pages(arguments, &project, &loaded)?;
-    if loaded.has_errors() {
-        show(&loaded.diagnostics);
-        return Ok(FAILED);
+        report.issue_link = arguments.issue_link.clone();
     }
 
     let configured = project.config.as_ref().map(|config| &config.report);
@@ -74,7 +76,7 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     ];
     for (path, writer) in reports {
         if let Some(path) = path {
-            write(&path, |out| writer(&loaded.report, out))?;
+            write(&path, |out| writer(&report, out))?;
         }
     }
     let gate = Gate {
@@ -82,22 +84,23 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         tests: arguments.require_tests.flatten().unwrap_or(true),
     };
     if let Some(folder) = &arguments.lcov {
-        write_lcov(folder, &project, &loaded.report, gate)?;
+        write_lcov(folder, &project, &report, gate)?;
     }
-    summarize(&loaded.report, &project.downloads);
+    summarize(&model);
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
-        return compare(Path::new(&path), &loaded.report);
+        return compare(Path::new(&path), &report);
     }
-    let checked = if is_ci { gate.check(&loaded.report) } else { Ok(()) };
+    let checked = if is_ci { gate.check(&report) } else { Ok(()) };
     // The process ends: the system takes the memory back at once, piece by piece it would take a while.
-    std::mem::forget(loaded);
+    std::mem::forget(report);
+    std::mem::forget(model);
     checked.map_err(Failure::new)?;
     Ok(DONE)
 }
 
 /// Says so where there is nothing to report on, and where there would be.
-fn tell_emptiness(project: &Project, loaded: &Loaded) {
-    if !loaded.report.annotations.is_empty() || !loaded.diagnostics.is_empty() {
+fn tell_emptiness(project: &Project, model: &Model) {
+    if model.paths().next().is_some() || !model.general.is_empty() {
         return;
     }
     let root = &project.options.root;
@@ -116,8 +119,8 @@ fn tell_emptiness(project: &Project, loaded: &Loaded) {
 }
 
 /// Says how the project fares.
-fn summarize(report: &Report, downloads: &Path) {
-    let summary = Summary::of(report, downloads);
+fn summarize(model: &Model) {
+    let summary = Summary::of(model);
     let [not_started, in_progress, needs_tests, done] = summary.counts();
     let total = not_started + in_progress + needs_tests + done;
     if total == 0 {
@@ -171,25 +174,21 @@ fn is_ci_environment() -> bool {
 }
 
 /// Writes the pages that the configuration, the command line and the environment ask for.
-fn write_pages(arguments: &ReportArguments, project: &Project, loaded: &Loaded) -> Result<(), Failure> {
+fn write_pages(arguments: &ReportArguments, project: &Project, model: &Model) -> Result<(), Failure> {
     let configured = project.config.as_ref().and_then(|config| config.report.html.as_ref());
     let internal = environment("DUVET_INTERNAL_CI_HTML").map(PathBuf::from);
     let mut paths: Vec<PathBuf> = arguments.html.iter().cloned().collect();
     paths.extend(configured.map(PathBuf::from));
     paths.extend(internal);
     let name = project.options.root.file_name().unwrap_or_default();
-    let page = Page {
-        title: name.to_string_lossy().into_owned(),
-        report: &loaded.report,
-        diagnostics: &loaded.diagnostics,
-        downloads: &project.downloads,
-        styles: project.styles(),
-    };
+    let mut page = Page::new(name.to_string_lossy().into_owned(), model);
+    page.blob_link = arguments.blob_link.as_deref().or(page.blob_link);
+    page.issue_link = arguments.issue_link.as_deref().or(page.issue_link);
     paths.iter().try_for_each(|path| write(path, |out| page.write(out)))
 }
 
 /// Writes an lcov file for each specification.
-fn write_lcov(folder: &Path, project: &Project, report: &Report, gate: Gate) -> Result<(), Failure> {
+fn write_lcov(folder: &Path, project: &Project, report: &Report<'_>, gate: Gate) -> Result<(), Failure> {
     // Tools know the copies in the folder of a configuration by their whole paths, and the others as they are named.
     let downloads = match project.config {
         Some(_) => project.options.root.join(&project.downloads),
@@ -213,7 +212,7 @@ fn write(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
 }
 
 /// Compares the snapshot on disk with what it should be.
-fn compare(path: &Path, report: &Report) -> Result<u8, Failure> {
+fn compare(path: &Path, report: &Report<'_>) -> Result<u8, Failure> {
     let shown = path.display();
     let old = fs::read_to_string(path).map_err(|error| {
         Failure::new(format!("{shown}: {error}; run `duvet report` without --ci and commit it"))

@@ -40,7 +40,7 @@ fn result(problem: &Diagnostic) -> Value {
 }
 
 fn location(place: &Place) -> Value {
-    let uri = trace::index::percent_encode(&place.path);
+    let uri = trace::model::percent_encode(&place.path);
     let mut location = json!({"artifactLocation": {"uri": uri}});
     if place.line > 0 {
         let column = place.column.max(1);

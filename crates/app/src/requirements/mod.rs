@@ -139,6 +139,7 @@ impl Requirements {
             cancel: Some(cancel),
             progress: None,
             sink: None,
+            upload: None,
         };
         let reply = progress::wait(&self.engine, call, &context.progress);
         let answer = reply.result.map_err(|error| {

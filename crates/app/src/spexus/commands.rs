@@ -11,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::bar::Bar;
 use super::config::{self, StoreConfig};
-use super::gather::{self, gather};
+use super::gather::{self, Gathered, gather};
 use super::remote::Remote;
 use super::target::Target;
 use super::{Exit, now, print};
@@ -34,11 +34,11 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     };
     let as_json = leaf.get_flag("json");
     let is_file = entry.answers_file && !as_json;
-    let result = gather(entry, command, leaf).and_then(|arguments| {
+    let result = gather(entry, command, leaf).and_then(|gathered| {
         if is_file {
-            export(entry, arguments, leaf)
+            export(entry, gathered.arguments, leaf)
         } else {
-            call(entry, arguments, leaf).map(Finish::Answer)
+            call(entry, gathered, leaf).map(Finish::Answer)
         }
     });
     match result {
@@ -104,12 +104,13 @@ enum Finish {
     Exit(Exit),
 }
 
-fn call(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Value, Problem> {
+fn call(entry: &'static Entry, gathered: Gathered, matches: &ArgMatches) -> Result<Value, Problem> {
+    let Gathered { arguments, upload } = gathered;
     match place(matches)? {
-        Place::Server(remote) => remote.call(entry, arguments),
+        Place::Server(remote) => remote.call(entry, arguments, upload),
         Place::Store(engine, credentials) => {
             let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
-            let reply = engine.wait(Call { progress: Some(progress()), ..call });
+            let reply = engine.wait(Call { progress: Some(progress()), upload, ..call });
             let answer = reply.result?;
             serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
         }

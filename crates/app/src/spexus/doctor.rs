@@ -214,7 +214,7 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
             return findings.push(ill("server", error.message, "give the server's URL"));
         }
     };
-    match remote.call(ops::known::WHO_AM_I, json!({})) {
+    match remote.call(ops::known::WHO_AM_I, json!({}), None) {
         Ok(me) => {
             findings.push(well("server", format!("{server} answers")));
             let name = me["username"].as_str().unwrap_or_default();

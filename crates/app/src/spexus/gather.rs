@@ -1,17 +1,24 @@
 //! What flags, files and standard input say becomes the arguments of an operation.
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use clap::ArgMatches;
-use ops::{Arguments, Entry, FileArguments};
+use ops::{Arguments, Entry, FileArguments, Upload};
 use serde_json::{Map, Value, json};
 
 use super::commands::Problem;
 
+/// What a command says: the arguments of an operation, and the file that it takes beside them.
+pub struct Gathered {
+    pub arguments: Value,
+    pub upload: Option<Upload>,
+}
+
 /// The arguments of an operation.
-pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Value, Problem> {
+pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Gathered, Problem> {
     let known = Arguments::new(entry.input_schema());
-    let mut arguments = Map::new();
+    let (mut arguments, mut upload) = (Map::new(), None);
     for (name, schema) in known.properties() {
         let given = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
         for text in given {
@@ -42,9 +49,10 @@ pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Re
         if !arguments.contains_key(format) {
             arguments.insert(format.to_owned(), json!(format_of(&path)?));
         }
-        arguments.insert(content.to_owned(), json!(read(&path)?));
+        arguments.insert(content.to_owned(), json!(""));
+        upload = Some(take(&path).map_err(|error| unread(&path, &error))?);
     }
-    Ok(Value::Object(arguments))
+    Ok(Gathered { arguments: Value::Object(arguments), upload })
 }
 
 /// The word null itself, where the bare word clears a field.
@@ -96,10 +104,10 @@ fn format_of(path: &str) -> Result<&'static str, Problem> {
 /// A secret: asked for where somebody types, otherwise the next line of standard input.
 fn secret(name: &str) -> Result<String, Problem> {
     let problem = |why: &str| Problem::Usage(format!("--{}-stdin: {why}", name.replace('_', "-")));
-    let stdin = std::io::stdin();
+    let stdin = io::stdin();
     if stdin.is_terminal() {
         let words = name.replace('_', " ");
-        let _ = write!(std::io::stderr(), "{}{}: ", words[..1].to_uppercase(), &words[1..]);
+        let _ = write!(io::stderr(), "{}{}: ", words[..1].to_uppercase(), &words[1..]);
         return rpassword::read_password().map_err(|error| problem(&error.to_string()));
     }
     let mut line = String::new();
@@ -113,9 +121,24 @@ fn secret(name: &str) -> Result<String, Problem> {
 fn read(path: &str) -> Result<String, Problem> {
     let mut text = String::new();
     let result = if path == "-" {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
+        io::stdin().read_to_string(&mut text).map(|_| ())
     } else {
         std::fs::read_to_string(path).map(|read| text = read)
     };
-    result.map(|()| text).map_err(|error| Problem::Usage(format!("{path}: {error}")))
+    result.map(|()| text).map_err(|error| unread(path, &error))
+}
+
+/// Takes a file of any size.
+fn take(path: &str) -> io::Result<Upload> {
+    let mut upload = Upload::new();
+    if path == "-" {
+        io::copy(&mut io::stdin().lock(), &mut upload)?;
+    } else {
+        io::copy(&mut File::open(path)?, &mut upload)?;
+    }
+    Ok(upload)
+}
+
+fn unread(path: &str, error: &io::Error) -> Problem {
+    Problem::Usage(format!("{path}: {error}"))
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read as _};
 use std::time::Duration;
 
-use ops::{Arguments, Effect, Entry, Error, FieldError, Kind, Method, Route};
+use ops::{Arguments, Effect, Entry, Error, FieldError, Kind, Method, Route, Upload};
 use reqwest::blocking::Response;
 use serde_json::{Map, Value};
 
@@ -42,9 +42,9 @@ impl Remote {
         Ok(Remote { url, token, client })
     }
 
-    /// Runs an operation there.
-    pub fn call(&self, entry: &Entry, arguments: Value) -> Result<Value, Problem> {
-        let response = self.send(entry, arguments, "application/vnd.spexus.file+json")?;
+    /// Runs an operation there, with the file that it takes.
+    pub fn call(&self, entry: &Entry, arguments: Value, upload: Option<Upload>) -> Result<Value, Problem> {
+        let response = self.send(entry, arguments, upload, "application/vnd.spexus.file+json")?;
         let text = response.text().map_err(|error| self.away(&error))?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
     }
@@ -56,7 +56,7 @@ impl Remote {
         arguments: Value,
         out: &mut impl io::Write,
     ) -> Result<io::Result<()>, Problem> {
-        let mut response = self.send(entry, arguments, "*/*")?;
+        let mut response = self.send(entry, arguments, None, "*/*")?;
         let mut part = vec![0; DOWNLOAD_PART];
         loop {
             let n_bytes = match response.read(&mut part) {
@@ -74,7 +74,13 @@ impl Remote {
     }
 
     /// Asks, and returns a successful answer.
-    fn send(&self, entry: &Entry, arguments: Value, accept: &str) -> Result<Response, Problem> {
+    fn send(
+        &self,
+        entry: &Entry,
+        arguments: Value,
+        upload: Option<Upload>,
+        accept: &str,
+    ) -> Result<Response, Problem> {
         let mut arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => Map::new(),
@@ -97,7 +103,10 @@ impl Remote {
         let mut address = format!("{}/api/v1{}", self.url, path.join("/"));
         let method =
             reqwest::Method::from_bytes(route.method.name().as_bytes()).unwrap_or(reqwest::Method::GET);
-        let in_query = matches!(route.method, Method::Get | Method::Delete);
+        if let (Some(_), Some(file)) = (&upload, entry.takes_file) {
+            arguments.remove(file.content);
+        }
+        let in_query = matches!(route.method, Method::Get | Method::Delete) || upload.is_some();
         if in_query && !arguments.is_empty() {
             address = format!("{address}?{}", query(&arguments, &known));
         }
@@ -108,7 +117,11 @@ impl Remote {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
-        if !in_query {
+        if let Some(upload) = upload {
+            let n_bytes = upload.n_bytes();
+            let body = reqwest::blocking::Body::sized(upload.into_reader(), n_bytes);
+            request = request.header("content-type", "application/octet-stream").body(body);
+        } else if !in_query {
             request =
                 request.header("content-type", "application/json").body(Value::Object(arguments).to_string());
         }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, audit, mcp_session, revision, tally};
+use store::{Mode, Store, audit, mcp_session, revision, search, tally};
+use tokio::time::MissedTickBehavior;
 use tracing::level_filters::LevelFilter;
 
 use super::config::{self, Config};
@@ -19,6 +20,8 @@ const KEPT_S: i64 = 24 * 3600;
 /// How often what is older is forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(600);
 const SUM_UP_EVERY: Duration = Duration::from_secs(5);
+/// How often documents are entered in the search index: a search goes through all that still wait.
+const TIDY_EVERY: Duration = Duration::from_secs(2);
 
 /// Files that are not for connections of clients: the store's, the log, those of telemetry.
 const FILES_RESERVED: usize = 64;
@@ -82,13 +85,13 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
-    let tidying = [tokio::spawn(forget(store.clone())), tokio::spawn(sum_up(store.clone()))];
-    let looked_through = store.clone();
-    tokio::task::spawn_blocking(move || {
-        if let Err(error) = store::health::look_through(&looked_through) {
-            tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
-        }
-    });
+    let tidying = [
+        tokio::spawn(forget(store.clone())),
+        tokio::spawn(sum_up(store.clone())),
+        tokio::spawn(tidy_search(store.clone())),
+    ];
+    let tell = |error| tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
+    store::health::look_through(&store, tell).map_err(|error| error.to_string())?;
     let closing = app.clone();
     let cut = listener.serve(router(app.clone()), stop.requested(), move || closing.close_streams()).await;
     tidying.iter().for_each(tokio::task::JoinHandle::abort);
@@ -203,6 +206,20 @@ async fn sum_up(store: Store) {
                 tracing::warn!("counts could not be summed up: {error}");
             }
         });
+    }
+}
+
+/// Enters in the index what waits to be found, which writers leave to others on PostgreSQL.
+async fn tidy_search(store: Store) {
+    let mut every = tokio::time::interval(TIDY_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while store.is_remote() {
+        every.tick().await;
+        let tidied = store.clone();
+        let done = tokio::task::spawn_blocking(move || search::tidy(&tidied)).await;
+        if let Ok(Err(error)) = done {
+            tracing::warn!("the search index could not be put in order: {error}");
+        }
     }
 }
 

@@ -85,6 +85,103 @@ fn csv() -> String {
     file
 }
 
+/// How many rows are imported in little memory.
+const N_ROWS: usize = 40_000;
+/// How much more than for a small file the server may take for so many rows: some dozen bytes a row, and buffers.
+const GROWTH_MAX: usize = 30 << 20;
+
+#[test]
+fn an_import_of_any_size_takes_little_memory() {
+    on_sqlite(&[], &[], |backend, _| {
+        let try_file = |format: &str, n_rows: usize| {
+            let file = if format == "csv" { large_csv(n_rows) } else { large_json(n_rows) };
+            let request = backend.request("POST", &format!("/import?format={format}&dry_run=true"));
+            let report = send(request.body(file).timeout(Duration::from_secs(300)));
+            assert_eq!(
+                (report.status, &report.json["created"]),
+                (200, &json!(n_rows + 2)),
+                "{}",
+                report.text
+            );
+        };
+        try_file("csv", 2_000);
+        try_file("json", 2_000);
+        let before = backend.peak_memory();
+        for format in ["csv", "json"] {
+            try_file(format, N_ROWS);
+            let growth = backend.peak_memory() - before;
+            assert!(growth < GROWTH_MAX, "{format}: {} MiB more", growth >> 20);
+        }
+    });
+}
+
+#[test]
+fn a_key_makes_the_import_of_a_file_happen_once() {
+    on_sqlite(&[], &[], |backend, _| {
+        let import = |title: &str| {
+            let request = backend.request("POST", "/import").header("content-type", "text/csv");
+            let file = format!("kind,title\nepic,{title}\n");
+            send(request.header("idempotency-key", "import-1").body(file))
+        };
+        let (first, again, other) = (import("One"), import("One"), import("Two"));
+        assert_eq!((first.status, again.status, &first.json), (200, 200, &again.json), "{}", again.text);
+        assert_eq!(other.code(), "IDEMPOTENCY_KEY_REUSED", "{}", other.text);
+        assert_eq!(backend.get("/epics").json["total_count"], 1);
+    });
+}
+
+#[test]
+fn a_file_in_another_encoding_is_told_by_row() {
+    on_sqlite(&[], &[], |backend, _| {
+        let import = |format: &str, file: &[u8]| {
+            send(backend.request("POST", &format!("/import?format={format}")).body(file.to_vec()))
+        };
+        let table = import("csv", b"kind,title\nepic,One\nepic,Zw\xf6lf\n");
+        let message = "row 3 (line 3): title: expected text, found another encoding in \"Zw\u{fffd}lf\"; \
+                       save the table as CSV UTF-8";
+        assert_eq!(table.status, 400, "{}", table.text);
+        assert!(table.message().contains(message), "{}", table.text);
+        let list = import("json", b"[{\"kind\": \"epic\", \"title\": \"One\"},\n\"\xf6\"]");
+        assert!(list.message().contains("line 2: expected UTF-8"), "{}", list.text);
+        assert_eq!(backend.get("/epics").json["total_count"], 0);
+    });
+}
+
+/// Requirements below one story, with names, ids and some text.
+fn large_csv(n_rows: usize) -> String {
+    let mut file = String::from(
+        "kind,reference_id,id,epic,user_story,title,description\n\
+         epic,EP-1,,,,Large,\nuser_story,US-1,,EP-1,,Large,\n",
+    );
+    let text = "x".repeat(300);
+    for number in 1..=n_rows {
+        let id = format!("01890a5d-ac96-774b-bcce-{number:012x}");
+        file.push_str(&format!("requirement,REQ-{number},{id},,US-1,Requirement {number},{text}\n"));
+    }
+    file
+}
+
+/// The same as JSON.
+fn large_json(n_rows: usize) -> String {
+    let mut file = String::from(
+        r#"[{"kind": "epic", "reference_id": "EP-1", "title": "Large"},
+           {"kind": "user_story", "reference_id": "US-1", "epic": "EP-1", "title": "Large"}"#,
+    );
+    let text = "x".repeat(300);
+    for number in 1..=n_rows {
+        let record = json!({
+            "kind": "requirement",
+            "reference_id": format!("REQ-{number}"),
+            "id": format!("01890a5d-ac96-774b-bcce-{number:012x}"),
+            "user_story": "US-1",
+            "title": format!("Requirement {number}"),
+            "description": text,
+        });
+        file.push_str(&format!(",\n{record}"));
+    }
+    file + "]"
+}
+
 /// More than an export could hold before.
 const N_STORED: usize = 105_000;
 /// What the server may take: the export of a million takes no more.

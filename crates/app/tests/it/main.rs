@@ -20,6 +20,7 @@ mod durability;
 mod duvet;
 mod duvet_query;
 mod duvet_report;
+mod duvet_status;
 mod exchange_scale;
 mod failover;
 mod fault_proxy;

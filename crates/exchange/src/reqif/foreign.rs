@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::read::{File, Identifiers, place};
 use super::xml::{Element, Node};
 use crate::kind::{Kind, plain_name};
-use crate::reading::{Draft, Given, Reading, Value, shown};
+use crate::reading::{Draft, Gathering, Given, Value, shown};
 use crate::record::Place;
 
 /// How much of a text becomes the title of an object that has none.
@@ -99,7 +99,7 @@ impl<'a> Foreign<'a> {
         file: &File<'a>,
         root: &'a Element,
         identifiers: &Identifiers<'_>,
-        reading: &mut Reading,
+        reading: &mut Gathering<'_>,
     ) {
         self.forget_ambiguous_ids();
         for specification in file.section("SPECIFICATIONS") {
@@ -145,7 +145,7 @@ impl<'a> Foreign<'a> {
         index: usize,
         story: Option<String>,
         position: &mut Position,
-        reading: &mut Reading,
+        reading: &mut Gathering<'_>,
     ) -> Option<String> {
         let object = &mut self.objects[index];
         object.is_used = true;
@@ -174,7 +174,7 @@ impl<'a> Foreign<'a> {
         Some(story)
     }
 
-    pub fn read_relation(&self, file: &File<'a>, relation: &'a Element, reading: &mut Reading) {
+    pub fn read_relation(&self, file: &File<'a>, relation: &'a Element, reading: &mut Gathering<'_>) {
         let place = place(relation);
         let end = |tag| relation.referred(tag).and_then(|identifier| self.requirements.get(identifier));
         let (Some(source), Some(target)) = (end("SOURCE"), end("TARGET")) else {
@@ -187,7 +187,7 @@ impl<'a> Foreign<'a> {
         check(Kind::Relationship, &place, values, reading);
     }
 
-    pub fn say_what_was_left_out(self, reading: &mut Reading) {
+    pub fn say_what_was_left_out(self, reading: &mut Gathering<'_>) {
         for (name, n_objects) in self.left_out {
             let message = format!("left out (objects that have it: {n_objects}); nothing here is like it");
             reading.note(&Place::default(), Some(&name), message);
@@ -207,7 +207,7 @@ impl<'a> Foreign<'a> {
 
 impl Position {
     /// The story for requirements that stand below no chapter.
-    fn default_story(&mut self, place: &Place, reading: &mut Reading) -> String {
+    fn default_story(&mut self, place: &Place, reading: &mut Gathering<'_>) -> String {
         if let Some(story) = &self.story {
             return story.clone();
         }
@@ -225,14 +225,14 @@ fn has_attachment(element: &Element) -> bool {
     element.name == "object" || element.elements().any(has_attachment)
 }
 
-fn start_epic(title: Option<&str>, identifier: &str, place: &Place, reading: &mut Reading) -> Position {
+fn start_epic(title: Option<&str>, identifier: &str, place: &Place, reading: &mut Gathering<'_>) -> Position {
     let title = title.filter(|title| !title.trim().is_empty()).unwrap_or("Imported requirements").to_owned();
     let values = vec![("reference_id", identifier.to_owned()), ("title", title.clone())];
     check(Kind::Epic, place, values, reading);
     Position { title, epic: identifier.to_owned(), story: None }
 }
 
-fn check(kind: Kind, place: &Place, values: Vec<(&str, String)>, reading: &mut Reading) {
+fn check(kind: Kind, place: &Place, values: Vec<(&str, String)>, reading: &mut Gathering<'_>) {
     let values = values.into_iter().map(|(name, text)| {
         let value = Value::Spelled(text);
         Given { name: name.to_owned(), value, line: None }

@@ -6,13 +6,13 @@ use super::foreign::Foreign;
 use super::text::{reference, unescape};
 use super::xml::{Element, Node};
 use crate::kind::Kind;
-use crate::reading::{Draft, Given, Reading, Value};
+use crate::reading::{Draft, Gathering, Given, Value};
 use crate::record::Place;
 
 /// Inside an element of this style blanks are meant; everywhere else XHTML says that they are layout.
 pub const EXACT_STYLE: &str = "white-space: pre-wrap";
 
-pub fn read(text: &str, reading: &mut Reading) {
+pub fn read(text: &str, reading: &mut Gathering<'_>) {
     let root = match Element::parse(text) {
         Ok(root) => root,
         Err((line, cause)) => {
@@ -59,7 +59,13 @@ pub fn read(text: &str, reading: &mut Reading) {
 }
 
 /// Reads an object of one of our own types, which another tool may have had in its hands.
-fn read_own(file: &File<'_>, object: &Element, kind: Kind, mut values: Vec<Given>, reading: &mut Reading) {
+fn read_own(
+    file: &File<'_>,
+    object: &Element,
+    kind: Kind,
+    mut values: Vec<Given>,
+    reading: &mut Gathering<'_>,
+) {
     let place = place(object);
     for value in object.child("VALUES").into_iter().flat_map(Element::elements) {
         let definition = value.referred("DEFINITION").unwrap_or_default();
@@ -86,7 +92,7 @@ pub struct Identifiers<'a> {
 
 impl<'a> Identifiers<'a> {
     /// Adds an element, and says whether it is the only one of its name; without a name it is.
-    fn add(&mut self, element: &'a Element, reading: &mut Reading) -> bool {
+    fn add(&mut self, element: &'a Element, reading: &mut Gathering<'_>) -> bool {
         let Some(identifier) = element.attribute("IDENTIFIER") else { return true };
         let Some(line) = self.lines.insert(identifier, element.line) else { return true };
         reading.is_incomplete = true;

@@ -4,7 +4,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::reading::Lines;
+use crate::text::Lines;
 
 /// Outlines nest two elements a level, and a text in XHTML a few more; anything much deeper is something else.
 const DEPTH_MAX: usize = 256;

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Read as _};
 use std::rc::Rc;
 
-use exchange::{Form, Format, Kind, Record, read, write};
+use exchange::{Form, Format, Kind, Record, read, read_each, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -73,6 +73,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A file arrives in pieces, and large ones are never in memory as a whole.
+    #[test]
+    fn files_read_in_pieces_as_they_do_whole(
+        records in vec(record(), 0..4),
+        damage in vec((any::<Index>(), 0..40_usize, damaging()), 0..3),
+        sizes in vec(1..30_usize, 1..10),
+    ) {
+        for format in Format::ALL {
+            let mut bytes = written(format, records.clone());
+            for (start, length, piece) in &damage {
+                let start = start.index(bytes.len() + 1);
+                let end = (start + length).min(bytes.len());
+                bytes.splice(start..end, piece.iter().copied());
+            }
+            let whole = read(format, &bytes);
+            let (mut sound, mut unsound) = (Vec::new(), Vec::new());
+            let mut pieces = Pieces { bytes: &bytes, sizes: sizes.iter().copied().cycle() };
+            let reading = read_each(format, &mut pieces, &mut |record, is_sound| {
+                if is_sound { &mut sound } else { &mut unsound }.push(record);
+                Ok(())
+            });
+            let reading = reading.expect("memory can be read");
+            let text = String::from_utf8_lossy(&bytes);
+            let places = |records: &[Record]| records.iter().map(|record| record.place.clone()).collect::<Vec<_>>();
+            prop_assert_eq!(places(&sound), places(&whole.records), "{:?} {}", format, text);
+            prop_assert_eq!(sound, whole.records, "{:?} {}", format, text);
+            prop_assert_eq!(unsound, whole.unsound, "{:?} {}", format, text);
+            prop_assert_eq!(reading.problems, whole.problems, "{:?} {}", format, text);
+            prop_assert_eq!(reading.notes, whole.notes);
+            prop_assert_eq!((reading.is_incomplete, reading.lost), (whole.is_incomplete, whole.lost));
+        }
+    }
+}
+
 #[test]
 fn cells_say_that_they_are_no_formulas() {
     for (title, cell) in [
@@ -125,6 +162,107 @@ fn records_leave_as_they_come() {
     }
 }
 
+#[test]
+fn records_arrive_as_they_are_read() {
+    const N_RECORDS: usize = 20_000;
+    const BUFFER_MAX_BYTES: usize = 1 << 20;
+    for format in [Format::Json, Format::Csv] {
+        let records = vec![Record::new(Kind::Epic).with("title", "x".repeat(200)); N_RECORDS];
+        let bytes = written(format, records);
+        let n_read = Cell::new(0);
+        let mut n_records = 0;
+        let mut each = |_: Record, is_sound: bool| {
+            assert!(is_sound);
+            n_records += 1;
+            let n_needed = n_records * bytes.len() / N_RECORDS;
+            assert!(n_read.get() < n_needed + 2 * BUFFER_MAX_BYTES, "{format:?} gathers records");
+            Ok(())
+        };
+        let reading = read_each(format, &mut Counted { bytes: &bytes, n_read: &n_read }, &mut each);
+        assert_eq!((reading.expect("memory can be read").problems, n_records), (Vec::new(), N_RECORDS));
+    }
+}
+
+#[test]
+fn a_record_that_never_ends_is_not_gathered() {
+    for (format, beginning, expected) in [
+        (
+            Format::Csv,
+            "kind,title\nepic,One\nepic,\"",
+            "row 3 (line 3): a quote (\") opens here or later and is never closed",
+        ),
+        (
+            Format::Json,
+            "[{\"kind\": \"epic\", \"title\": \"One\"},\n\"",
+            "line 2: expected records of at most 8 MiB, found more",
+        ),
+    ] {
+        let n_read = Cell::new(0);
+        let mut file = beginning.as_bytes().chain(Endless(&n_read));
+        let mut n_records = 0;
+        let reading = read_each(format, &mut file, &mut |_, _| {
+            n_records += 1;
+            Ok(())
+        });
+        let reading = reading.expect("memory can be read");
+        let told: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
+        assert_eq!((n_records, told), (1, vec![expected.to_owned()]), "{format:?}");
+        assert!(n_read.get() < 10 << 20, "{} bytes", n_read.get());
+    }
+}
+
+#[test]
+fn where_a_record_cannot_go_reading_ends() {
+    let records = vec![Record::new(Kind::Epic).with("title", "One"); 3];
+    for format in Format::ALL {
+        let mut n_records = 0;
+        let failed = read_each(format, &mut &*written(format, records.clone()), &mut |_, _| {
+            n_records += 1;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(
+            (failed.map_err(|error| error.kind()).err(), n_records),
+            (Some(io::ErrorKind::StorageFull), 1)
+        );
+    }
+}
+
+/// Hands out bytes in pieces of some sizes.
+struct Pieces<'a, S> {
+    bytes: &'a [u8],
+    sizes: S,
+}
+
+impl<S: Iterator<Item = usize>> io::Read for Pieces<'_, S> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.sizes.next().expect("sizes go on").min(out.len());
+        self.bytes.read(&mut out[..n_bytes])
+    }
+}
+
+struct Counted<'a> {
+    bytes: &'a [u8],
+    n_read: &'a Cell<usize>,
+}
+
+impl io::Read for Counted<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.bytes.read(out)?;
+        self.n_read.set(self.n_read.get() + n_read);
+        Ok(n_read)
+    }
+}
+
+struct Endless<'a>(&'a Cell<usize>);
+
+impl io::Read for Endless<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        out.fill(b'x');
+        self.0.set(self.0.get() + out.len());
+        Ok(out.len())
+    }
+}
+
 struct Counter(Rc<Cell<usize>>);
 
 impl io::Write for Counter {
@@ -174,6 +312,11 @@ fn text() -> impl Strategy<Value = String> {
         1 => "[^\\x00]{0,20}",
         1 => "(EP|US|REQ)-[0-9]{3}",
     ]
+}
+
+/// What makes a file worse: also bytes that are not UTF-8.
+fn damaging() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![4 => piece().prop_map(String::into_bytes), 1 => vec(any::<u8>(), 1..3)]
 }
 
 fn piece() -> impl Strategy<Value = String> {

@@ -87,14 +87,8 @@ fn make(files: &[(&str, &str)]) -> Made {
     }
     let options = Options { root: folder.path().to_owned(), ..Options::default() };
     let project = Project::open(options, &|_| None).expect("the configuration is right");
-    let loaded = project.load(None, &mut |_, _| {});
-    let page = Page {
-        title: "kettle".to_owned(),
-        report: &loaded.report,
-        diagnostics: &loaded.diagnostics,
-        downloads: &project.downloads,
-        styles: project.styles(),
-    };
+    let model = project.load(None, &mut |_, _| {});
+    let page = Page::new("kettle".to_owned(), &model);
     let mut html = Vec::new();
     page.write(&mut html).expect("memory can be written");
     let path = folder.path().join("report.html");

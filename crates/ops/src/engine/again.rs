@@ -22,7 +22,11 @@ pub fn key(call: &Call) -> Result<Option<(String, String)>> {
         let message = format!("expected 1 to {KEY_MAX} visible ASCII characters");
         return Err(Error::field("Idempotency-Key", message));
     }
-    Ok(Some((key.clone(), hash_of(&call.arguments))))
+    let mut hash = hash_of(&call.arguments);
+    if let Some(upload) = &call.upload {
+        hash = blake3::hash(format!("{hash} {}", upload.hash()).as_bytes()).to_hex().to_string();
+    }
+    Ok(Some((key.clone(), hash)))
 }
 
 /// In the place of an operation whose arguments are wrong.

@@ -12,6 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 use crate::sink::Sink;
+use crate::upload::Upload;
 
 /// How often an operation that a constraint has refused is run again.
 const REFUSALS_MAX: u32 = 4;
@@ -26,6 +27,7 @@ pub struct Run {
     cancel: Option<Cancel>,
     progress: Option<OnProgress>,
     sink: Option<Box<dyn Sink>>,
+    upload: Option<Upload>,
     caller: Option<Caller>,
     admitted: bool,
     replayed: bool,
@@ -48,6 +50,7 @@ impl Run {
             cancel: call.cancel,
             progress: call.progress,
             sink: call.sink,
+            upload: call.upload,
             caller: None,
             admitted: false,
             replayed: false,
@@ -157,6 +160,7 @@ impl Run {
             let _working = run.running().begin();
             let mut cx = Cx::new(tx, &run.request, run.entry.doing(), run.caller.as_ref())
                 .telling(run.progress.as_ref());
+            cx.upload = run.upload.take();
             operation.prepare(&mut cx)
         };
         engine.store.run_unless(cancel, mode, body, move |prepared: Result<()>| {

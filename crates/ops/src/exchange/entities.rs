@@ -1,7 +1,5 @@
 //! Imports epics, user stories, acceptance criteria, requirements and steering documents.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use ::exchange::Kind as RecordKind;
 use store::entity::{self, Entity};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
@@ -9,9 +7,11 @@ use store::types::same_name;
 
 use super::fields;
 use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
-use super::plan::{Outcome, Plan, Planned};
-use crate::context::{Cx, overtaken};
-use crate::entity::{add, add_numbered, change, give_number, move_below, unnumbered};
+use super::plan::{Outcome, Plan};
+use super::rows::Row;
+use super::things::Planned;
+use crate::context::Cx;
+use crate::entity::{give_number, move_below, unnumbered};
 use crate::error::{Error, Result};
 
 /// Parents before children, whatever the order in the file.
@@ -25,32 +25,36 @@ const KINDS: [(RecordKind, Kind); 5] = [
 /// The priority of what says none: medium.
 const PRIORITY: i64 = 3;
 
+/// Whether rows of a kind are entities.
+pub(super) fn is_entity(kind: RecordKind) -> bool {
+    KINDS.iter().any(|(of_entity, _)| *of_entity == kind)
+}
+
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
     for (record_kind, kind) in KINDS {
-        for row in plan.rows(record_kind) {
+        plan.each_row(cx, record_kind, |cx, plan, row| {
             plan_row(cx, plan, row, kind)?;
-            if plan.outcomes[row] == Outcome::Wrong || plan.outcomes[row] == Outcome::LeftOut {
+            if plan.outcomes[row.index].is_without() {
                 plan.forget(row);
             }
             cx.steps.advance();
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }
 
 /// Checks everything that a row says, even where something is wrong with it already.
-fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) -> Result<()> {
+fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> Result<()> {
     let id = plan.id(row);
     if let Some(done) = done(cx, plan, row, id.as_deref())? {
-        plan.references[row] = Some(done.reference_id.clone());
         if done.deleted_at.is_some() {
             plan.decide(row, Outcome::LeftOut);
             return Ok(());
         }
         let before = Some(done.clone());
-        plan.add(row, Planned { row: Some(row), before, entity: done, brings_number: false });
-        return Ok(());
+        return plan.add(row, &Planned { row: Some(row.index), before, entity: done, brings_number: false });
     }
     let existing = existing(cx, plan, row, kind, id.as_deref())?;
     let field = if kind.parent() == Some(Kind::Epic) { "epic" } else { "user_story" };
@@ -58,9 +62,10 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) ->
         Some(parent_kind) => plan.named(cx, row, field, Some(parent_kind))?,
         None => None,
     };
-    if plan.outcomes[row] == Outcome::LeftOut {
+    if plan.outcomes[row.index] == Outcome::LeftOut {
         return Ok(());
     }
+    let above = parent.as_ref().map(|parent| &parent.entity);
     let (before, mut entity) = match existing {
         Existing::Stored(before) => {
             plan.note_kept(cx, row, &kept(&before))?;
@@ -68,13 +73,13 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) ->
             (Some(*before), entity)
         }
         Existing::New { project, number } => {
-            let new = begin(cx, plan, row, kind, (project.as_deref(), number), parent)?;
+            let new = begin(cx, plan, row, kind, (project.as_deref(), number), above)?;
             (None, with_id(cx, plan, row, new, id)?)
         }
     };
     fill(cx, plan, row, before.as_ref(), &mut entity)?;
-    match parent {
-        Some(parent) => place(cx, plan, row, before.as_ref(), &mut entity, field, parent)?,
+    match above {
+        Some(above) => place(cx, plan, row, before.as_ref(), &mut entity, field, above)?,
         None if kind == Kind::Requirement => {
             plan.named(cx, row, "acceptance_criteria", Some(Kind::AcceptanceCriteria))?;
         }
@@ -93,20 +98,19 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, kind: Kind) ->
     };
     plan.decide(row, outcome);
     if !plan.is_wrong(row) {
-        plan.references[row] = Some(entity.reference_id.clone()).filter(|reference| !reference.is_empty());
         let brings_number = before.is_none() && entity.number > 0;
-        plan.add(row, Planned { row: Some(row), before, entity, brings_number });
+        plan.add(row, &Planned { row: Some(row.index), before, entity, brings_number })?;
     }
     Ok(())
 }
 
 /// What a row has made or changed before its import stopped. Whatever was done with it since, the row is done.
-fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, id: Option<&str>) -> Result<Option<Entity>> {
+fn done(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, id: Option<&str>) -> Result<Option<Entity>> {
     if !plan.import.is_resumed {
         return Ok(None);
     }
-    let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
-    let ids = id.map(str::to_owned).into_iter().chain([plan.new_id(row)]).map(Reference::Id);
+    let reference = row.text("reference_id").and_then(|text| plan.reference(text));
+    let ids = id.map(str::to_owned).into_iter().chain([plan.new_id(row.index)]).map(Reference::Id);
     for candidate in reference.into_iter().chain(ids) {
         if let Some(found) = plan.stored(cx, &candidate)?
             && plan.is_done(&found.id)
@@ -129,12 +133,12 @@ const NEW: Existing = Existing::New { project: None, number: None };
 fn existing(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     kind: Kind,
     id: Option<&str>,
 ) -> Result<Existing> {
-    let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
-    let stored = match (&reference, plan.text(row, "reference_id"), id) {
+    let reference = row.text("reference_id").and_then(|text| plan.reference(text));
+    let stored = match (&reference, row.text("reference_id"), id) {
         (Some(reference @ Reference::Numbered { project, kind: named, .. }), ..) => {
             let key = project.as_deref().unwrap_or(DEFAULT_PROJECT_KEY);
             if *named != kind {
@@ -198,19 +202,18 @@ fn maker(kind: Kind) -> &'static str {
 fn begin(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     kind: Kind,
     (project_key, number): (Option<&str>, Option<i64>),
-    parent: Option<usize>,
+    above: Option<&Entity>,
 ) -> Result<Entity> {
-    if let (Some(parent), Some(key)) = (parent, project_key)
-        && plan.entities[parent].entity.project != key
+    if let (Some(above), Some(key)) = (above, project_key)
+        && above.project != key
     {
-        let other = &plan.entities[parent].entity.project;
+        let other = &above.project;
         let message = format!("it is in the project {key}, and what it belongs to is in {other}");
         plan.wrong(row, "reference_id", message);
     }
-    let above = parent.map(|index| &plan.entities[index].entity);
     let (project_id, key) = match (above, project_key) {
         (Some(above), _) => (above.project_id.clone(), above.project.clone()),
         (None, Some(key)) => (plan.projects[key].id.clone(), key.to_owned()),
@@ -220,7 +223,7 @@ fn begin(
         return Err(Error::not_found("project", key));
     }
     let mut new = unnumbered(cx, kind, (&project_id, &key), above)?;
-    new.id = plan.new_id(row);
+    new.id = plan.new_id(row.index);
     if let Some(number) = number {
         give_number(&mut new, number);
     }
@@ -231,11 +234,14 @@ fn begin(
 fn with_id(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     mut new: Entity,
     id: Option<String>,
 ) -> Result<Entity> {
-    let Some(id) = id.filter(|id| !plan.is_in_file(id)) else { return Ok(new) };
+    let Some(id) = id else { return Ok(new) };
+    if plan.is_in_file(&id)? {
+        return Ok(new);
+    }
     match plan.stored(cx, &Reference::Id(id.clone()))? {
         // It may be what is wrong with the row.
         Some(_) if plan.is_wrong(row) => {}
@@ -251,7 +257,7 @@ fn with_id(
 fn fill(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     before: Option<&Entity>,
     entity: &mut Entity,
 ) -> Result<()> {
@@ -277,7 +283,7 @@ fn fill(
         match plan.user(cx, row, "assignee")? {
             Some((id, name)) => (entity.assignee_id, entity.assignee) = (Some(id), Some(name)),
             // Exports say the version of everything; then nobody means nobody.
-            None if before.is_none() && plan.records[row].number("version").is_none() => {
+            None if before.is_none() && row.number("version").is_none() => {
                 (entity.assignee_id, entity.assignee) =
                     (Some(entity.creator_id.clone()), Some(entity.creator.clone()));
             }
@@ -287,9 +293,9 @@ fn fill(
     Ok(())
 }
 
-fn set_status(plan: &mut Plan<'_>, row: usize, before: Option<&Entity>, entity: &mut Entity) {
+fn set_status(plan: &mut Plan<'_>, row: &Row, before: Option<&Entity>, entity: &mut Entity) {
     let model = &plan.models[&entity.kind];
-    let Some(text) = plan.text(row, "status") else {
+    let Some(text) = row.text("status") else {
         if before.is_none() {
             entity.status = model.initial().map(|status| status.name.clone());
         }
@@ -308,9 +314,9 @@ fn set_status(plan: &mut Plan<'_>, row: usize, before: Option<&Entity>, entity: 
     entity.status = Some(found);
 }
 
-fn set_type(plan: &mut Plan<'_>, row: usize, entity: &mut Entity) {
+fn set_type(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
     let types = &plan.requirement_types;
-    let found = match plan.text(row, "type") {
+    let found = match row.text("type") {
         Some(text) => types.iter().find(|known| same_name(&known.name, text)),
         None if entity.type_id.is_some() => return,
         None => types.first(),
@@ -321,7 +327,7 @@ fn set_type(plan: &mut Plan<'_>, row: usize, entity: &mut Entity) {
         }
         None => {
             let known: Vec<&str> = types.iter().map(|known| known.name.as_str()).collect();
-            let found = plan.text(row, "type").unwrap_or_default();
+            let found = row.text("type").unwrap_or_default();
             plan.wrong(row, "type", format!("expected one of {}, found {found:?}", known.join(", ")));
         }
     }
@@ -331,14 +337,12 @@ fn set_type(plan: &mut Plan<'_>, row: usize, entity: &mut Entity) {
 fn place(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     before: Option<&Entity>,
     entity: &mut Entity,
     field: &str,
-    parent: usize,
+    above: &Entity,
 ) -> Result<()> {
-    let above = &plan.entities[parent].entity;
-    let above_id = above.id.clone();
     if before.is_some() && entity.parent_id() != Some(&above.id) {
         if entity.kind == Kind::AcceptanceCriteria {
             let message = format!("{} cannot move to another user story", entity.reference_id);
@@ -349,99 +353,15 @@ fn place(
         (entity.acceptance_criteria_id, entity.acceptance_criteria) = (None, None);
     }
     if entity.kind == Kind::Requirement
-        && let Some(index) = plan.named(cx, row, "acceptance_criteria", Some(Kind::AcceptanceCriteria))?
+        && let Some(criterion) = plan.named(cx, row, "acceptance_criteria", Some(Kind::AcceptanceCriteria))?
     {
-        let criterion = &plan.entities[index].entity;
-        if criterion.user_story_id.as_ref() != Some(&above_id) {
+        let criterion = &criterion.entity;
+        if criterion.user_story_id.as_ref() != Some(&above.id) {
             plan.wrong(row, "acceptance_criteria", "belongs to another user story than the requirement");
             return Ok(());
         }
         entity.acceptance_criteria_id = Some(criterion.id.clone());
         entity.acceptance_criteria = Some(criterion.reference_id.clone());
-    }
-    Ok(())
-}
-
-/// The entities that are written, as indexes of the plan: parents before children.
-pub(super) fn changed(entities: &[Planned]) -> Vec<usize> {
-    let changes =
-        |planned: &Planned| planned.row.is_some() && planned.before.as_ref() != Some(&planned.entity);
-    (0..entities.len()).filter(|index| changes(&entities[*index])).collect()
-}
-
-/// The numbers that a file brings along, of each kind in each project.
-pub(super) type Brought = BTreeMap<(String, Kind), BTreeSet<i64>>;
-
-/// Gathers the numbers that the file brings along.
-pub(super) fn brought(entities: &[Planned]) -> Brought {
-    let mut brought = Brought::new();
-    for Planned { entity, .. } in entities.iter().filter(|planned| planned.brings_number) {
-        brought.entry((entity.project_id.clone(), entity.kind)).or_default().insert(entity.number);
-    }
-    brought
-}
-
-/// Moves the counters past the numbers that the file brings along.
-pub(super) fn reserve(cx: &mut Cx<'_, '_>, brought: &Brought) -> Result<()> {
-    for ((project_id, kind), numbers) in brought {
-        cx.tx.reserve_numbers(project_id, kind.name(), numbers.last().copied().unwrap_or_default())?;
-    }
-    Ok(())
-}
-
-/// Writes some of the entities that are changed. Of what is planned only numbers change, so that it can be written again.
-pub(super) fn write(
-    cx: &mut Cx<'_, '_>,
-    entities: &mut [Planned],
-    indexes: &[usize],
-    brought: &Brought,
-) -> Result<()> {
-    number(cx, entities, indexes, brought)?;
-    for index in indexes {
-        let planned = &mut entities[*index];
-        match &planned.before {
-            Some(before) => {
-                let after = planned.entity.clone();
-                change(cx, before.clone(), None, |_, entity| {
-                    *entity = after;
-                    Ok(())
-                })?;
-            }
-            None if planned.brings_number => {
-                if !add_numbered(cx, &planned.entity)? {
-                    return Err(overtaken(&planned.entity.reference_id));
-                }
-            }
-            None => planned.entity = add(cx, planned.entity.clone())?,
-        }
-        cx.steps.advance();
-    }
-    Ok(())
-}
-
-/// Gives numbers to new entities that bring none along.
-fn number(cx: &mut Cx<'_, '_>, entities: &mut [Planned], indexes: &[usize], brought: &Brought) -> Result<()> {
-    let mut missing: BTreeMap<(String, Kind), Vec<usize>> = BTreeMap::new();
-    for index in indexes {
-        let planned = &entities[*index];
-        if planned.before.is_none() && !planned.brings_number {
-            let key = (planned.entity.project_id.clone(), planned.entity.kind);
-            missing.entry(key).or_default().push(*index);
-        }
-    }
-    for ((project_id, kind), mut indexes) in missing {
-        indexes.reverse();
-        let brought = brought.get(&(project_id.clone(), kind));
-        // A block that was leased before may hold numbers that the file brings along.
-        while !indexes.is_empty() {
-            for number in cx.next_numbers(&project_id, kind, indexes.len())? {
-                if brought.is_none_or(|brought| !brought.contains(&number))
-                    && let Some(index) = indexes.pop()
-                {
-                    give_number(&mut entities[index].entity, number);
-                }
-            }
-        }
     }
     Ok(())
 }

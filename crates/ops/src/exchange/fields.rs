@@ -5,16 +5,15 @@ use serde_json::Value;
 use store::entity::{Entity, FIELDS};
 
 use super::plan::Plan;
+use super::rows::Row;
 use crate::entity::arguments::parsed;
 
 /// Gives an entity what a row says of its fields. What the row does not say stays.
-pub(super) fn read(plan: &mut Plan<'_>, row: usize, entity: &mut Entity) {
-    let records = plan.records;
-    let record = &records[row];
+pub(super) fn read(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
     let kind = entity.kind;
     for field in FIELDS.iter().filter(|field| field.is_needed(kind).is_some()) {
-        let number = record.number(field.name).map(|number| number.to_string());
-        let Some(text) = record.text(field.name).map(str::to_owned).or(number) else { continue };
+        let number = row.number(field.name).map(|number| number.to_string());
+        let Some(text) = row.text(field.name).map(str::to_owned).or(number) else { continue };
         if let Some(value) = plan.checked(row, field.name, parsed(kind, field.name, text)) {
             field.set(entity, &value);
         }

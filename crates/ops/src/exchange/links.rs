@@ -1,31 +1,36 @@
 //! Imports relationships between requirements, and links of steering documents with epics.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ::exchange::Kind as RecordKind;
-use store::circles;
 use store::entity::{self, Entity};
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};
-use store::types::same_name;
+use store::types::{RelationshipType, same_name};
 
+use super::acyclic::Directed;
+use super::names::Names;
 use super::notes::{Kept, TAKEN, is_of_another};
-use super::plan::{Outcome, Plan, Planned};
+use super::plan::{Outcome, Plan};
+use super::rows::Row;
+use super::things::{Linked, Planned, Related};
+use super::work::Written;
 use crate::context::{Cx, overtaken};
 use crate::error::Result;
-use crate::relationship::{LEFT_OUT, circle, shortened};
 use crate::steering::change_link;
 
-/// What will be written.
+/// What will be written, as rows whose things are on the shelf.
 #[derive(Default)]
 pub(super) struct Links {
-    /// New ones, with their ends as indexes of the plan.
-    relationships: Vec<(Relationship, usize, usize)>,
-    /// Stored ones that hold for another version of their target from now on.
-    confirmed: Vec<(Relationship, i64)>,
-    /// Epics and documents, as indexes of the plan.
-    documents: Vec<(usize, usize)>,
+    /// Stored relationships that hold for another version of their target from now on.
+    confirmed: Vec<u32>,
+    /// New ones.
+    relationships: Vec<u32>,
+    /// Links of documents.
+    documents: Vec<u32>,
+    /// Where in the list of new relationships those of each project stand.
+    places: BTreeMap<String, Vec<u32>>,
     /// How many relationships each project had where circles were looked for: all, and those that are not deleted.
     counts: BTreeMap<String, (i64, i64)>,
 }
@@ -38,171 +43,159 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Links> {
     Ok(links)
 }
 
+/// What is known of the relationships of a file while they are looked at.
+struct Relating {
+    seen: Names,
+    ids: Names,
+    directed: Directed,
+    /// The projects of those that must not form a circle, in order, so that two imports do not wait for each other.
+    projects: BTreeSet<String>,
+}
+
 impl Links {
     fn relate(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
-        let mut seen = HashSet::new();
-        let mut ids = HashSet::new();
-        let mut directed = Vec::new();
-        for row in plan.rows(RecordKind::Relationship) {
+        let rows = plan.rows.of_kind(RecordKind::Relationship);
+        let mut relating = Relating {
+            seen: Names::with_room(rows.len()),
+            ids: Names::with_room(rows.len()),
+            directed: Directed::default(),
+            projects: BTreeSet::new(),
+        };
+        plan.each_of(cx, &rows, |cx, plan, row| {
             cx.steps.advance();
-            let source = plan.named(cx, row, "source", Some(Kind::Requirement))?;
-            let target = plan.named(cx, row, "target", Some(Kind::Requirement))?;
-            let wanted = plan.text(row, "type").unwrap_or_default();
-            let kind = plan.relationship_types.iter().find(|known| same_name(&known.name, wanted)).cloned();
-            if kind.is_none() {
-                let known: Vec<&str> =
-                    plan.relationship_types.iter().map(|known| known.name.as_str()).collect();
-                plan.wrong(row, "type", format!("expected one of {}, found {wanted:?}", known.join(", ")));
+            self.relate_row(cx, plan, row, &mut relating)
+        })?;
+        for project in &relating.projects {
+            if plan.import.writes {
+                relationship::lock_circles(cx.tx, project)?;
             }
-            let given_id = plan.id(row);
-            let told = plan.records[row].number("target_version");
-            if let Some(told) = told.filter(|told| *told < 1) {
-                plan.wrong(row, "target_version", format!("expected at least 1, found {told}"));
-            }
-            let stored = match (source, target, &kind) {
-                (Some(source), Some(target), Some(kind)) => {
-                    match (&plan.entities[source].before, &plan.entities[target].before) {
-                        (Some(from), Some(to)) => relationship::between(cx.tx, &from.id, &to.id, &kind.id)?,
-                        _ => None,
-                    }
-                }
-                _ => None,
-            };
-            if let Some(stored) = &stored
-                && plan.is_done(&stored.id)
-            {
-                continue;
-            }
-            let (creator_id, created_at) = match &stored {
-                Some(stored) => {
-                    keep(cx, plan, row, stored, given_id.as_deref())?;
-                    (stored.creator_id.clone(), stored.created_at)
-                }
-                None => {
-                    let made = plan.made(cx, row, "creator")?;
-                    (made.by_id, made.created_at)
-                }
-            };
-            let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { continue };
-            let (from, to) = (&plan.entities[source], &plan.entities[target]);
-            let (from, to) = (from.entity.clone(), to.entity.clone());
-            if from.id == to.id {
-                plan.wrong(row, "target", "a requirement cannot be related to itself");
-                continue;
-            }
-            if from.project_id != to.project_id {
-                let message = format!("{} is in another project than {}", to.reference_id, from.reference_id);
-                plan.wrong(row, "target", message);
-                continue;
-            }
-            if !seen.insert((from.id.clone(), to.id.clone(), kind.id.clone())) {
-                plan.wrong(row, "target", "this relationship is in the file twice");
-                continue;
-            }
-            if plan.is_wrong(row) {
-                continue;
-            }
-            // The target may have had more versions where the file comes from.
-            let latest = plan.entities[target].version_after();
-            let target_version = told.unwrap_or(latest).min(latest);
-            if let Some(told) = told.filter(|told| *told > latest) {
-                let name = plan.name(cx, &to.id)?;
-                let example = format!("{name} has {latest}, and the file says {told}");
-                plan.note(row, "target_version", "is taken for the version that the target has", example);
-            }
-            if let Some(stored) = stored {
-                let holds_for = if stored.suspect {
-                    stored.target_version
-                } else {
-                    stored.target_version.max(to.version)
-                };
-                if told.is_some() && target_version != holds_for {
-                    plan.decide(row, Outcome::Updated);
-                    self.confirmed.push((stored, target_version));
-                }
-                continue;
-            }
-            let id = match given_id {
-                Some(id) => match relationship::find(cx.tx, &id)? {
-                    Some(other) => {
-                        // What is hidden from the caller can have it, too, but they are not told.
-                        if cx.role_in(&other.project_id)?.is_some() {
-                            plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
-                        }
-                        plan.new_id(row)
-                    }
-                    None if ids.insert(id.clone()) => id,
-                    None => {
-                        plan.note(row, "id", TAKEN, "another row has it");
-                        plan.new_id(row)
-                    }
-                },
-                None => plan.new_id(row),
-            };
-            if kind.acyclic {
-                directed.push(Directed {
-                    row,
-                    source: from.id.clone(),
-                    target: to.id.clone(),
-                    project_id: from.project_id.clone(),
-                    type_name: kind.name.clone(),
-                });
-            }
-            plan.decide(row, Outcome::Created);
-            let new = Relationship {
-                id,
-                project_id: from.project_id,
-                source_id: from.id,
-                source: from.reference_id,
-                target_id: to.id,
-                target: to.reference_id,
-                type_id: kind.id,
-                type_name: kind.name,
-                inverse_type: kind.inverse_name,
-                creator_id,
-                target_version,
-                suspect: target_version < latest,
-                version: 1,
-                created_at,
-                updated_at: created_at,
-                deleted_at: None,
-                deletion_id: None,
-            };
-            self.relationships.push((new, source, target));
-        }
-        let projects: BTreeSet<&String> = directed.iter().map(|new| &new.project_id).collect();
-        for project in projects {
             self.counts.insert(project.clone(), relationship::count_in(cx.tx, project)?);
         }
-        refuse_circles(cx, plan, directed)
+        relating.directed.refuse_circles(cx, plan, &relating.projects)
+    }
+
+    fn relate_row(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        plan: &mut Plan<'_>,
+        row: &Row,
+        relating: &mut Relating,
+    ) -> Result<()> {
+        let source = plan.named(cx, row, "source", Some(Kind::Requirement))?;
+        let target = plan.named(cx, row, "target", Some(Kind::Requirement))?;
+        let kind = relationship_type(plan, row);
+        let given_id = plan.id(row);
+        let told = row.number("target_version");
+        if let Some(told) = told.filter(|told| *told < 1) {
+            plan.wrong(row, "target_version", format!("expected at least 1, found {told}"));
+        }
+        let stored = match (&source, &target, &kind) {
+            (Some(source), Some(target), Some(kind)) => match (&source.before, &target.before) {
+                (Some(from), Some(to)) => relationship::between(cx.tx, &from.id, &to.id, &kind.id)?,
+                _ => None,
+            },
+            _ => None,
+        };
+        if stored.as_ref().is_some_and(|stored| plan.is_done(&stored.id)) {
+            return Ok(());
+        }
+        let (creator_id, created_at) = match &stored {
+            Some(stored) => {
+                keep(cx, plan, row, stored, given_id.as_deref())?;
+                (stored.creator_id.clone(), stored.created_at)
+            }
+            None => {
+                let made = plan.made(cx, row, "creator")?;
+                (made.by_id, made.created_at)
+            }
+        };
+        let (Some(source), Some(target), Some(kind)) = (source, target, kind) else { return Ok(()) };
+        let (from, to) = (&source.entity, &target.entity);
+        if from.id == to.id {
+            plan.wrong(row, "target", "a requirement cannot be related to itself");
+        } else if from.project_id != to.project_id {
+            let message = format!("{} is in another project than {}", to.reference_id, from.reference_id);
+            plan.wrong(row, "target", message);
+        } else if relating.seen.insert(&format!("{} {} {}", from.id, to.id, kind.id), row.index).is_some() {
+            plan.wrong(row, "target", "this relationship is in the file twice");
+        }
+        if plan.is_wrong(row) {
+            return Ok(());
+        }
+        let target_version = target_version(cx, plan, row, &target)?;
+        if let Some(stored) = stored {
+            let latest = stored.target_version.max(to.version);
+            let holds_for = if stored.suspect { stored.target_version } else { latest };
+            if told.is_some() && target_version != holds_for {
+                plan.decide(row, Outcome::Updated);
+                self.confirmed.push(row.index as u32);
+                plan.items.put(row.index, &Related::confirmed(stored, target_version))?;
+            }
+            return Ok(());
+        }
+        let id = free_id(cx, plan, row, given_id, &mut relating.ids)?;
+        if kind.acyclic {
+            relating.directed.add(row.index, &from.id, &to.id);
+            relating.projects.insert(from.project_id.clone());
+        }
+        plan.decide(row, Outcome::Created);
+        let new = Relationship {
+            id,
+            project_id: from.project_id.clone(),
+            source_id: from.id.clone(),
+            source: from.reference_id.clone(),
+            target_id: to.id.clone(),
+            target: to.reference_id.clone(),
+            type_id: kind.id,
+            type_name: kind.name,
+            inverse_type: kind.inverse_name,
+            creator_id,
+            target_version,
+            suspect: target_version < target.version_after(),
+            version: 1,
+            created_at,
+            updated_at: created_at,
+            deleted_at: None,
+            deletion_id: None,
+        };
+        let places = self.places.entry(new.project_id.clone()).or_default();
+        places.push(self.relationships.len() as u32);
+        self.relationships.push(row.index as u32);
+        let related =
+            Related { relationship: new, confirmed: None, source_row: source.row, target_row: target.row };
+        plan.items.put(row.index, &related)
     }
 
     fn link(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
-        let rows = plan.rows(RecordKind::SteeringLink);
-        let mut linked: HashSet<(String, String)> = HashSet::new();
-        if !rows.is_empty() {
-            for project in plan.projects.values() {
-                linked.extend(entity::links_of_project(cx.tx, &project.id)?);
-            }
-        }
-        for row in rows {
+        let rows = plan.rows.of_kind(RecordKind::SteeringLink);
+        let mut linked = Names::with_room(rows.len());
+        plan.each_of(cx, &rows, |cx, plan, row| {
             cx.steps.advance();
             let epic = plan.named(cx, row, "epic", Some(Kind::Epic))?;
             let document = plan.named(cx, row, "steering_document", Some(Kind::SteeringDocument))?;
-            let (Some(epic_index), Some(document_index)) = (epic, document) else { continue };
-            let (epic, document) = (&plan.entities[epic_index].entity, &plan.entities[document_index].entity);
-            if epic.project_id != document.project_id {
-                let message =
-                    format!("{} is in another project than {}", document.reference_id, epic.reference_id);
+            let (Some(epic), Some(document)) = (epic, document) else { return Ok(()) };
+            let (from, to) = (&epic.entity, &document.entity);
+            if from.project_id != to.project_id {
+                let message = format!("{} is in another project than {}", to.reference_id, from.reference_id);
                 plan.wrong(row, "steering_document", message);
-                continue;
+                return Ok(());
             }
-            if linked.insert((epic.id.clone(), document.id.clone())) {
-                plan.decide(row, Outcome::Created);
-                self.documents.push((epic_index, document_index));
+            let are_stored = epic.before.is_some() && document.before.is_some();
+            if linked.insert(&format!("{} {}", from.id, to.id), row.index).is_some()
+                || are_stored && entity::is_linked(cx.tx, from, &to.id)?
+            {
+                return Ok(());
             }
-        }
-        Ok(())
+            plan.decide(row, Outcome::Created);
+            self.documents.push(row.index as u32);
+            let linked = Linked {
+                epic: Entity { version: epic.version_after(), ..from.clone() },
+                document: to.clone(),
+                epic_row: epic.row,
+                document_row: document.row,
+            };
+            plan.items.put(row.index, &linked)
+        })
     }
 
     /// How many things are written.
@@ -211,25 +204,31 @@ impl Links {
     }
 
     /// Writes some of what was decided: confirmations first, then relationships, then links of documents.
-    pub fn write(&self, cx: &mut Cx<'_, '_>, entities: &[Planned], range: Range<usize>) -> Result<()> {
+    pub fn write(&self, cx: &mut Cx<'_, '_>, written: &mut Written, range: Range<usize>) -> Result<()> {
         let mut range = range;
-        for (before, target_version) in taken(&self.confirmed, &mut range) {
+        for row in taken(&self.confirmed, &mut range) {
+            let Related { relationship: before, confirmed, .. } = written.items.get(*row as usize)?;
             let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?;
-            let suspect = target.is_some_and(|target| target.content_version > *target_version);
-            crate::relationship::confirm(cx, before, *target_version, suspect)?;
+            let target_version = confirmed.unwrap_or(before.target_version);
+            let suspect = target.is_some_and(|target| target.content_version > target_version);
+            crate::relationship::confirm(cx, &before, target_version, suspect)?;
             cx.steps.advance();
         }
-        for (new, source, target) in taken(&self.relationships, &mut range) {
+        for row in taken(&self.relationships, &mut range) {
+            let Related { relationship: mut new, source_row, target_row, .. } =
+                written.items.get(*row as usize)?;
             // What is new has its number only now.
-            let mut new = new.clone();
-            new.source = entities[*source].entity.reference_id.clone();
-            new.target = entities[*target].entity.reference_id.clone();
+            new.source = written.reference_of(source_row, new.source)?;
+            new.target = written.reference_of(target_row, new.target)?;
             crate::relationship::add(cx, new)?;
             cx.steps.advance();
         }
-        for (epic, document) in taken(&self.documents, &mut range) {
-            let epic = Entity { version: entities[*epic].version_after(), ..entities[*epic].entity.clone() };
-            change_link(cx, &epic, &entities[*document].entity, true)?;
+        for row in taken(&self.documents, &mut range) {
+            let Linked { mut epic, mut document, epic_row, document_row } =
+                written.items.get(*row as usize)?;
+            epic.reference_id = written.reference_of(epic_row, epic.reference_id)?;
+            document.reference_id = written.reference_of(document_row, document.reference_id)?;
+            change_link(cx, &epic, &document, true)?;
             cx.steps.advance();
         }
         Ok(())
@@ -245,14 +244,20 @@ impl Links {
         }
         for (project_id, (n_all, n_live)) in &self.counts {
             relationship::lock_circles(cx.tx, project_id)?;
-            let written = self.relationships[..n_before].iter();
-            let n_written = written.filter(|(new, ..)| new.project_id == *project_id).count() as i64;
+            let places = self.places.get(project_id).map_or(&[][..], Vec::as_slice);
+            let n_written = places.partition_point(|place| (*place as usize) < n_before) as i64;
             let (all_now, live_now) = relationship::count_in(cx.tx, project_id)?;
             if all_now != n_all + n_written || live_now > n_live + n_written {
                 return Err(overtaken("a relationship"));
             }
         }
         Ok(())
+    }
+}
+
+impl Related {
+    fn confirmed(relationship: Relationship, target_version: i64) -> Related {
+        Related { relationship, confirmed: Some(target_version), source_row: None, target_row: None }
     }
 }
 
@@ -263,11 +268,57 @@ fn taken<'a, T>(items: &'a [T], range: &mut Range<usize>) -> &'a [T] {
     &items[start..end]
 }
 
+/// The type that a row names. That there is none is a problem.
+fn relationship_type(plan: &mut Plan<'_>, row: &Row) -> Option<RelationshipType> {
+    let wanted = row.text("type").unwrap_or_default();
+    let found = plan.relationship_types.iter().find(|known| same_name(&known.name, wanted)).cloned();
+    if found.is_none() {
+        let known: Vec<&str> = plan.relationship_types.iter().map(|known| known.name.as_str()).collect();
+        plan.wrong(row, "type", format!("expected one of {}, found {wanted:?}", known.join(", ")));
+    }
+    found
+}
+
+/// The version of the target that a relationship holds for. The target may have had more of them where the file comes from.
+fn target_version(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, target: &Planned) -> Result<i64> {
+    let (told, latest) = (row.number("target_version"), target.version_after());
+    if let Some(told) = told.filter(|told| *told > latest) {
+        let name = plan.name(cx, &target.entity.id)?;
+        let example = format!("{name} has {latest}, and the file says {told}");
+        plan.note(row, "target_version", "is taken for the version that the target has", example);
+    }
+    Ok(told.unwrap_or(latest).min(latest))
+}
+
+/// The id of a new relationship: the one that its row says, if that is free.
+fn free_id(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    row: &Row,
+    given_id: Option<String>,
+    ids: &mut Names,
+) -> Result<String> {
+    let new_id = plan.new_id(row.index);
+    let Some(id) = given_id else { return Ok(new_id) };
+    if let Some(other) = relationship::find(cx.tx, &id)? {
+        // What is hidden from the caller can have it, too, but they are not told.
+        if cx.role_in(&other.project_id)?.is_some() {
+            plan.note(row, "id", TAKEN, format!("{} has it", name(&other)));
+        }
+        return Ok(new_id);
+    }
+    if ids.insert(&id, row.index).is_some() {
+        plan.note(row, "id", TAKEN, "another row has it");
+        return Ok(new_id);
+    }
+    Ok(id)
+}
+
 /// Notes what a row says otherwise about a relationship that is there.
 fn keep(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     stored: &Relationship,
     given_id: Option<&str>,
 ) -> Result<()> {
@@ -287,57 +338,4 @@ fn keep(
 
 fn name(known: &Relationship) -> String {
     format!("{} {} {}", known.source, known.type_name, known.target)
-}
-
-/// A new relationship that must not close a circle; its ends are ids.
-struct Directed {
-    row: usize,
-    source: String,
-    target: String,
-    project_id: String,
-    type_name: String,
-}
-
-/// Notes the rows that would close a circle, together with each other or with what is stored.
-fn refuse_circles(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, directed: Vec<Directed>) -> Result<()> {
-    // In order, so that two imports do not wait for each other.
-    let projects: BTreeSet<&String> = directed.iter().map(|new| &new.project_id).collect();
-    let mut targets: HashMap<String, Vec<String>> = HashMap::new();
-    for project in projects {
-        if plan.import.writes {
-            relationship::lock_circles(cx.tx, project)?;
-        }
-        for (source, target) in relationship::acyclic_of_project(cx.tx, project)? {
-            targets.entry(source).or_default().push(target);
-        }
-    }
-    let mut all = targets.clone();
-    for new in &directed {
-        all.entry(new.source.clone()).or_default().push(new.target.clone());
-    }
-    let of = |targets: &HashMap<String, Vec<String>>, id: &String| -> Result<Vec<String>> {
-        Ok(targets.get(id).cloned().unwrap_or_default())
-    };
-    if circles::find(all.keys().cloned(), |id| of(&all, id))?.is_none() {
-        return Ok(());
-    }
-    for Directed { row, source, target, type_name, .. } in directed {
-        let way = circles::way(target.clone(), source.clone(), |id| of(&targets, id))?;
-        let Some(way) = way else {
-            targets.entry(source).or_default().push(target);
-            continue;
-        };
-        // A file may close a circle in every row; what is not listed needs no names.
-        if !plan.lists_more() {
-            plan.wrong(row, "target", "");
-            continue;
-        }
-        let mut named = Vec::new();
-        for step in shortened(way) {
-            named.push(if step == LEFT_OUT { step } else { plan.name(cx, &step)? });
-        }
-        let (source, target) = (plan.name(cx, &source)?, plan.name(cx, &target)?);
-        plan.wrong(row, "target", circle(&source, &type_name, &target, named));
-    }
-    Ok(())
 }

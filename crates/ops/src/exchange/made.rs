@@ -4,6 +4,7 @@
 use store::model::Time;
 
 use super::plan::Plan;
+use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
 
@@ -23,7 +24,7 @@ pub(super) struct Made {
 
 impl Plan<'_> {
     /// Who made what a row adds, whom `field` names, and when.
-    pub fn made(&mut self, cx: &mut Cx<'_, '_>, row: usize, field: &'static str) -> Result<Made> {
+    pub fn made(&mut self, cx: &mut Cx<'_, '_>, row: &Row, field: &'static str) -> Result<Made> {
         let named = self.user(cx, row, field)?;
         let created_at = self.time(row, "created_at");
         let updated_at = self.time(row, "updated_at");

@@ -3,17 +3,19 @@
 
 use store::model::Time;
 
-use super::import::Problem;
 use super::plan::Plan;
+use super::report::Problem;
+use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
 
 /// Something that is so though rows say otherwise: told once a field, for a file may say it in every row.
 pub(super) struct Note {
-    row: usize,
+    /// The first of the rows.
+    row: String,
     field: &'static str,
     what: &'static str,
-    /// What it is in the first of the rows.
+    /// What it is in that row.
     example: String,
     n_more: usize,
 }
@@ -38,15 +40,17 @@ const TOLD_MAX_CHARS: usize = 60;
 
 impl Plan<'_> {
     /// Notes that something is so though a row says otherwise.
-    pub fn note(&mut self, row: usize, field: &'static str, what: &'static str, example: impl Into<String>) {
+    pub fn note(&mut self, row: &Row, field: &'static str, what: &'static str, example: impl Into<String>) {
         match self.notes.iter_mut().find(|note| note.field == field && note.what == what) {
             Some(note) => note.n_more += 1,
-            None => self.notes.push(Note { row, field, what, example: example.into(), n_more: 0 }),
+            None => {
+                self.notes.push(Note { row: row.place(), field, what, example: example.into(), n_more: 0 });
+            }
         }
     }
 
     /// Notes that a field of what is stored stays as it is.
-    pub fn note_unchanged(&mut self, row: usize, field: &'static str, name: &str, stored: &str, told: &str) {
+    pub fn note_unchanged(&mut self, row: &Row, field: &'static str, name: &str, stored: &str, told: &str) {
         let told = words::cut(told, TOLD_MAX_CHARS);
         self.note(row, field, NOT_CHANGED, format!("{name} has {stored}, and the file says {told}"));
     }
@@ -60,7 +64,7 @@ impl Plan<'_> {
                 n_more => format!(" (and {n_more} more rows)"),
             };
             Problem {
-                row: self.records[note.row].place.to_string(),
+                row: note.row.clone(),
                 field: Some(note.field.to_owned()),
                 message: format!("{}: {}{more}", note.what, note.example),
             }
@@ -68,8 +72,8 @@ impl Plan<'_> {
     }
 
     /// Notes where a row says another maker or time of making than what it is about has.
-    pub fn note_kept(&mut self, cx: &mut Cx<'_, '_>, row: usize, kept: &Kept<'_>) -> Result<()> {
-        if let Some(told) = self.text(row, kept.maker)
+    pub fn note_kept(&mut self, cx: &mut Cx<'_, '_>, row: &Row, kept: &Kept<'_>) -> Result<()> {
+        if let Some(told) = row.text(kept.maker)
             && let found = self.known_user(cx, told)?
             && found.as_ref().map(|(id, _)| id.as_str()) != kept.maker_id
         {
@@ -90,7 +94,7 @@ impl Plan<'_> {
 
     /// Refuses a row that changes something and was written by somebody who had not seen the stored version: it would undo
     /// what others did.
-    pub fn check_version(&mut self, row: usize, name: &str, stored: i64) {
+    pub fn check_version(&mut self, row: &Row, name: &str, stored: i64) {
         match self.version(row) {
             Some(version) if version < stored => {
                 let message = format!(
@@ -107,7 +111,7 @@ impl Plan<'_> {
     }
 
     /// Notes where a row that changes nothing says another version.
-    pub fn note_version(&mut self, row: usize, name: &str, stored: i64) {
+    pub fn note_version(&mut self, row: &Row, name: &str, stored: i64) {
         if let Some(version) = self.version(row).filter(|version| *version != stored) {
             self.note_unchanged(row, "version", name, &stored.to_string(), &version.to_string());
         }

@@ -1,5 +1,7 @@
 //! Imports prompts, for administrators.
 
+use std::collections::BTreeMap;
+
 use ::exchange::Kind as RecordKind;
 use store::model::{DEFAULT_PROJECT_ID, Kind, Reference, reference_id};
 use store::prompt::{self, Prompt};
@@ -7,6 +9,7 @@ use store::types::fold;
 
 use super::notes::{Kept, TAKEN, is_of_another, what_to_do};
 use super::plan::{Outcome, Plan};
+use super::rows::Row;
 use crate::context::{Cx, overtaken};
 use crate::error::Result;
 use crate::input::{Description, Text, Title};
@@ -21,23 +24,21 @@ pub(super) struct Prompts {
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Prompts> {
     let mut prompts = Prompts::default();
-    for row in plan.rows(RecordKind::Prompt) {
-        prompts.row(cx, plan, row)?;
-    }
+    plan.each_row(cx, RecordKind::Prompt, |cx, plan, row| prompts.row(cx, plan, row))?;
     Ok(prompts)
 }
 
 impl Prompts {
-    fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<()> {
-        let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
-        let content = Text::<1, 50_000>::new(plan.text(row, "content").unwrap_or_default().to_owned());
+    fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row) -> Result<()> {
+        let name = Text::<1, 100>::new(row.text("name").unwrap_or_default().to_owned());
+        let content = Text::<1, 50_000>::new(row.text("content").unwrap_or_default().to_owned());
         let name = plan.checked(row, "name", name).map(Text::into_string);
         let content = plan.checked(row, "content", content).map(Text::into_string);
         let id = plan.id(row);
-        let reference = plan.text(row, "reference_id").and_then(|text| plan.reference(text));
+        let reference = row.text("reference_id").and_then(|text| plan.reference(text));
         let number = match &reference {
             Some(Reference::Numbered { kind: Kind::Prompt, project: None, number }) => Some(*number),
-            None if plan.text(row, "reference_id").is_none() => None,
+            None if row.text("reference_id").is_none() => None,
             _ => {
                 plan.wrong(row, "reference_id", "expected a reference id such as PROMPT-001");
                 None
@@ -59,7 +60,9 @@ impl Prompts {
         after.content = content.unwrap_or(after.content);
         self.fill(plan, row, &mut after)?;
         self.check(cx, plan, row, before.as_ref(), &after)?;
-        plan.references[row] = (after.number > 0).then(|| after.reference_id.clone());
+        if after.number > 0 {
+            plan.references.insert(row.index, after.reference_id.clone());
+        }
         if before.as_ref() == Some(&after) {
             plan.note_version(row, &after.reference_id, after.version);
             return Ok(());
@@ -70,13 +73,13 @@ impl Prompts {
         plan.needs_administrator(row, "name");
         if !plan.is_wrong(row) {
             plan.decide(row, if before.is_none() { Outcome::Created } else { Outcome::Updated });
-            self.prompts.push((row, before, after));
+            self.prompts.push((row.index, before, after));
         }
         Ok(())
     }
 
-    fn fill(&self, plan: &mut Plan<'_>, row: usize, prompt: &mut Prompt) -> Result<()> {
-        if let Some(text) = plan.text(row, "title")
+    fn fill(&self, plan: &mut Plan<'_>, row: &Row, prompt: &mut Prompt) -> Result<()> {
+        if let Some(text) = row.text("title")
             && let Some(title) = plan.checked(row, "title", Title::new(text.to_owned()))
         {
             prompt.title = title.into_string();
@@ -84,17 +87,17 @@ impl Prompts {
         if prompt.title.is_empty() {
             prompt.title = prompt.name.clone();
         }
-        if let Some(text) = plan.text(row, "description")
+        if let Some(text) = row.text("description")
             && let Some(text) = plan.checked(row, "description", Description::new(text.to_owned()))
         {
             prompt.description = Some(text.into_string());
         }
-        match plan.text(row, "role").map(str::to_lowercase) {
+        match row.text("role").map(str::to_lowercase) {
             Some(role) if role == "user" || role == "assistant" => prompt.role = role,
             Some(role) => plan.wrong(row, "role", format!("expected user or assistant, found {role:?}")),
             None => {}
         }
-        prompt.active = plan.records[row].flag("active").unwrap_or(prompt.active);
+        prompt.active = row.flag("active").unwrap_or(prompt.active);
         Ok(())
     }
 
@@ -102,7 +105,7 @@ impl Prompts {
         &self,
         cx: &mut Cx<'_, '_>,
         plan: &mut Plan<'_>,
-        row: usize,
+        row: &Row,
         before: Option<&Prompt>,
         after: &Prompt,
     ) -> Result<()> {
@@ -136,7 +139,7 @@ impl Prompts {
     }
 
     /// Writes what was decided: what ceases to be active first, for at most one is.
-    pub fn write(&self, cx: &mut Cx<'_, '_>, references: &mut [Option<String>]) -> Result<()> {
+    pub fn write(&self, cx: &mut Cx<'_, '_>, references: &mut BTreeMap<usize, String>) -> Result<()> {
         if self.prompts.iter().any(|(_, _, after)| after.active)
             && let Some(active) = prompt::active(cx.tx)?
             && !self
@@ -168,7 +171,7 @@ impl Prompts {
                     after
                 }
             };
-            references[row] = Some(written.reference_id);
+            references.insert(row, written.reference_id);
         }
         Ok(())
     }
@@ -178,7 +181,7 @@ impl Prompts {
 fn keep(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     known: &Prompt,
     given_id: Option<&str>,
 ) -> Result<()> {
@@ -201,14 +204,14 @@ fn keep(
 fn blank(
     cx: &mut Cx<'_, '_>,
     plan: &mut Plan<'_>,
-    row: usize,
+    row: &Row,
     number: Option<i64>,
     given_id: Option<String>,
 ) -> Result<Prompt> {
     let number = number.filter(|number| plan.may_bring(row, *number));
     let made = plan.made(cx, row, "creator")?;
     let version = plan.version(row).unwrap_or(1);
-    let mut id = plan.new_id(row);
+    let mut id = plan.new_id(row.index);
     if let Some(given_id) = given_id {
         match prompt::find(cx.tx, &Reference::Id(given_id.clone()))? {
             Some(other) => plan.note(row, "id", TAKEN, format!("{} has it", other.reference_id)),

@@ -1,79 +1,106 @@
 //! Imports comments.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use ::exchange::Kind as RecordKind;
 use store::comment::{self, Comment};
 use store::model::{Kind, Reference};
 
+use super::names::Names;
+use super::naming::comment_name;
 use super::notes::{Kept, NOT_CHANGED, TAKEN, what_to_do};
-use super::plan::{Outcome, Plan, Planned};
-use crate::comment::find_visible;
-use crate::comment::{add, change, check_author};
+use super::plan::{Outcome, Plan};
+use super::rows::Row;
+use super::things::{Planned, Remark};
+use super::work::Written;
+use crate::comment::{add, change, check_author, find_visible};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::Text;
 
-/// What will be written: what is stored, what it will be, and what it is on as an index of the plan. Answers come after
-/// what they answer.
+/// What will be written, as rows whose comments are on the shelf. Answers come after what they answer.
 #[derive(Default)]
 pub(super) struct Remarks {
-    comments: Vec<(Option<Comment>, Comment, usize)>,
-    /// What the ids of the file lead to: the id here, and the entity that it is on.
-    ids: HashMap<String, (String, String)>,
+    rows: Vec<u32>,
 }
 
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Remarks> {
     let mut remarks = Remarks::default();
-    for row in in_order(plan) {
+    let rows = in_order(plan)?;
+    plan.each_of(cx, &rows, |cx, plan, row| {
         if remarks.row(cx, plan, row)?.is_none() {
             plan.forget(row);
         }
         cx.steps.advance();
-    }
+        Ok(())
+    })?;
     Ok(remarks)
 }
 
 /// The rows, each after the one that it answers. Those that answer each other in a circle are a problem.
-fn in_order(plan: &mut Plan<'_>) -> Vec<usize> {
-    let rows = plan.rows(RecordKind::Comment);
-    let by_id: HashMap<&str, usize> =
-        rows.iter().filter_map(|row| Some((plan.text(*row, "id")?, *row))).collect();
-    let mut ordered = Vec::with_capacity(rows.len());
-    let mut answers: HashMap<usize, Vec<usize>> = HashMap::new();
-    for row in &rows {
-        match plan.text(*row, "parent").and_then(|parent| by_id.get(parent)) {
-            Some(parent) => answers.entry(*parent).or_default().push(*row),
-            None => ordered.push(*row),
+fn in_order(plan: &mut Plan<'_>) -> Result<Vec<u32>> {
+    let rows = plan.rows.of_kind(RecordKind::Comment);
+    let mut places = Names::with_room(rows.len());
+    for (place, index) in rows.iter().enumerate() {
+        let row = plan.rows.get(*index as usize)?;
+        match row.text("id") {
+            _ if plan.is_left_out(&row) => plan.leave_out(&row),
+            Some(id) => _ = places.insert(id, place),
+            None => {}
         }
     }
+    // For each row the first that answers it, and the next one that answers what it does.
+    let (mut first, mut next) = (vec![NOBODY; rows.len()], vec![NOBODY; rows.len()]);
+    let (mut ordered, mut is_left) = (Vec::with_capacity(rows.len()), vec![false; rows.len()]);
+    for (place, index) in rows.iter().enumerate().rev() {
+        let row = plan.rows.get(*index as usize)?;
+        if plan.is_left_out(&row) {
+            continue;
+        }
+        match row.text("parent").and_then(|parent| places.get(parent)) {
+            Some(parent) => {
+                next[place] = std::mem::replace(&mut first[parent], place as u32);
+                is_left[place] = true;
+            }
+            None => ordered.push(place as u32),
+        }
+    }
+    ordered.reverse();
     let mut n_followed = 0;
-    while let Some(row) = ordered.get(n_followed) {
-        ordered.extend(answers.remove(row).unwrap_or_default());
+    while let Some(place) = ordered.get(n_followed) {
+        let mut answer = first[*place as usize];
+        while answer != NOBODY {
+            ordered.push(answer);
+            is_left[answer as usize] = false;
+            answer = next[answer as usize];
+        }
         n_followed += 1;
     }
-    for row in answers.into_values().flatten() {
-        plan.wrong(row, "parent", "the comments answer each other in a circle");
+    for place in (0..rows.len()).filter(|place| is_left[*place]) {
+        let row = plan.rows.get(rows[place] as usize)?;
+        plan.wrong(&row, "parent", "the comments answer each other in a circle");
     }
-    ordered
+    ordered.iter_mut().for_each(|place| *place = rows[*place as usize]);
+    Ok(ordered)
 }
 
+/// Stands where no row is.
+const NOBODY: u32 = u32::MAX;
+
 impl Remarks {
-    fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<Option<()>> {
-        let index = plan.named(cx, row, "entity", None)?;
-        let entity_id = index.map(|index| plan.entities[index].entity.id.clone());
-        if plan.outcomes[row] == Outcome::LeftOut {
+    fn row(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row) -> Result<Option<()>> {
+        let on = plan.named(cx, row, "entity", None)?;
+        if plan.outcomes[row.index] == Outcome::LeftOut {
             return Ok(None);
         }
-        let content = plan.text(row, "content").unwrap_or_default().to_owned();
+        let content = row.text("content").unwrap_or_default().to_owned();
         let content = plan.checked(row, "content", Text::<1, 50_000>::new(content)).map(Text::into_string);
         let given_id = plan.id(row);
-        if index.is_some_and(|index| plan.entities[index].entity.kind == Kind::SteeringDocument) {
+        if on.as_ref().is_some_and(|on| on.entity.kind == Kind::SteeringDocument) {
             plan.wrong(row, "entity", "steering documents take no comments");
         }
-        if given_id.as_ref().is_some_and(|id| self.ids.contains_key(id)) {
+        if given_id.as_ref().is_some_and(|id| known_row(plan, id).is_some()) {
             plan.wrong(row, "id", "this comment is in the file twice");
         }
         // What is hidden from the caller can have the id, too, but they are not told.
@@ -81,41 +108,37 @@ impl Remarks {
             Some(id) => (find_visible(cx, id)?, comment::find(cx.tx, id)?.is_some()),
             None => (None, false),
         };
-        if let (Some(index), Some(done)) = (index, self.done(cx, plan, row, given_id.as_deref())?) {
-            if let Some(id) = given_id {
-                self.ids.insert(id, (done.id.clone(), plan.entities[index].entity.id.clone()));
-            }
-            plan.references[row] = Some(done.id);
-            return Ok(done.deleted_at.is_none().then_some(()));
+        if let (Some(_), Some(done)) = (&on, done(cx, plan, row, given_id.as_deref())?) {
+            let is_live = done.deleted_at.is_none();
+            remember(plan, row, given_id.as_deref(), (Some(done.clone()), done, None))?;
+            return Ok(is_live.then_some(()));
         }
-        if let (Some(index), Some(before)) = (index, &stored)
-            && Some(&before.entity_id) == entity_id.as_ref()
+        if let (Some(on), Some(before)) = (&on, &stored)
+            && before.entity_id == on.entity.id
         {
-            return self.known(cx, plan, row, index, (before.clone(), content));
+            return self.known(cx, plan, row, on, (before.clone(), content));
         }
-        let parent_id = self.parent(cx, plan, row, entity_id.as_deref())?;
-        if plan.outcomes[row] == Outcome::LeftOut {
+        let parent_id = parent(cx, plan, row, on.as_ref().map(|on| on.entity.id.as_str()))?;
+        if plan.outcomes[row.index] == Outcome::LeftOut {
             return Ok(None);
         }
-        let quote = plan.text(row, "quote").map(|quote| Text::<1, 5_000>::new(quote.to_owned()));
+        let quote = row.text("quote").map(|quote| Text::<1, 5_000>::new(quote.to_owned()));
         let quote = quote.and_then(|quote| plan.checked(row, "quote", quote)).map(Text::into_string);
         let made = plan.made(cx, row, "author")?;
         let version = plan.version(row).unwrap_or(1);
-        let (Some(index), Some(entity_id), Some(content), Some(parent_id), false) =
-            (index, entity_id, content, parent_id, plan.is_wrong(row))
+        let (Some(on), Some(content), Some(parent_id), false) = (on, content, parent_id, plan.is_wrong(row))
         else {
             return Ok(None);
         };
         if let Some(other) = &stored {
             plan.note(row, "id", TAKEN, format!("a comment on {} has it", other.entity));
         }
-        let record = &plan.records[row];
-        let is_detached = record.flag("detached").unwrap_or(false);
-        let entity = &plan.entities[index].entity;
+        let is_detached = row.flag("detached").unwrap_or(false);
+        let entity = &on.entity;
         let anchor = quote.as_deref().filter(|_| !is_detached);
-        let anchor = anchor.and_then(|quote| comment::locate(entity, quote, record.number("anchor_start")));
+        let anchor = anchor.and_then(|quote| comment::locate(entity, quote, row.number("anchor_start")));
         let new = Comment {
-            id: given_id.clone().filter(|_| !is_taken).unwrap_or_else(|| plan.new_id(row)),
+            id: given_id.clone().filter(|_| !is_taken).unwrap_or_else(|| plan.new_id(row.index)),
             project_id: entity.project_id.clone(),
             entity_id: entity.id.clone(),
             entity: entity.reference_id.clone(),
@@ -128,7 +151,7 @@ impl Remarks {
             quote,
             anchor_start: anchor.map(|(start, _)| start),
             anchor_end: anchor.map(|(_, end)| end),
-            resolved: record.flag("resolved").unwrap_or(false),
+            resolved: row.flag("resolved").unwrap_or(false),
             version,
             created_at: made.created_at,
             updated_at: made.updated_at,
@@ -137,28 +160,9 @@ impl Remarks {
             purged_at: None,
         };
         plan.decide(row, Outcome::Created);
-        plan.references[row] = Some(new.id.clone());
-        if let Some(id) = given_id {
-            self.ids.insert(id, (new.id.clone(), entity_id));
-        }
-        self.comments.push((None, new, index));
+        remember(plan, row, given_id.as_deref(), (None, new, on.row))?;
+        self.rows.push(row.index as u32);
         Ok(Some(()))
-    }
-
-    /// The comment that a row has made or changed before its import stopped.
-    fn done(
-        &self,
-        cx: &mut Cx<'_, '_>,
-        plan: &Plan<'_>,
-        row: usize,
-        given_id: Option<&str>,
-    ) -> Result<Option<Comment>> {
-        for id in given_id.map(str::to_owned).into_iter().chain([plan.new_id(row)]) {
-            if plan.is_done(&id) {
-                return find_visible(cx, &id);
-            }
-        }
-        Ok(None)
     }
 
     /// A comment that is stored: its text and whether it is settled may change.
@@ -166,8 +170,8 @@ impl Remarks {
         &mut self,
         cx: &mut Cx<'_, '_>,
         plan: &mut Plan<'_>,
-        row: usize,
-        index: usize,
+        row: &Row,
+        on: &Planned,
         (before, content): (Comment, Option<String>),
     ) -> Result<Option<()>> {
         if let Some(deleted_at) = before.deleted_at {
@@ -176,10 +180,9 @@ impl Remarks {
         }
         let mut after = before.clone();
         after.content = content.unwrap_or(after.content);
-        after.resolved = plan.records[row].flag("resolved").unwrap_or(after.resolved);
+        after.resolved = row.flag("resolved").unwrap_or(after.resolved);
         keep(cx, plan, row, &before)?;
-        self.ids.insert(before.id.clone(), (before.id.clone(), before.entity_id.clone()));
-        plan.references[row] = Some(before.id.clone());
+        remember(plan, row, Some(&before.id), (Some(before.clone()), after.clone(), on.row))?;
         if after == before {
             plan.note_version(row, "the comment", before.version);
         } else {
@@ -195,64 +198,25 @@ impl Remarks {
         }
         if after != before {
             plan.decide(row, Outcome::Updated);
-            self.comments.push((Some(before), after, index));
+            self.rows.push(row.index as u32);
         }
         Ok(Some(()))
     }
 
-    /// The comment that a row answers, if it answers one. Nothing at all when that is not there.
-    fn parent(
-        &self,
-        cx: &mut Cx<'_, '_>,
-        plan: &mut Plan<'_>,
-        row: usize,
-        entity_id: Option<&str>,
-    ) -> Result<Option<Option<String>>> {
-        let Some(text) = plan.text(row, "parent") else { return Ok(Some(None)) };
-        let Some(Reference::Id(id)) = Reference::parse(text) else {
-            plan.wrong(row, "parent", format!("expected the id of a comment, found {text:?}"));
-            return Ok(None);
-        };
-        let found = match self.ids.get(&id) {
-            Some(found) => Some(found.clone()),
-            None => {
-                let stored = find_visible(cx, &id)?.filter(|stored| stored.deleted_at.is_none());
-                stored.map(|stored| (stored.id, stored.entity_id))
-            }
-        };
-        match found {
-            Some((id, on)) if entity_id.is_none_or(|entity_id| on == entity_id) => Ok(Some(Some(id))),
-            Some(_) => {
-                plan.wrong(row, "parent", "that comment is on something else");
-                Ok(None)
-            }
-            None => {
-                // A row that is wrong or left out has been told of already.
-                if !plan.is_without(row, &id) {
-                    plan.wrong(
-                        row,
-                        "parent",
-                        format!("there is no comment {id}, neither in the file nor here"),
-                    );
-                }
-                Ok(None)
-            }
-        }
-    }
-
     /// How many comments are written.
     pub fn len(&self) -> usize {
-        self.comments.len()
+        self.rows.len()
     }
 
     /// Writes some of what was decided.
-    pub fn write(&self, cx: &mut Cx<'_, '_>, entities: &[Planned], range: Range<usize>) -> Result<()> {
-        for (before, after, index) in &self.comments[range] {
+    pub fn write(&self, cx: &mut Cx<'_, '_>, written: &mut Written, range: Range<usize>) -> Result<()> {
+        for row in &self.rows[range] {
+            let Remark { before, mut comment, entity_row } = written.items.get(*row as usize)?;
             // What is new has its number only now.
-            let after = Comment { entity: entities[*index].entity.reference_id.clone(), ..after.clone() };
+            comment.entity = written.reference_of(entity_row, comment.entity)?;
             match before {
-                None => add(cx, after)?,
-                Some(before) => change(cx, before.clone(), after)?,
+                None => add(cx, comment)?,
+                Some(before) => change(cx, before, comment)?,
             };
             cx.steps.advance();
         }
@@ -260,12 +224,79 @@ impl Remarks {
     }
 }
 
+/// The comment that a row has made or changed before its import stopped.
+fn done(cx: &mut Cx<'_, '_>, plan: &Plan<'_>, row: &Row, given_id: Option<&str>) -> Result<Option<Comment>> {
+    for id in given_id.map(str::to_owned).into_iter().chain([plan.new_id(row.index)]) {
+        if plan.is_done(&id) {
+            return find_visible(cx, &id);
+        }
+    }
+    Ok(None)
+}
+
+/// The comment that a row answers, if it answers one. Nothing at all when that is not there.
+fn parent(
+    cx: &mut Cx<'_, '_>,
+    plan: &mut Plan<'_>,
+    row: &Row,
+    entity_id: Option<&str>,
+) -> Result<Option<Option<String>>> {
+    let Some(text) = row.text("parent") else { return Ok(Some(None)) };
+    let Some(Reference::Id(id)) = Reference::parse(text) else {
+        plan.wrong(row, "parent", format!("expected the id of a comment, found {text:?}"));
+        return Ok(None);
+    };
+    let found = match known_row(plan, &id) {
+        Some(other) => {
+            let Remark { comment, .. } = plan.items.get(other)?;
+            Some((comment.id, comment.entity_id))
+        }
+        None => {
+            let stored = find_visible(cx, &id)?.filter(|stored| stored.deleted_at.is_none());
+            stored.map(|stored| (stored.id, stored.entity_id))
+        }
+    };
+    match found {
+        Some((id, on)) if entity_id.is_none_or(|entity_id| on == entity_id) => Ok(Some(Some(id))),
+        Some(_) => {
+            plan.wrong(row, "parent", "that comment is on something else");
+            Ok(None)
+        }
+        None => {
+            // A row that is wrong or left out has been told of already.
+            if !plan.is_without_comment(row, &id) {
+                plan.wrong(row, "parent", format!("there is no comment {id}, neither in the file nor here"));
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// The row of the file that a comment with this id is on the shelf for.
+fn known_row(plan: &Plan<'_>, id: &str) -> Option<usize> {
+    plan.names.get(&comment_name(id)).filter(|row| plan.items.has(*row))
+}
+
+/// Lays a comment on the shelf under the id that the file gives it: what is stored, what it will be, and the row of what it is
+/// on.
+fn remember(
+    plan: &mut Plan<'_>,
+    row: &Row,
+    id: Option<&str>,
+    (before, comment, entity_row): (Option<Comment>, Comment, Option<usize>),
+) -> Result<()> {
+    if let Some(id) = id {
+        plan.names.insert(&comment_name(id), row.index);
+    }
+    plan.items.put(row.index, &Remark { before, comment, entity_row })
+}
+
 /// Notes what a row says otherwise about a comment that is there.
-fn keep(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize, before: &Comment) -> Result<()> {
+fn keep(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, before: &Comment) -> Result<()> {
     let (maker_id, created_at) = (Some(before.author_id.as_str()), before.created_at);
     plan.note_kept(cx, row, &Kept { name: "the comment", maker: "author", maker_id, created_at })?;
     for (field, stored) in [("quote", &before.quote), ("parent", &before.parent_id)] {
-        if let Some(told) = plan.text(row, field)
+        if let Some(told) = row.text(field)
             && stored.as_deref() != Some(told)
         {
             plan.note(row, field, NOT_CHANGED, "the comment has another one");

@@ -9,6 +9,7 @@ use store::status::{Status, StatusModel, Transition};
 use store::types::{RelationshipType, RequirementType, Type, same_name};
 
 use super::plan::{Outcome, Plan};
+use super::rows::Row;
 use crate::config::{status_model, types};
 use crate::context::Cx;
 use crate::error::Result;
@@ -33,29 +34,29 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
     let everything = Filter { include_deleted: true, ..Filter::default() };
     let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)?.count == 0;
     let mut setup = Setup { takes_over, ..Setup::default() };
-    for row in plan.rows(RecordKind::Project) {
+    plan.each_row(cx, RecordKind::Project, |cx, plan, row| {
         setup.project(cx, plan, row);
-    }
-    for row in plan.rows(RecordKind::RequirementType) {
+        Ok(())
+    })?;
+    plan.each_row(cx, RecordKind::RequirementType, |cx, plan, row| {
         setup.requirement_type(cx, plan, row);
-    }
-    for row in plan.rows(RecordKind::RelationshipType) {
-        setup.relationship_type(cx, plan, row)?;
-    }
+        Ok(())
+    })?;
+    plan.each_row(cx, RecordKind::RelationshipType, |cx, plan, row| setup.relationship_type(cx, plan, row))?;
     if takes_over {
-        let named = names(plan, RecordKind::RequirementType);
+        let named = names(cx, plan, RecordKind::RequirementType)?;
         setup.gone_requirement_types = left_out(&mut plan.requirement_types, &named, |known| &known.name);
-        let named = names(plan, RecordKind::RelationshipType);
+        let named = names(cx, plan, RecordKind::RelationshipType)?;
         setup.gone_relationship_types = left_out(&mut plan.relationship_types, &named, |known| &known.name);
     }
-    setup.statuses(plan);
+    setup.statuses(cx, plan)?;
     Ok(setup)
 }
 
 impl Setup {
-    fn project(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
-        let key = plan.text(row, "key").unwrap_or_default().trim().to_ascii_uppercase();
-        let name = Text::<1, 200>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+    fn project(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row) {
+        let key = row.text("key").unwrap_or_default().trim().to_ascii_uppercase();
+        let name = Text::<1, 200>::new(row.text("name").unwrap_or_default().to_owned());
         let name = plan.checked(row, "name", name);
         let description = description::<50_000>(plan, row);
         if !plan.projects.contains_key(&key) && !is_project_key(&key) {
@@ -84,14 +85,14 @@ impl Setup {
         }
         if plan.needs_administrator(row, "key") {
             decide(plan, row, before.is_none());
-            plan.references[row] = Some(key.clone());
+            plan.references.insert(row.index, key.clone());
             plan.projects.insert(key, after.clone());
             self.projects.push((before, after));
         }
     }
 
-    fn requirement_type(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) {
-        let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+    fn requirement_type(&mut self, cx: &Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row) {
+        let name = Text::<1, 100>::new(row.text("name").unwrap_or_default().to_owned());
         let name = plan.checked(row, "name", name);
         let description = description::<5_000>(plan, row);
         let (Some(name), Some(description)) = (name, description) else { return };
@@ -122,10 +123,10 @@ impl Setup {
         }
     }
 
-    fn relationship_type(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: usize) -> Result<()> {
-        let name = Text::<1, 100>::new(plan.text(row, "name").unwrap_or_default().to_owned());
+    fn relationship_type(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row) -> Result<()> {
+        let name = Text::<1, 100>::new(row.text("name").unwrap_or_default().to_owned());
         let name = plan.checked(row, "name", name);
-        let inverse = plan.text(row, "inverse_name").map(|text| Text::<1, 100>::new(text.to_owned()));
+        let inverse = row.text("inverse_name").map(|text| Text::<1, 100>::new(text.to_owned()));
         let inverse =
             inverse.and_then(|inverse| plan.checked(row, "inverse_name", inverse)).map(Text::into_string);
         let description = description::<5_000>(plan, row);
@@ -144,7 +145,7 @@ impl Setup {
         });
         after.inverse_name = inverse.unwrap_or(after.inverse_name);
         after.description = description.or(after.description.filter(|_| !self.takes_over));
-        after.acyclic = plan.records[row].flag("acyclic").unwrap_or(after.acyclic);
+        after.acyclic = row.flag("acyclic").unwrap_or(after.acyclic);
         if before.as_ref() == Some(&after) {
             return Ok(());
         }
@@ -173,16 +174,15 @@ impl Setup {
         Ok(())
     }
 
-    fn statuses(&mut self, plan: &mut Plan<'_>) {
+    fn statuses(&mut self, cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
         let before = plan.models.clone();
         let mut positions: Vec<(Kind, String, i64)> = Vec::new();
         let mut changed: Vec<(usize, Kind)> = Vec::new();
         let mut told: Vec<(Kind, String)> = Vec::new();
-        for row in plan.rows(RecordKind::Status) {
-            let Some(kind) = entity_kind(plan, row) else { continue };
-            let Some(mut model) = plan.models.get(&kind).cloned() else { continue };
-            let record = &plan.records[row];
-            let name = record.text("name").unwrap_or_default();
+        plan.each_row(cx, RecordKind::Status, |_, plan, row| {
+            let Some(kind) = entity_kind(plan, row) else { return Ok(()) };
+            let Some(mut model) = plan.models.get(&kind).cloned() else { return Ok(()) };
+            let name = row.text("name").unwrap_or_default();
             let known = model.statuses.iter().position(|known| same_name(&known.name, name));
             let index = known.unwrap_or(model.statuses.len());
             if known.is_none() {
@@ -194,15 +194,15 @@ impl Setup {
                     is_final: false,
                 });
             }
-            if record.flag("initial") == Some(true) {
+            if row.flag("initial") == Some(true) {
                 model.statuses.iter_mut().for_each(|status| status.initial = false);
                 model.statuses[index].initial = true;
             }
             let status = &mut model.statuses[index];
-            status.colour = record.text("colour").map_or(status.colour.clone(), str::to_owned);
-            status.is_final = record.flag("final").unwrap_or(status.is_final);
+            status.colour = row.text("colour").map_or(status.colour.clone(), str::to_owned);
+            status.is_final = row.flag("final").unwrap_or(status.is_final);
             let name = status.name.clone();
-            if let Some(position) = record.number("position") {
+            if let Some(position) = row.number("position") {
                 positions.push((kind, name.clone(), position));
             }
             if known.is_none() {
@@ -212,12 +212,13 @@ impl Setup {
             }
             if let Err(error) = status_model::check_statuses(&model.statuses) {
                 plan.wrong_by(row, "name", error);
-                continue;
+                return Ok(());
             }
             plan.models.insert(kind, model);
-            changed.push((row, kind));
+            changed.push((row.index, kind));
             told.push((kind, name));
-        }
+            Ok(())
+        })?;
         for model in plan.models.values_mut() {
             let kind = model.entity_kind;
             let position = |status: &Status| {
@@ -230,38 +231,40 @@ impl Setup {
                 model.transitions.clear();
             }
         }
-        for row in plan.rows(RecordKind::Transition) {
-            let Some(kind) = entity_kind(plan, row) else { continue };
-            let Some(mut model) = plan.models.get(&kind).cloned() else { continue };
+        plan.each_row(cx, RecordKind::Transition, |_, plan, row| {
+            let Some(kind) = entity_kind(plan, row) else { return Ok(()) };
+            let Some(mut model) = plan.models.get(&kind).cloned() else { return Ok(()) };
             let found = ["from", "to"].map(|field| {
-                let text = plan.text(row, field).unwrap_or_default();
+                let text = row.text(field).unwrap_or_default();
                 let name = model.status(text).map(|status| status.name.clone());
                 (field, name.ok_or_else(|| format!("there is no status {text:?} of {}", kind.with_article())))
             });
             let [from, to] = found.map(|(field, name)| plan.checked(row, field, name));
-            let (Some(from), Some(to)) = (from, to) else { continue };
+            let (Some(from), Some(to)) = (from, to) else { return Ok(()) };
             let transition = Transition { from, to };
             if model.transitions.contains(&transition) {
-                continue;
+                return Ok(());
             }
             if !before[&kind].transitions.contains(&transition) {
                 plan.decide(row, Outcome::Created);
             }
             model.transitions.push(transition);
             plan.models.insert(kind, model);
-            changed.push((row, kind));
-        }
+            changed.push((row.index, kind));
+            Ok(())
+        })?;
         for kind in Kind::ALL.into_iter().filter(|kind| kind.has_status()) {
             let (before, after) = (before[&kind].clone(), plan.models[&kind].clone());
             if before == after {
                 continue;
             }
             let row = changed.iter().find(|(row, of)| *of == kind && plan.outcomes[*row].changes());
-            let row = row.or(changed.iter().find(|(_, of)| *of == kind)).map(|(row, _)| *row);
-            if row.is_some_and(|row| plan.needs_administrator(row, "name")) {
+            let row = row.or(changed.iter().find(|(_, of)| *of == kind)).map(|(row, _)| plan.rows.get(*row));
+            if row.transpose()?.is_some_and(|row| plan.needs_administrator(&row, "name")) {
                 self.models.push((before, after));
             }
         }
+        Ok(())
     }
 
     /// Whether types of relationships are among what is written.
@@ -297,9 +300,13 @@ impl Setup {
 }
 
 /// What the rows of a kind are called.
-fn names(plan: &mut Plan<'_>, kind: RecordKind) -> Vec<String> {
-    let rows = plan.rows(kind);
-    rows.into_iter().filter_map(|row| plan.text(row, "name").map(str::to_owned)).collect()
+fn names(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, kind: RecordKind) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    plan.each_row(cx, kind, |_, _, row| {
+        names.extend(row.text("name").map(str::to_owned));
+        Ok(())
+    })?;
+    Ok(names)
 }
 
 /// Takes out what the file does not name, where it names anything.
@@ -308,13 +315,13 @@ fn left_out<T>(known: &mut Vec<T>, named: &[String], name: impl Fn(&T) -> &str) 
     if named.is_empty() { Vec::new() } else { known.extract_if(.., |item| !is_named(item)).collect() }
 }
 
-fn decide(plan: &mut Plan<'_>, row: usize, is_new: bool) {
+fn decide(plan: &mut Plan<'_>, row: &Row, is_new: bool) {
     plan.decide(row, if is_new { Outcome::Created } else { Outcome::Updated });
 }
 
 /// The description of a row; none when it is wrong.
-fn description<const MAX: usize>(plan: &mut Plan<'_>, row: usize) -> Option<Option<String>> {
-    match plan.text(row, "description") {
+fn description<const MAX: usize>(plan: &mut Plan<'_>, row: &Row) -> Option<Option<String>> {
+    match row.text("description") {
         None => Some(None),
         Some(text) => {
             let checked = Text::<0, MAX>::new(text.to_owned()).map(Text::into_string);
@@ -323,8 +330,8 @@ fn description<const MAX: usize>(plan: &mut Plan<'_>, row: usize) -> Option<Opti
     }
 }
 
-fn entity_kind(plan: &mut Plan<'_>, row: usize) -> Option<Kind> {
-    let text = plan.text(row, "entity_kind").unwrap_or_default();
+fn entity_kind(plan: &mut Plan<'_>, row: &Row) -> Option<Kind> {
+    let text = row.text("entity_kind").unwrap_or_default();
     let kind = Kind::from_name(text).filter(|kind| kind.has_status());
     if kind.is_none() {
         plan.wrong(row, "entity_kind", format!("expected epic, user_story or requirement, found {text:?}"));

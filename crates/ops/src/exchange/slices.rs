@@ -6,7 +6,8 @@ use std::ops::Range;
 use serde_json::json;
 use store::import::{self, Import};
 
-use super::import::{ImportReport, lock_name};
+use super::import::lock_name;
+use super::report::ImportReport;
 use super::work::Work;
 use crate::context::{Cx, Met};
 use crate::error::{Error, Kind as ErrorKind, Result};
@@ -20,7 +21,6 @@ pub(super) struct Applying {
     pub is_resumed: bool,
     pub work: Work,
     pub report: ImportReport,
-    pub listed: Vec<usize>,
     /// What the caller is in the projects that rows are about.
     pub met: Met,
 }
@@ -88,7 +88,7 @@ impl Applying {
         let n_rows = self.import.rows_total as usize;
         cx.steps.begin("writing rows", Some(2 * n_rows));
         cx.steps.reach(2 * n_rows);
-        self.report.fill(&self.listed, &self.work);
+        self.report.fill(&mut self.work)?;
         self.report.import_id = Some(self.import.id.clone());
         Ok(self.report.clone())
     }

@@ -5,20 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use store::entity::{self, Entity};
+use store::Mode;
 use store::import::{self, Import, ImportState, Written};
-use store::model::{Kind, Reference};
-use store::{Mode, comment, prompt, relationship};
 
 use super::imports::{find, shown};
-use crate::context::{Cx, Subject, overtaken};
-use crate::entity::history::take_back;
-use crate::entity::{change, move_below};
+use super::leaves;
+use super::taken_back::{Undone, name, undo_one};
+use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::Id;
 use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command, post, tool};
-use crate::steering::change_link;
 
 /// Undo an import as a whole, whether it is finished or has stopped.
 ///
@@ -212,12 +208,15 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
     if !import::undo_to(cx.tx, import, ImportState::Undoing, Some(&cursor), cx.now())? {
         return Err(Error::conflict(format!("the import {} is being undone elsewhere", import.id)));
     }
+    let together = leaves::delete_new(cx, kind, &found)?;
     let (request, caller) = (cx.request, cx.caller()?);
-    for written in &found {
+    for (written, undone) in found.iter().zip(together) {
         // What cannot be taken back leaves nothing half done.
-        let undone = cx.tx.savepoint(|tx| {
-            let doing = (UndoImport::NAME, UndoImport::EFFECT);
-            undo_one(&mut Cx::new(tx, request, doing, Some(caller)), kind, written)
+        let undone = undone.unwrap_or_else(|| {
+            cx.tx.savepoint(|tx| {
+                let doing = (UndoImport::NAME, UndoImport::EFFECT);
+                undo_one(&mut Cx::new(tx, request, doing, Some(caller)), kind, written)
+            })
         });
         match undone {
             Ok(Undone::Deleted) => done.deleted += 1,
@@ -231,184 +230,4 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
         }
     }
     Ok(done)
-}
-
-/// What became of something.
-enum Undone {
-    Deleted,
-    Restored,
-    /// It is gone already.
-    Nothing,
-}
-
-fn undo_one(cx: &mut Cx<'_, '_>, kind: &str, written: &Written) -> Result<Undone> {
-    let changes: Map<String, Value> = serde_json::from_str(&written.changes).unwrap_or_default();
-    let id = &written.entity_id;
-    // Every field of something new is new, its id too.
-    let is_new = changes.contains_key("id");
-    match kind {
-        "prompt" => {
-            let found = prompt::find(cx.tx, &Reference::Id(id.clone()))?;
-            match found.filter(|found| found.deleted_at.is_none()) {
-                None => Ok(Undone::Nothing),
-                Some(_) if is_new => delete(cx, "delete_prompt", "prompt_id", written),
-                Some(_) => {
-                    Err(Error::conflict("a prompt that was changed is not taken back; see its history"))
-                }
-            }
-        }
-        "comment" => {
-            let found = comment::find(cx.tx, id)?;
-            match found.filter(|found| found.deleted_at.is_none()) {
-                None => Ok(Undone::Nothing),
-                Some(_) if is_new => delete(cx, "delete_comment", "comment_id", written),
-                Some(found) => restore_comment(cx, found, written, &changes),
-            }
-        }
-        "relationship" => {
-            let found = relationship::find(cx.tx, id)?;
-            match found.filter(|found| found.deleted_at.is_none()) {
-                None => Ok(Undone::Nothing),
-                Some(_) if is_new => delete(cx, "delete_relationship", "id", written),
-                Some(before) => {
-                    check_version(before.version, written)?;
-                    let version = changes.get("target_version").and_then(|pair| pair[0].as_i64());
-                    let version = version.unwrap_or(before.target_version);
-                    let target = cx.find_entity(&Reference::Id(before.target_id.clone()))?;
-                    let suspect = target.is_some_and(|target| target.content_version > version);
-                    crate::relationship::confirm(cx, &before, version, suspect)?;
-                    Ok(Undone::Restored)
-                }
-            }
-        }
-        _ => match cx.find_entity(&Reference::Id(id.clone()))? {
-            None => Ok(Undone::Nothing),
-            Some(found) if found.deleted_at.is_some() => Ok(Undone::Nothing),
-            Some(found) => match changes.get("steering_document") {
-                Some(pair) => unlink(cx, &found, pair),
-                None if is_new => delete_entity(cx, &found, written),
-                None => restore(cx, found, written, &changes),
-            },
-        },
-    }
-}
-
-/// Deletes something new by the operation for it, unless it was changed or something depends on it.
-fn delete(cx: &mut Cx<'_, '_>, operation: &str, argument: &str, written: &Written) -> Result<Undone> {
-    let Some(entry) = crate::find(operation) else {
-        return Err(Error::new(crate::Kind::InternalError, format!("there is no operation {operation}")));
-    };
-    let arguments = json!({ argument: written.entity_id, "expected_version": written.version });
-    let operation = entry.parse(&arguments)?;
-    cx.within(entry.doing(), |cx| operation.run(cx))?;
-    Ok(Undone::Deleted)
-}
-
-/// Deletes a new entity, unless it was changed or others have added something to it. What the import has added is gone by now.
-fn delete_entity(cx: &mut Cx<'_, '_>, entity: &Entity, written: &Written) -> Result<Undone> {
-    check_version(entity.version, written)?;
-    let dependents = entity::dependents(cx.tx, &entity.id)?;
-    if let Some(id) = dependents.entity {
-        return Err(Error::conflict(format!("{} depends on it", name(cx, "", &id)?)));
-    }
-    if dependents.relationship.is_some() {
-        return Err(Error::conflict("a relationship of it was added since"));
-    }
-    if dependents.comment.is_some() {
-        return Err(Error::conflict("a comment on it was added since"));
-    }
-    let (deletion_id, actor_id) = (cx.new_id(), &cx.caller()?.user_id);
-    if !entity::delete_leaf(cx.tx, entity, &deletion_id, actor_id, cx.now())? {
-        return Err(overtaken(&entity.reference_id));
-    }
-    let subject = Subject {
-        project_id: Some(&entity.project_id),
-        kind: entity.kind.name(),
-        id: &entity.id,
-        reference_id: Some(&entity.reference_id),
-        version: entity.version + 1,
-    };
-    cx.record_changes(&subject, &Map::from_iter([("deleted_at".to_owned(), json!([null, cx.now()]))]))?;
-    Ok(Undone::Deleted)
-}
-
-/// Gives an entity the text, fields and place back that it had before the import.
-fn restore(
-    cx: &mut Cx<'_, '_>,
-    entity: Entity,
-    written: &Written,
-    changes: &Map<String, Value>,
-) -> Result<Undone> {
-    check_version(entity.version, written)?;
-    let before = |name: &str| changes.get(name).map(|pair| pair[0].as_str().map(str::to_owned));
-    let mut entity = take_back(cx, entity, written.version - 1)?;
-    for field in ["epic_id", "user_story_id"] {
-        if let Some(Some(parent_id)) = before(field) {
-            let parent = cx.live_entity(field, &Id(Reference::Id(parent_id)))?;
-            entity = change(cx, entity, None, |_, entity| {
-                (entity.acceptance_criteria_id, entity.acceptance_criteria) = (None, None);
-                move_below(entity, field, &parent)
-            })?;
-        }
-    }
-    if let Some(criterion_id) = before("acceptance_criteria_id") {
-        let criterion = criterion_id
-            .map(|id| cx.entity("acceptance_criteria_id", &Id(Reference::Id(id)), Kind::AcceptanceCriteria))
-            .transpose()?;
-        change(cx, entity, None, |_, entity| {
-            entity.acceptance_criteria_id = criterion.as_ref().map(|criterion| criterion.id.clone());
-            entity.acceptance_criteria = criterion.map(|criterion| criterion.reference_id);
-            Ok(())
-        })?;
-    }
-    Ok(Undone::Restored)
-}
-
-fn restore_comment(
-    cx: &mut Cx<'_, '_>,
-    before: comment::Comment,
-    written: &Written,
-    changes: &Map<String, Value>,
-) -> Result<Undone> {
-    check_version(before.version, written)?;
-    let mut after = before.clone();
-    if let Some(content) = changes.get("content").and_then(|pair| pair[0].as_str()) {
-        after.content = content.to_owned();
-    }
-    if let Some(resolved) = changes.get("resolved").and_then(|pair| pair[0].as_bool()) {
-        after.resolved = resolved;
-    }
-    crate::comment::change(cx, before, after)?;
-    Ok(Undone::Restored)
-}
-
-/// Takes the link away that an import has made.
-fn unlink(cx: &mut Cx<'_, '_>, epic: &Entity, pair: &Value) -> Result<Undone> {
-    let document = pair[1].as_str().and_then(Reference::parse);
-    let document = document.map(|document| cx.find_entity(&document)).transpose()?.flatten();
-    match document.filter(|document| document.deleted_at.is_none()) {
-        None => Ok(Undone::Nothing),
-        Some(document) => {
-            change_link(cx, epic, &document, false)?;
-            Ok(Undone::Deleted)
-        }
-    }
-}
-
-fn check_version(version: i64, written: &Written) -> Result<()> {
-    match version == written.version {
-        true => Ok(()),
-        false => Err(Error::conflict("it was changed since")),
-    }
-}
-
-/// What something is called.
-fn name(cx: &mut Cx<'_, '_>, kind: &str, id: &str) -> Result<String> {
-    let reference = Reference::Id(id.to_owned());
-    let name = match kind {
-        "prompt" => prompt::find(cx.tx, &reference)?.map(|found| found.reference_id),
-        "comment" | "relationship" => None,
-        _ => cx.find_entity(&reference)?.map(|found| found.reference_id),
-    };
-    Ok(name.unwrap_or_else(|| id.to_owned()))
 }

@@ -1,32 +1,46 @@
 //! What an import writes, in an order in which it can be written in slices: whatever a thing needs comes before it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ::exchange::Kind as RecordKind;
+use store::model::reference_id;
 use store::{prompt, relationship};
 
-use super::entities::{self, Brought};
 use super::links::{self, Links};
-use super::plan::{Plan, Planned};
+use super::plan::{Brought, Plan};
 use super::prompts::{self, Prompts};
 use super::remarks::{self, Remarks};
 use super::setup::{self, Setup};
+use super::shelf::Items;
+use super::things::{Planned, Remark};
+use super::{entities, entities_written};
 use crate::context::Cx;
 use crate::error::Result;
+
+/// How many entities are in memory while they are written.
+const ENTITIES_AT_ONCE: usize = 100;
 
 /// What the rows of a file do. Writing changes nothing here but numbers and references, so that a slice can be written again
 /// when another transaction was faster.
 pub(super) struct Work {
     setup: Setup,
-    /// Everything that rows are or name.
-    entities: Vec<Planned>,
-    /// Those that are written.
-    changed: Vec<usize>,
+    /// The rows of the entities that are written.
+    changed: Vec<u32>,
     brought: Brought,
     links: Links,
     remarks: Remarks,
     prompts: Prompts,
-    /// What each row's thing is called here, where that is known.
-    pub references: Vec<Option<String>>,
+    written: Written,
+    /// What the things of rows are called here that are not on the shelf.
+    references: BTreeMap<usize, String>,
+}
+
+/// What rows make, change or are about, and the numbers that new entities have got.
+pub(super) struct Written {
+    pub items: Items,
+    /// The numbers by row; zero where there is none yet.
+    numbers: Vec<i64>,
 }
 
 impl Work {
@@ -37,10 +51,11 @@ impl Work {
         let links = links::plan(cx, plan)?;
         let remarks = remarks::plan(cx, plan)?;
         let prompts = prompts::plan(cx, plan)?;
-        let entities = std::mem::take(&mut plan.entities);
-        let references = std::mem::take(&mut plan.references);
-        let (changed, brought) = (entities::changed(&entities), entities::brought(&entities));
-        Ok(Work { setup, entities, changed, brought, links, remarks, prompts, references })
+        let (items, references) = (std::mem::take(&mut plan.items), std::mem::take(&mut plan.references));
+        let (changed, mut brought) = (std::mem::take(&mut plan.changed), std::mem::take(&mut plan.brought));
+        brought.values_mut().for_each(|numbers| numbers.sort_unstable());
+        let written = Written { items, numbers: vec![0; plan.rows.len()] };
+        Ok(Work { setup, changed, brought, links, remarks, prompts, written, references })
     }
 
     /// How many steps there are.
@@ -55,7 +70,7 @@ impl Work {
                 relationship::lock_types(cx.tx)?;
             }
             self.setup.write(cx)?;
-            entities::reserve(cx, &self.brought)?;
+            entities_written::reserve(cx, &self.brought)?;
         }
         let mut before = 0;
         let mut within = |len: usize| {
@@ -64,23 +79,60 @@ impl Work {
             before += len;
             start..end
         };
-        let indexes = &self.changed[within(self.changed.len())];
-        entities::write(cx, &mut self.entities, indexes, &self.brought)?;
-        for index in indexes {
-            let Planned { row, entity, .. } = &self.entities[*index];
-            if let Some(row) = row {
-                self.references[*row] = Some(entity.reference_id.clone());
-            }
+        for rows in self.changed[within(self.changed.len())].chunks(ENTITIES_AT_ONCE) {
+            self.written.write_entities(cx, rows, &self.brought)?;
         }
         let range = within(self.links.len());
         self.links.check_unchanged(cx, &range)?;
-        self.links.write(cx, &self.entities, range)?;
-        self.remarks.write(cx, &self.entities, within(self.remarks.len()))?;
+        self.links.write(cx, &mut self.written, range)?;
+        self.remarks.write(cx, &mut self.written, within(self.remarks.len()))?;
         let has_prompts = usize::from(!self.prompts.is_empty());
         if !within(has_prompts).is_empty() {
             prompt::lock_active(cx.tx)?;
             self.prompts.write(cx, &mut self.references)?;
         }
         Ok(())
+    }
+
+    /// What the thing of a row that changes something is called here, where that is known.
+    pub fn reference(&mut self, row: usize, kind: RecordKind) -> Result<Option<String>> {
+        if kind == RecordKind::Comment {
+            let Remark { comment, .. } = self.written.items.get(row)?;
+            return Ok(Some(comment.id));
+        }
+        if !entities::is_entity(kind) {
+            return Ok(self.references.get(&row).cloned());
+        }
+        let reference = self.written.reference_of(Some(row), String::new())?;
+        Ok(Some(reference).filter(|reference| !reference.is_empty()))
+    }
+}
+
+impl Written {
+    fn write_entities(&mut self, cx: &mut Cx<'_, '_>, rows: &[u32], brought: &Brought) -> Result<()> {
+        let mut entities: Vec<Planned> =
+            rows.iter().map(|row| self.items.get(*row as usize)).collect::<Result<_>>()?;
+        entities_written::write(cx, &mut entities, brought)?;
+        for (row, planned) in rows.iter().zip(&entities) {
+            self.numbers[*row as usize] = planned.entity.number;
+        }
+        Ok(())
+    }
+
+    /// What the entity of a row is called here; what is known of it, if it is not in the file or has no number yet.
+    pub fn reference_of(&mut self, row: Option<usize>, known: String) -> Result<String> {
+        match row {
+            Some(row) if known.is_empty() => {
+                let Planned { entity, .. } = self.items.get(row)?;
+                let number = self.numbers[row];
+                let is_numbered = entity.number == 0 && number > 0;
+                Ok(if is_numbered {
+                    reference_id(&entity.project, entity.kind, number)
+                } else {
+                    entity.reference_id
+                })
+            }
+            _ => Ok(known),
+        }
     }
 }

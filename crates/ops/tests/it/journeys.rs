@@ -34,6 +34,37 @@ fn a_create_makes_six_journeys() {
     assert_eq!(journeys.load(Ordering::SeqCst) - before, 6 * MEASURED);
 }
 
+/// What the rows of a file name is fetched for many at once, and what an import has made is deleted many at once. One by one
+/// these were one and nine journeys for each row.
+#[test]
+fn imports_are_checked_and_undone_many_rows_at_a_time() {
+    const N_ROWS: usize = 400;
+    const CHECKED_MAX: usize = 60;
+    const UNDONE_MAX: usize = 200;
+    let Some(server) = Server::shared() else { return };
+    let database = server.database();
+    let (url, journeys) = counted(database.url());
+    let world = World::open(&Location::parse(&url).expect("a URL"));
+    let mut file =
+        String::from("kind,reference_id,epic,user_story,title\nepic,EP-1,,,New\nuser_story,US-1,EP-1,,New\n");
+    for number in 1..=N_ROWS {
+        file.push_str(&format!("requirement,REQ-{number},,US-1,Requirement {number}\n"));
+    }
+    let arguments = json!({ "format": "csv", "content": file, "dry_run": true });
+    let report = world.ok("import", json!({ "format": "csv", "content": file }));
+    let count = |operation: &str, arguments: Value| {
+        let before = journeys.load(Ordering::SeqCst);
+        let answer = world.ok(operation, arguments);
+        (answer, journeys.load(Ordering::SeqCst) - before)
+    };
+    let (checked, n_checked) = count("import", arguments);
+    assert_eq!(checked["unchanged"], N_ROWS + 2);
+    assert!(n_checked < CHECKED_MAX, "{n_checked} journeys to check");
+    let (undone, n_undone) = count("undo_import", json!({ "import_id": report["import_id"] }));
+    assert_eq!(undone["deleted"], N_ROWS + 2);
+    assert!(n_undone < UNDONE_MAX, "{n_undone} journeys to undo");
+}
+
 fn requirement() -> Value {
     json!({ "user_story_id": "US-001", "title": "Card", "type_id": "Functional", "priority": 2 })
 }

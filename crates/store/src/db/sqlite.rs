@@ -2,6 +2,7 @@
 //! and short reads run on the caller's thread.
 
 mod connection;
+mod looking;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,8 @@ pub(super) struct Engine {
     threads: Vec<JoinHandle<()>>,
     /// Set when a call has met damage in the file.
     damage: Arc<AtomicBool>,
+    /// False as soon as nobody has the store any more.
+    is_open: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -73,6 +76,7 @@ impl Engine {
             reads: Arc::new(Queue::new()),
             threads: Vec::new(),
             damage: damage.clone(),
+            is_open: Arc::new(AtomicBool::new(true)),
         };
         let queue = engine.writes.clone();
         engine.threads.push(spawn("store writer", move || {
@@ -114,6 +118,16 @@ impl Engine {
         &self.damage
     }
 
+    /// Looks through the file on a thread of its own, and hands to `done` the first damage, unless the store is closed before.
+    pub(super) fn look_through(
+        &self,
+        done: impl FnOnce(Result<Option<String>>) + Send + 'static,
+    ) -> Result<()> {
+        let (path, is_open) = (self.path.clone(), self.is_open.clone());
+        let look = move || done(looking::look_through(&path, &is_open));
+        spawn("store check", look).map(drop)
+    }
+
     fn read_here(&self, mut job: Box<dyn Job>) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle
@@ -134,6 +148,7 @@ impl Engine {
 /// What waits is still run; nothing that was accepted is dropped.
 impl Drop for Engine {
     fn drop(&mut self) {
+        self.is_open.store(false, Ordering::Relaxed);
         self.writes.close();
         self.reads.close();
         for thread in self.threads.drain(..) {

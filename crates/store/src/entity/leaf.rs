@@ -1,4 +1,6 @@
-//! Entities that nothing depends on, which can be deleted one at a time, each by its key.
+//! Entities that nothing depends on, which can be deleted many at a time, each by a deletion of its own.
+
+use std::collections::HashMap;
 
 use super::Entity;
 use crate::db::Tx;
@@ -17,33 +19,75 @@ pub struct Dependents {
     pub comment: Option<String>,
 }
 
-/// One of each that depends on an entity.
-pub fn dependents(tx: &mut Tx<'_>, id: &str) -> Result<Dependents> {
-    let sql = "select coalesce((select id from entity where parent_id = ?1 and deleted_at is null limit 1),
-                               (select id from entity where criterion_id = ?1 and deleted_at is null limit 1)),
-                      coalesce((select id from relationship where source_id = ?1 and deleted_at is null limit 1),
-                               (select id from relationship where target_id = ?1 and deleted_at is null limit 1)),
-                      (select id from comment where entity_id = ?1 and deleted_at is null limit 1)";
-    let found = tx.row(sql, values![id], |row| {
-        Ok(Dependents { entity: row.get(0)?, relationship: row.get(1)?, comment: row.get(2)? })
+/// One of each that depends on some entities, by their ids, where something does.
+pub fn dependents(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Dependents>> {
+    macro_rules! select {
+        ($ids:literal) => {
+            concat!(
+                "select e.id,
+                        coalesce((select id from entity where parent_id = e.id and deleted_at is null limit 1),
+                                 (select id from entity where criterion_id = e.id and deleted_at is null limit 1)),
+                        coalesce((select id from relationship where source_id = e.id and deleted_at is null limit 1),
+                                 (select id from relationship where target_id = e.id and deleted_at is null limit 1)),
+                        (select id from comment where entity_id = e.id and deleted_at is null limit 1)
+                 from entity e where e.id ",
+                $ids
+            )
+        };
+    }
+    let sql = if tx.is_postgres() {
+        select!("= any(string_to_array(?1, ','))")
+    } else {
+        select!("in (select value from json_each(?1))")
+    };
+    let ids = tx.list(ids);
+    let found = tx.rows(sql, values![&ids], |row| {
+        let dependents = Dependents { entity: row.get(1)?, relationship: row.get(2)?, comment: row.get(3)? };
+        Ok((row.get(0)?, dependents))
     })?;
-    Ok(found.unwrap_or_default())
+    Ok(found.into_iter().collect())
 }
 
-/// Marks an entity that nothing depends on as deleted by a deletion of its own; false when another change was faster.
-pub fn delete_leaf(
+/// Marks entities that nothing depends on as deleted, each by the deletion with the id beside it; false when another change
+/// was faster.
+pub fn delete_leaves(
     tx: &mut Tx<'_>,
-    entity: &Entity,
-    deletion_id: &str,
+    leaves: &[(&Entity, String)],
     actor_id: &str,
     now: Time,
 ) -> Result<bool> {
-    let sql =
-        "insert into deletion (id, project_id, root_id, actor_id, deleted_at) values (?1, ?2, ?3, ?4, ?5)";
-    tx.execute(sql, values![deletion_id, &entity.project_id, &entity.id, actor_id, now])?;
-    let sql = "update entity set deleted_at = ?2, deletion_id = ?3, version = version + 1, updated_at = ?2
-               where id = ?1 and version = ?4 and deleted_at is null";
-    let is_deleted = tx.execute(sql, values![&entity.id, now, deletion_id, entity.version])? == 1;
-    tx.execute("update search_document set is_deleted = 1 where id = ?1", values![&entity.id])?;
-    Ok(is_deleted)
+    let ids = tx.list(leaves.iter().map(|(entity, _)| &entity.id));
+    let versions = tx.list(leaves.iter().map(|(entity, _)| entity.version));
+    let deletions = tx.list(leaves.iter().map(|(_, deletion_id)| deletion_id));
+    let (note, mark, hide) = if tx.is_postgres() { POSTGRES } else { SQLITE };
+    tx.execute(note, values![&ids, &deletions, actor_id, now])?;
+    let n_marked = tx.execute(mark, values![&ids, &deletions, &versions, now])?;
+    tx.execute(hide, values![&ids])?;
+    Ok(n_marked as usize == leaves.len())
 }
+
+/// The statements that delete leaves: they note the deletions, mark the entities, and hide them from searches.
+type Statements = (&'static str, &'static str, &'static str);
+
+const POSTGRES: Statements = (
+    "insert into deletion (id, project_id, root_id, actor_id, deleted_at)
+     select d.id, e.project_id, e.id, ?3, ?4
+     from unnest(string_to_array(?1, ','), string_to_array(?2, ',')) as d (root_id, id)
+     join entity e on e.id = d.root_id",
+    "update entity set deleted_at = ?4, deletion_id = d.id, version = entity.version + 1, updated_at = ?4
+     from unnest(string_to_array(?1, ','), string_to_array(?2, ','),
+                 cast(string_to_array(?3, ',') as bigint[])) as d (root_id, id, version)
+     where entity.id = d.root_id and entity.version = d.version and entity.deleted_at is null",
+    "update search_document set is_deleted = 1 where id = any(string_to_array(?1, ','))",
+);
+
+const SQLITE: Statements = (
+    "insert into deletion (id, project_id, root_id, actor_id, deleted_at)
+     select d.value, e.project_id, e.id, ?3, ?4
+     from json_each(?1) root join json_each(?2) d on d.key = root.key join entity e on e.id = root.value",
+    "update entity set deleted_at = ?4, deletion_id = d.id, version = entity.version + 1, updated_at = ?4
+     from (select root.value as root_id, d.value as id, cast(v.value as integer) as version
+           from json_each(?1) root join json_each(?2) d on d.key = root.key join json_each(?3) v on v.key = root.key) d
+     where entity.id = d.root_id and entity.version = d.version and entity.deleted_at is null",
+    "update search_document set is_deleted = 1 where id in (select value from json_each(?1))",
+);

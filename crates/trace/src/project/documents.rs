@@ -1,26 +1,29 @@
 //! Finds and reads specifications, each once however it is named.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
+use rayon::prelude::*;
 
 use crate::annotation::Annotation;
-use crate::report::SourceFile;
+use crate::extract::{self, ExtractedRequirement};
+use crate::model::SourceFile;
 use crate::specification::{Format, Specification};
 use crate::target::{Target, TargetPath};
 
+use super::files::Stamp;
 use super::{Project, files};
 
 /// Fetches the document at an address, keeps it at a path relative to the project, and returns it, or says why not.
 pub type Fetch = dyn Fn(&str, &Path) -> Result<String, String> + Send + Sync;
 
-/// Why a specification could not be had.
+/// Why a specification could not be found.
 #[derive(Clone, Debug)]
 pub enum Problem {
-    /// The URL cannot be understood.
+    /// The URL cannot be parsed.
     Url(String),
     /// There is no such file.
     Missing {
@@ -33,12 +36,9 @@ pub enum Problem {
     Unreadable(String),
 }
 
-/// The index of a specification, and the path that was found, or the URL as it was named.
-pub type Named = (u32, Arc<str>);
-
-/// A specification that was found.
+/// A specification that annotations name.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundSpecification {
     /// The file that it is read from, relative to the project.
     pub local: PathBuf,
     /// What it is.
@@ -47,18 +47,50 @@ pub struct Found {
     pub specification: Arc<Specification>,
 }
 
+/// The requirements of each section that has any, by the index of the section.
+pub type Extraction = Vec<(u32, Arc<[ExtractedRequirement]>)>;
+
+/// A document as it was parsed.
+#[derive(Clone, Debug)]
+struct Parsed {
+    specification: Arc<Specification>,
+    extraction: Arc<OnceLock<Extraction>>,
+}
+
+impl Parsed {
+    fn new(text: &Arc<str>, shown: &str, format: Format) -> Parsed {
+        let specification = Arc::new(Specification::parse(text.clone(), shown, format));
+        Parsed { specification, extraction: Arc::default() }
+    }
+
+    fn extraction(&self) -> &Extraction {
+        self.extraction.get_or_init(|| {
+            let sections = self.specification.sections.iter().zip(0..);
+            let requirements =
+                sections.map(|(section, index)| (index, extract::requirements(&self.specification, section)));
+            let requirements = requirements.filter(|(_, requirements)| !requirements.is_empty());
+            requirements.map(|(index, requirements)| (index, requirements.into())).collect()
+        })
+    }
+}
+
+/// The text of a file, and what tells whether it changed.
+type StampedText = (Option<Stamp>, Result<Arc<str>, Problem>);
+
 /// The specifications that were asked for so far.
 pub struct Documents {
     root: PathBuf,
     downloads: PathBuf,
     fetch: Option<Arc<Fetch>>,
     is_confined: bool,
-    texts: HashMap<PathBuf, Result<Arc<str>, Problem>>,
-    parsed: HashMap<(PathBuf, Format), Arc<Specification>>,
-    found: Vec<Found>,
+    texts: HashMap<PathBuf, StampedText>,
+    parsed: HashMap<(PathBuf, Format), Parsed>,
+    found: Vec<FoundSpecification>,
     by_target: HashMap<Target, u32>,
+    /// Files that were looked for in vain.
+    missing: BTreeSet<PathBuf>,
     /// By what annotations call them, for each format.
-    by_name: [HashMap<String, Result<Named, Problem>, RandomState>; 3],
+    by_name: [HashMap<String, Result<u32, Problem>, RandomState>; 3],
 }
 
 impl std::fmt::Debug for Documents {
@@ -79,28 +111,91 @@ impl Documents {
             parsed: HashMap::new(),
             found: Vec::new(),
             by_target: HashMap::new(),
+            missing: BTreeSet::new(),
             by_name: Default::default(),
         }
     }
 
+    /// Starts with what was read before and did not change since. Files that are known to have changed are given.
+    pub fn renew(self, project: &Project, changed: &BTreeSet<PathBuf>) -> Documents {
+        let mut documents = Documents::new(project, self.fetch);
+        documents.texts = self.texts;
+        documents.parsed = self.parsed;
+        let (root, is_confined) = (&documents.root, documents.is_confined);
+        documents.texts.retain(|local, (stamp, text)| {
+            let is_allowed = || !is_confined || files::is_inside(root, local);
+            text.is_ok()
+                && stamp.is_some()
+                && !changed.contains(&files::tidy(root, local))
+                && is_allowed()
+                && *stamp == Stamp::of(&root.join(local))
+        });
+        documents.parsed.retain(|(local, _), _| documents.texts.contains_key(local));
+        documents
+    }
+
     /// Those that annotations name.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[FoundSpecification] {
         &self.found
     }
 
     /// Opens a specification that the configuration names.
     pub fn open(&mut self, name: &str, format: Format) -> Result<(Target, Arc<Specification>), Problem> {
         let path = TargetPath::parse(name).map_err(|error| Problem::Url(error.to_string()))?;
-        let specification = self.parse(&path, format, name)?;
-        Ok((Target { path, format }, specification))
+        let parsed = self.parse(&path, format, name)?;
+        Ok((Target { path, format }, parsed.specification))
     }
 
-    /// Finds the specification that an annotation in a file names.
-    pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<Named, Problem> {
+    /// Opens a specification that the configuration names, and extracts its requirements.
+    pub fn extract(
+        &mut self,
+        name: &str,
+        format: Format,
+    ) -> Result<(Target, Arc<Specification>, &Extraction), Problem> {
+        let (target, specification) = self.open(name, format)?;
+        let local = target.path.local(&self.downloads).unwrap_or_default();
+        let parsed = &self.parsed[&(local, specification.format)];
+        Ok((target, specification, parsed.extraction()))
+    }
+
+    /// Reads specifications on all cores, as far as they are there. Extracts their requirements if that is wanted.
+    pub fn read_ahead<'n>(&mut self, names: impl Iterator<Item = (&'n str, Format)>, is_extracting: bool) {
+        let mut wanted: BTreeSet<(PathBuf, Format)> = BTreeSet::new();
+        for (name, format) in names {
+            let local = TargetPath::parse(name).ok().and_then(|path| path.local(&self.downloads));
+            wanted.extend(local.map(|local| (local, format)));
+        }
+        let read = |(local, format): (PathBuf, Format)| {
+            let (stamp, text) = match self.texts.get(&local) {
+                Some((stamp, text)) => (*stamp, text.clone().ok()?),
+                None => {
+                    let (stamp, text) = self.read_local(&local);
+                    (stamp, text.ok()?)
+                }
+            };
+            let shown = local.to_string_lossy();
+            let format = format.detect(&text, &shown);
+            let known = self.parsed.get(&(local.clone(), format)).cloned();
+            let parsed = known.unwrap_or_else(|| Parsed::new(&text, &shown, format));
+            if is_extracting {
+                parsed.extraction();
+            }
+            Some((local, (stamp, Ok(text)), format, parsed))
+        };
+        let read: Vec<_> = wanted.into_par_iter().filter_map(read).collect();
+        for (local, text, format, parsed) in read {
+            self.texts.insert(local.clone(), text);
+            self.parsed.insert((local, format), parsed);
+        }
+    }
+
+    /// Finds the specification that an annotation in a file names. Returns its index.
+    pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<u32, Problem> {
+        let name = annotation.target_path();
         // A requirement file may mean a file beside itself.
-        let name = match file.is_requirements {
-            true => Cow::Owned(format!("{}\0{}", annotation.target_path(), file.path)),
-            false => Cow::Borrowed(annotation.target_path()),
+        let name = match file.is_requirements && !name.contains("://") {
+            true => Cow::Owned(format!("{name}\0{}", file.path)),
+            false => Cow::Borrowed(name),
         };
         if let Some(found) = self.by_name[annotation.format as usize].get(&*name) {
             return found.clone();
@@ -113,15 +208,15 @@ impl Documents {
     /// Finds a specification that an annotation in source code named before.
     pub fn find_known(&self, annotation: &Annotation) -> Option<u32> {
         let known = self.by_name[annotation.format as usize].get(annotation.target_path())?;
-        known.as_ref().ok().map(|(index, _)| *index)
+        known.as_ref().ok().copied()
     }
 
     /// Lists the files that specifications are read from, or would be.
     pub fn locals(&self) -> impl Iterator<Item = &Path> {
-        self.texts.keys().map(PathBuf::as_path)
+        self.texts.keys().chain(&self.missing).map(PathBuf::as_path)
     }
 
-    fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<Named, Problem> {
+    fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<u32, Problem> {
         let name = annotation.target_path();
         let path = if name.starts_with('/') {
             TargetPath::Path(name.into())
@@ -131,12 +226,7 @@ impl Documents {
             let missing = Problem::Missing { name: name.to_owned(), copy: None };
             TargetPath::Path(self.nearby(Path::new(name), file).ok_or(missing)?)
         };
-        let shown = match &path {
-            TargetPath::Url(_) => name.into(),
-            TargetPath::Path(path) => path.to_string_lossy().into(),
-        };
-        let target = Target { path, format: annotation.format };
-        self.add(target, name).map(|index| (index, shown))
+        self.add(Target { path, format: annotation.format }, name)
     }
 
     /// Counts a specification among those that were found. Returns its index.
@@ -144,74 +234,86 @@ impl Documents {
         if let Some(known) = self.by_target.get(&target) {
             return Ok(*known);
         }
-        let specification = self.parse(&target.path, target.format, name)?;
+        let specification = self.parse(&target.path, target.format, name)?.specification;
         let index = self.found.len() as u32;
         self.by_target.insert(target.clone(), index);
         let local = target.path.local(&self.downloads).unwrap_or_default();
-        self.found.push(Found { local, target, specification });
+        self.found.push(FoundSpecification { local, target, specification });
         Ok(index)
     }
 
     /// Looks for a file in the root, then around the file that names it, then in the folders above.
-    fn nearby(&self, name: &Path, file: Option<&str>) -> Option<PathBuf> {
-        if files::is_file(&self.root, name) {
-            return Some(name.to_owned());
-        }
+    fn nearby(&mut self, name: &Path, file: Option<&str>) -> Option<PathBuf> {
         let start = file.map_or(&*self.root, Path::new);
         let around = start.ancestors().map(|folder| folder.join(name));
-        around.into_iter().find(|path| files::is_file(&self.root, path))
+        for path in std::iter::once(name.to_owned()).chain(around) {
+            if files::is_file(&self.root, &path) {
+                return Some(path);
+            }
+            if path.is_relative() {
+                self.missing.insert(path);
+            }
+        }
+        None
     }
 
-    fn parse(
-        &mut self,
-        path: &TargetPath,
-        format: Format,
-        name: &str,
-    ) -> Result<Arc<Specification>, Problem> {
+    fn parse(&mut self, path: &TargetPath, format: Format, name: &str) -> Result<Parsed, Problem> {
         let missing = |copy| Problem::Missing { name: name.to_owned(), copy };
         let local = path.local(&self.downloads).ok_or_else(|| missing(None))?;
         let text = match self.texts.get(&local) {
-            Some(text) => text.clone()?,
+            Some((_, text)) => text.clone()?,
             None => {
-                let text = self.read(path, &local, name);
-                self.texts.insert(local.clone(), text.clone());
+                let (stamp, text) = self.read(path, &local, name);
+                self.texts.insert(local.clone(), (stamp, text.clone()));
                 text?
             }
         };
         let shown = local.to_string_lossy().into_owned();
         let key = (local, format.detect(&text, &shown));
-        if let Some(specification) = self.parsed.get(&key) {
-            return Ok(specification.clone());
-        }
-        let specification = Arc::new(Specification::parse(text, &shown, key.1));
-        self.parsed.insert(key, specification.clone());
-        Ok(specification)
+        let format = key.1;
+        Ok(self.parsed.entry(key).or_insert_with(|| Parsed::new(&text, &shown, format)).clone())
     }
 
-    fn read(&self, path: &TargetPath, local: &Path, name: &str) -> Result<Arc<str>, Problem> {
+    /// Reads a file, or explains why it cannot be read in the words of the file alone.
+    fn read_local(&self, local: &Path) -> (Option<Stamp>, Result<Arc<str>, Option<Problem>>) {
+        let unreadable = |message: String| Err(Some(Problem::Unreadable(message)));
         if self.is_confined && !files::is_inside(&self.root, local) {
-            let shown = files::show(&self.root, local);
-            return Err(Problem::Unreadable(format!("{shown} is outside of the project")));
+            return (
+                None,
+                unreadable(format!("{} is outside of the project", files::show(&self.root, local))),
+            );
         }
-        match files::read(&self.root.join(local)) {
-            Ok(text) => Ok(text.into()),
-            Err(reading) if reading.is_missing() => {
+        let path = self.root.join(local);
+        let stamp = Stamp::of(&path);
+        let text = match files::read_with(&path, |text| Arc::<str>::from(text)) {
+            Ok(text) => Ok(text),
+            Err(reading) if reading.is_missing() => Err(None),
+            Err(reading) => {
+                let shown = files::show(&self.root, local);
+                unreadable(reading.diagnostic(&shown, crate::Code::Unreadable).message)
+            }
+        };
+        (stamp, text)
+    }
+
+    fn read(&self, path: &TargetPath, local: &Path, name: &str) -> StampedText {
+        let (stamp, text) = self.read_local(local);
+        let problem = match text {
+            Ok(text) => return (stamp, Ok(text)),
+            Err(Some(problem)) => return (stamp, Err(problem)),
+            Err(None) => {
                 let shown = files::show(&self.root, local).to_string();
                 let copy = match (path.address(), &self.fetch) {
                     (None, _) => None,
                     (Some(_), None) => Some((shown, None)),
                     (Some(address), Some(fetch)) => match fetch(&address, local) {
-                        Ok(text) => return Ok(text.into()),
+                        Ok(text) => return (None, Ok(text.into())),
                         Err(reason) => Some((shown, Some(reason))),
                     },
                 };
-                Err(Problem::Missing { name: name.to_owned(), copy })
+                Problem::Missing { name: name.to_owned(), copy }
             }
-            Err(reading) => {
-                let shown = files::show(&self.root, local);
-                let diagnostic = reading.diagnostic(&shown, crate::Code::Unreadable);
-                Err(Problem::Unreadable(diagnostic.message))
-            }
-        }
+        };
+        (stamp, Err(problem))
     }
 }

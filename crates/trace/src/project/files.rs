@@ -1,162 +1,13 @@
-//! Finds and reads files.
+//! Reads files, and tells paths and changes.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::annotation;
-use crate::comment::Style;
 use crate::diagnostic::{Code, Diagnostic, Place};
-
-use super::{Generated, Options, Project, walk};
-
-/// A file, and how to read it. One file may be read in several ways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Entry {
-    /// Relative to the project, if it is in it.
-    pub path: Arc<str>,
-    /// How to read it.
-    pub kind: Kind,
-}
-
-/// How to read a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// As source code.
-    Source {
-        /// The marks of annotations.
-        style: Style,
-        /// What annotations are that do not say so.
-        default_kind: annotation::Kind,
-        /// Where the file can be looked at.
-        blob_link: Option<Arc<str>>,
-    },
-    /// As a requirement file.
-    Requirements,
-}
-
-impl Entry {
-    /// Whether it is a requirement file.
-    pub fn is_requirements(&self) -> bool {
-        self.kind == Kind::Requirements
-    }
-
-    /// Where the file can be looked at.
-    pub fn blob_link(&self) -> Option<Arc<str>> {
-        match &self.kind {
-            Kind::Source { blob_link, .. } => blob_link.clone(),
-            Kind::Requirements => None,
-        }
-    }
-}
-
-/// The files of a project, and the folders in which its globs look for them.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// In no order that matters.
-    pub entries: Vec<Entry>,
-    /// Relative to the project.
-    pub folders: BTreeSet<PathBuf>,
-}
-
-/// Lists the files of a project.
-pub fn list(project: &Project, generated: &Generated, diagnostics: &mut Vec<Diagnostic>) -> Listing {
-    let mut entries = BTreeSet::new();
-    let mut folders = BTreeSet::new();
-    let mut add = |pattern: &str, kind: Kind, extra: &mut dyn Iterator<Item = Arc<str>>| {
-        let found = expand(&project.options, pattern, &mut folders, diagnostics);
-        let found = found.into_iter().chain(extra);
-        entries.extend(found.map(|path| Entry { path, kind: kind.clone() }));
-    };
-    for pattern in &project.options.source_patterns {
-        let (style, pattern) = marks(pattern);
-        let kind = Kind::Source { style, default_kind: annotation::Kind::default(), blob_link: None };
-        add(pattern, kind, &mut std::iter::empty());
-    }
-    let config = project.config.as_ref();
-    for source in config.iter().flat_map(|config| &config.sources) {
-        let kind = Kind::Source {
-            style: source.style.clone(),
-            default_kind: source.default_kind,
-            blob_link: source.blob_link.clone(),
-        };
-        add(&source.pattern, kind, &mut std::iter::empty());
-    }
-    let patterns = config.iter().flat_map(|config| &config.requirements);
-    for pattern in patterns.chain(&project.options.requirement_patterns) {
-        add(pattern, Kind::Requirements, &mut generated.matching(pattern));
-    }
-    Listing { entries: entries.into_iter().collect(), folders }
-}
-
-/// The globs of a project's files.
-pub fn globs(project: &Project) -> Vec<&str> {
-    let options = &project.options;
-    let config = project.config.iter();
-    let sources = config.clone().flat_map(|config| config.sources.iter().map(|source| &*source.pattern));
-    let requirements = config.flat_map(|config| config.requirements.iter().map(String::as_str));
-    let of_options = options.source_patterns.iter().map(|pattern| marks(pattern).1);
-    let requirements = requirements.chain(options.requirement_patterns.iter().map(String::as_str));
-    sources.chain(of_options).chain(requirements).collect()
-}
-
-/// Cuts `(META,CONTENT)glob` into its marks and the glob.
-pub(super) fn marks(pattern: &str) -> (Style, &str) {
-    let cut = pattern.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-    let Some((marks, glob)) = cut else {
-        return (Style::default(), pattern);
-    };
-    let mut marks = marks.split(',').filter(|mark| !mark.is_empty()).map(Arc::from);
-    let default = Style::default();
-    let style = Style {
-        meta: marks.next().unwrap_or(default.meta),
-        content: marks.next().unwrap_or(default.content),
-    };
-    (style, glob)
-}
-
-/// Lists what a glob matches.
-pub fn expand(
-    options: &Options,
-    pattern: &str,
-    folders: &mut BTreeSet<PathBuf>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Arc<str>> {
-    if pattern.is_empty() {
-        return Vec::new();
-    }
-    let root = &options.root;
-    let walk = match walk::walk(root, pattern, options.is_confined.then_some(root)) {
-        Ok(walk) => walk,
-        Err(error) => {
-            let message = format!("`{pattern}` is not a glob: {}", error.msg);
-            diagnostics.push(Diagnostic::error(Code::Pattern, message));
-            return Vec::new();
-        }
-    };
-    for (path, failure) in walk.failures {
-        let path = show(root, &path);
-        let warning = |problem: &str| {
-            let message = format!("{path} {problem}");
-            Diagnostic::warning(Code::Unreadable, message).at(Place::file(path.clone(), ""))
-        };
-        diagnostics.push(match failure {
-            walk::Failure::Unreadable(error) => Reading::Failed(error).diagnostic(&path, Code::Unreadable),
-            walk::Failure::Outside => warning("is outside of the project, and is not read"),
-            walk::Failure::TooMany => warning("and further links lead to too many folders, and are not read"),
-        });
-    }
-    folders
-        .extend(walk.folders.iter().map(|folder| folder.strip_prefix(root).unwrap_or(folder).to_path_buf()));
-    // Files are shown as the pattern names them.
-    let is_absolute = Path::new(pattern).is_absolute();
-    let shown = |path: &PathBuf| if is_absolute { path.to_string_lossy().into() } else { show(root, path) };
-    walk.found.iter().map(shown).collect()
-}
 
 /// Writes a path without detours (`.`, `a/..`), relative to the root if it is below it.
 pub fn tidy(root: &Path, path: &Path) -> PathBuf {
@@ -217,7 +68,8 @@ pub fn read(path: &Path) -> Result<String, Reading> {
 /// Reads a file as text of at most some size.
 pub fn read_up_to(path: &Path, size_max_bytes: u64) -> Result<String, Reading> {
     let mut bytes = Vec::new();
-    read_into(&mut bytes, path, size_max_bytes)?;
+    let size = read_into(&mut bytes, path, size_max_bytes)?;
+    bytes.truncate(size);
     String::from_utf8(bytes).map_err(|error| not_text(error.as_bytes(), error.utf8_error()))
 }
 
@@ -227,9 +79,8 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BUFFER.with_borrow_mut(|bytes| {
-        bytes.clear();
-        read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
-        let text = std::str::from_utf8(bytes).map_err(|error| not_text(bytes, error));
+        let size = read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
+        let text = std::str::from_utf8(&bytes[..size]).map_err(|error| not_text(&bytes[..size], error));
         let done = text.map(run);
         // A large file shall not hold its memory for ever.
         if bytes.capacity() > BUFFER_SIZE_MAX_BYTES {
@@ -239,7 +90,8 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
     })
 }
 
-fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<(), Reading> {
+/// Reads a file into the start of a buffer, which keeps its length where that is enough. Returns how much was read.
+fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<usize, Reading> {
     let mut file = open(path).map_err(Reading::Failed)?;
     let metadata = file.metadata().map_err(Reading::Failed)?;
     if metadata.is_dir() {
@@ -251,10 +103,26 @@ fn read_into(bytes: &mut Vec<u8>, path: &Path, size_max_bytes: u64) -> Result<()
     if metadata.len() > size_max_bytes {
         return Err(Reading::Large { size_bytes: metadata.len(), size_max_bytes });
     }
-    bytes.reserve(metadata.len() as usize + 1);
-    // It may grow while it is read.
-    (&mut file).take(size_max_bytes).read_to_end(bytes).map_err(Reading::Failed)?;
-    Ok(())
+    let size = metadata.len() as usize;
+    if size == 0 {
+        // Some systems show files without a size that have something in them.
+        bytes.clear();
+        return (&mut file).take(size_max_bytes).read_to_end(bytes).map_err(Reading::Failed);
+    }
+    // What is written while it is read belongs to the next reading.
+    if bytes.len() < size {
+        bytes.resize(size, 0);
+    }
+    let mut n_read = 0;
+    while n_read < size {
+        match file.read(&mut bytes[n_read..size]) {
+            Ok(0) => break,
+            Ok(n_more) => n_read += n_more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Reading::Failed(error)),
+        }
+    }
+    Ok(n_read)
 }
 
 fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Reading {

@@ -1,4 +1,4 @@
-//! Says what is wrong with annotations that speak of nothing, and what would be right.
+//! Explains why annotations cannot be resolved, and what would be right.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,51 +8,24 @@ use crate::config::SpecificationSource;
 use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 use crate::link;
 use crate::quote::near;
-use crate::report::{Report, SourceFile};
 use crate::specification::Specification;
 use crate::text::{Lines, Span};
 
 use super::documents::Problem;
-use super::{Generated, files};
-
-/// Annotations whose specification could not be had.
-#[derive(Default)]
-pub struct Missing {
-    found: Vec<(usize, Problem)>,
-}
-
-impl Missing {
-    /// Remembers one.
-    pub fn add(&mut self, number: usize, problem: Problem) {
-        self.found.push((number, problem));
-    }
-
-    /// Describes them all.
-    pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
-        let mut texts = Texts::new(root, generated);
-        let describe = |(number, problem): &(usize, Problem)| {
-            let numbered = &report.annotations[*number];
-            let path = &report.files[numbered.file as usize].path;
-            texts.describe(path, &numbered.annotation, |annotation, text| {
-                let place = Place::new(path, text, annotation.places.target, "named here");
-                problem.diagnostic().at(place)
-            })
-        };
-        self.found.iter().map(describe).collect()
-    }
-}
+use super::extracted::Extracted;
+use super::files;
 
 /// The texts of files with something wrong in them, each read once for all that is.
-pub struct Texts<'a> {
+pub struct FileTexts<'a> {
     root: &'a Path,
-    generated: &'a Generated,
+    extracted: &'a Extracted,
     last: Option<(Arc<str>, String, Lines)>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> FileTexts<'a> {
     /// Starts without any.
-    pub fn new(root: &'a Path, generated: &'a Generated) -> Texts<'a> {
-        Texts { root, generated, last: None }
+    pub fn new(root: &'a Path, extracted: &'a Extracted) -> FileTexts<'a> {
+        FileTexts { root, extracted, last: None }
     }
 
     /// Has something described that is wrong with an annotation of a file. `make` sees only the lines that matter, as
@@ -65,8 +38,8 @@ impl<'a> Texts<'a> {
     ) -> Diagnostic {
         let last = self.last.take().filter(|(known, ..)| known == path);
         let (_, text, lines) = self.last.insert(last.unwrap_or_else(|| {
-            let text = match self.generated.file(path) {
-                Some(file) => file.text.clone(),
+            let text = match self.extracted.file(path) {
+                Some(section) => section.toml(),
                 None => files::read(&self.root.join(&**path)).unwrap_or_default(),
             };
             let lines = Lines::new(&text);
@@ -98,7 +71,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Describes why a configured specification could not be had.
+/// Describes why a configured specification could not be found.
 pub fn configured(problem: &Problem, source: &SpecificationSource) -> Diagnostic {
     problem.diagnostic().at(source.place.clone())
 }
@@ -126,38 +99,12 @@ impl Problem {
     }
 }
 
-/// Annotations that speak of nothing in their specification.
-#[derive(Default)]
-pub struct Broken {
-    found: Vec<(usize, link::Broken, Arc<Specification>)>,
-}
-
-impl Broken {
-    /// Remembers one.
-    pub fn add(&mut self, number: usize, reason: link::Broken, specification: &Arc<Specification>) {
-        self.found.push((number, reason, specification.clone()));
-    }
-
-    /// Describes them all.
-    pub fn describe(self, report: &Report, root: &Path, generated: &Generated) -> Vec<Diagnostic> {
-        let mut texts = Texts::new(root, generated);
-        let describe = |(number, reason, specification): &(usize, link::Broken, Arc<Specification>)| {
-            let numbered = &report.annotations[*number];
-            let file = &report.files[numbered.file as usize];
-            texts.describe(&file.path, &numbered.annotation, |annotation, text| {
-                reason.diagnostic(annotation, file, text, specification)
-            })
-        };
-        self.found.iter().map(describe).collect()
-    }
-}
-
 impl link::Broken {
     /// Says what is wrong with an annotation, and what would be right.
     pub fn diagnostic(
         self,
         annotation: &Annotation,
-        file: &SourceFile,
+        path: &Arc<str>,
         text: &str,
         specification: &Specification,
     ) -> Diagnostic {
@@ -165,9 +112,9 @@ impl link::Broken {
             let is_there = text.get(span.range()).is_some();
             // The file may have changed since it was read.
             if is_there {
-                Place::new(&file.path, text, span, label)
+                Place::new(path, text, span, label)
             } else {
-                Place { line: annotation.line, column: 1, ..Place::file(file.path.clone(), label) }
+                Place { line: annotation.line, column: 1, ..Place::file(path.clone(), label) }
             }
         };
         let (target, quote) = (annotation.places.target, annotation.places.quote);

@@ -1,16 +1,15 @@
 //! The comment styles of a project.
 
-use crate::annotation::Kind;
-use crate::comment::Style;
-use crate::report::html::StyleUse;
+use crate::annotation::AnnotationKind;
+use crate::comment::{Style, StyleUse};
 
-use super::{Project, files};
+use super::{Project, listing};
 
 impl Project {
     /// Lists the styles that citations may be written in, each with the files that have it.
     pub fn styles(&self) -> Vec<StyleUse> {
         let mut styles: Vec<StyleUse> = Vec::new();
-        let mut add = |style: Style, default_kind: Kind, pattern: &str| {
+        let mut add = |style: Style, default_kind: AnnotationKind, pattern: &str| {
             let same = |used: &&mut StyleUse| used.style == style && used.default_kind == default_kind;
             match styles.iter_mut().find(same) {
                 Some(used) => used.patterns.push(pattern.to_owned()),
@@ -21,13 +20,13 @@ impl Project {
             add(source.style.clone(), source.default_kind, &source.pattern);
         }
         for pattern in &self.options.source_patterns {
-            let (style, glob) = files::marks(pattern);
-            add(style, Kind::default(), glob);
+            let (style, glob) = listing::marks(pattern);
+            add(style, AnnotationKind::default(), glob);
         }
         if styles.is_empty() {
             styles.push(StyleUse {
                 style: Style::default(),
-                default_kind: Kind::default(),
+                default_kind: AnnotationKind::default(),
                 patterns: Vec::new(),
             });
         }

@@ -10,8 +10,8 @@ use glob::{Pattern, PatternError};
 /// Where a glob led.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// What it matches.
-    pub found: BTreeSet<PathBuf>,
+    /// What it matches, in order.
+    pub found: Vec<PathBuf>,
     /// The folders that were looked into, or would have been if they were there.
     pub folders: BTreeSet<PathBuf>,
     /// What could not be looked into.
@@ -57,6 +57,8 @@ pub fn walk(base: &Path, pattern: &str, inside: Option<&Path>) -> Result<Walk, P
     if pattern.ends_with('/') {
         walker.walk.found.retain(|path| path.is_dir());
     }
+    walker.walk.found.sort_unstable();
+    walker.walk.found.dedup();
     Ok(walker.walk)
 }
 
@@ -103,7 +105,7 @@ impl Walker<'_> {
             let path = folder.join(name);
             if rest.is_empty() {
                 if path.exists() {
-                    self.walk.found.insert(path);
+                    self.walk.found.push(path);
                 }
             } else if path.is_dir() {
                 self.enter(folder, &path, rest, linked);
@@ -116,19 +118,23 @@ impl Walker<'_> {
             None if is_recursive => (None, rest),
             _ => (Some(part), rest),
         };
-        for (name, path, is_folder) in self.list(folder) {
-            if next.is_some_and(|next| next.matches(&name)) {
-                if after.is_empty() {
-                    self.walk.found.insert(path.clone());
-                } else if is_folder {
-                    self.enter(folder, &path, after, linked);
-                }
+        for (name, is_folder) in self.list(folder) {
+            let is_match = next.is_some_and(|next| next.matches(&name));
+            if !(is_match || is_recursive && is_folder) {
+                continue;
+            }
+            let path = folder.join(&name);
+            if is_match && !after.is_empty() && is_folder {
+                self.enter(folder, &path, after, linked);
             }
             if is_recursive && is_folder {
                 if next.is_none() {
-                    self.walk.found.insert(path.clone());
+                    self.walk.found.push(path.clone());
                 }
                 self.enter(folder, &path, parts, linked);
+            }
+            if is_match && after.is_empty() {
+                self.walk.found.push(path);
             }
         }
     }
@@ -160,7 +166,7 @@ impl Walker<'_> {
     }
 
     /// Lists the names in a folder, and which of them are folders.
-    fn list(&mut self, folder: &Path) -> Vec<(String, PathBuf, bool)> {
+    fn list(&mut self, folder: &Path) -> Vec<(String, bool)> {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
             Err(error) => {
@@ -173,10 +179,9 @@ impl Walker<'_> {
         };
         let entry = |entry: io::Result<std::fs::DirEntry>| {
             let entry = entry.ok()?;
-            let path = entry.path();
             let kind = entry.file_type().ok()?;
-            let is_folder = if kind.is_symlink() { path.is_dir() } else { kind.is_dir() };
-            Some((entry.file_name().into_string().ok()?, path, is_folder))
+            let is_folder = if kind.is_symlink() { entry.path().is_dir() } else { kind.is_dir() };
+            Some((entry.file_name().into_string().ok()?, is_folder))
         };
         entries.filter_map(entry).collect()
     }
@@ -233,7 +238,7 @@ mod tests {
                 .map(Result::unwrap)
                 .collect();
             let found = walk(folder.path(), pattern, None).unwrap();
-            assert_eq!(found.found, expected, "{pattern}");
+            assert_eq!(found.found, Vec::from_iter(expected), "{pattern}");
             assert!(found.failures.is_empty(), "{pattern}");
         }
         assert!(walk(folder.path(), "src/***", None).is_err());

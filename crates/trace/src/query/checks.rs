@@ -2,37 +2,41 @@
 
 use rayon::prelude::*;
 
-use super::cover::{Cover, Texts};
+use super::cover::{QuoteCover, QuotedTexts};
 use super::filter::Filter;
 use super::{Finding, Outcome, Related};
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::report::Report;
 
 /// What checks work with.
 pub struct Context<'a> {
     /// The project.
-    pub report: &'a Report,
+    pub report: &'a Report<'a>,
     /// Its texts.
-    pub texts: Texts<'a>,
+    pub texts: QuotedTexts<'a>,
     /// What the query is about.
     pub filter: &'a Filter,
 }
 
 impl Context<'_> {
-    fn kind(&self, number: u32) -> Kind {
+    fn kind(&self, number: u32) -> AnnotationKind {
         self.report.annotations[number as usize].annotation.kind
     }
 
     /// Whether the query is about an annotation.
     fn picks(&self, number: u32) -> bool {
-        self.filter.picks(&self.report.annotations[number as usize].annotation)
+        self.filter.picks(self.report.annotations[number as usize].annotation)
     }
 
     /// Makes a finding for each annotation of a kind that the query is about, and for each quote on the way that is
     /// nowhere word for word.
     ///
     /// The filter picks what is looked at, never what covers it: it cannot make something missing that is there.
-    pub fn each(&self, kind: Kind, find: impl Fn(u32) -> Vec<Finding> + Send + Sync) -> Vec<Finding> {
+    pub fn each(
+        &self,
+        kind: AnnotationKind,
+        find: impl Fn(u32) -> Vec<Finding> + Send + Sync,
+    ) -> Vec<Finding> {
         let all = 0..self.report.annotations.len() as u32;
         let picked: Vec<u32> =
             all.filter(|number| self.kind(*number) == kind && self.picks(*number)).collect();
@@ -45,7 +49,12 @@ impl Context<'_> {
     }
 
     /// Finds out how an annotation is covered by those of some kinds. Without an answer its quote is nowhere.
-    pub fn cover(&self, number: u32, kinds: &[Kind], findings: &mut Vec<Finding>) -> Option<Cover> {
+    pub fn cover(
+        &self,
+        number: u32,
+        kinds: &[AnnotationKind],
+        findings: &mut Vec<Finding>,
+    ) -> Option<QuoteCover> {
         let cover = self.texts.cover(number, |other| kinds.contains(&self.kind(other)));
         note_unmatched(number, cover.as_ref(), findings);
         cover
@@ -54,13 +63,14 @@ impl Context<'_> {
 
 /// Every requirement is implemented, true without code, or left out for a reason.
 pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
-    const DONE: &[Kind] = &[Kind::Citation, Kind::Implication, Kind::Exception];
-    context.each(Kind::Spec, |number| {
+    const DONE: &[AnnotationKind] =
+        &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
+    context.each(AnnotationKind::Spec, |number| {
         let mut findings = Vec::new();
         let Some(done) = context.cover(number, DONE, &mut findings) else {
             return findings;
         };
-        let Some(todo) = context.cover(number, &[Kind::Todo], &mut findings) else {
+        let Some(todo) = context.cover(number, &[AnnotationKind::Todo], &mut findings) else {
             return findings;
         };
         let outcome = match (done.is_whole(), done.by.is_empty(), todo.by.is_empty()) {
@@ -79,9 +89,9 @@ pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
 
 /// Every implementation is tested.
 pub fn test(context: &Context<'_>) -> Vec<Finding> {
-    context.each(Kind::Citation, |number| {
+    context.each(AnnotationKind::Citation, |number| {
         let mut findings = Vec::new();
-        if let Some(cover) = context.cover(number, &[Kind::Test], &mut findings) {
+        if let Some(cover) = context.cover(number, &[AnnotationKind::Test], &mut findings) {
             findings.push(finding(context, number, outcome(&cover), &cover));
         }
         findings
@@ -107,11 +117,11 @@ pub fn duplicates(context: &Context<'_>) -> Vec<Finding> {
             findings
         })
     };
-    Kind::ALL.into_iter().flat_map(of_kind).collect()
+    AnnotationKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
 /// Says in one word how an annotation is covered.
-pub fn outcome(cover: &Cover) -> Outcome {
+pub fn outcome(cover: &QuoteCover) -> Outcome {
     match (cover.is_whole(), cover.by.is_empty()) {
         (true, _) => Outcome::Complete,
         (false, false) => Outcome::Partial,
@@ -119,7 +129,7 @@ pub fn outcome(cover: &Cover) -> Outcome {
     }
 }
 
-fn finding(context: &Context<'_>, number: u32, outcome: Outcome, cover: &Cover) -> Finding {
+fn finding(context: &Context<'_>, number: u32, outcome: Outcome, cover: &QuoteCover) -> Finding {
     let is_partial = !cover.is_whole() && !cover.by.is_empty() && outcome != Outcome::Overlap;
     Finding {
         related: cover.by.iter().map(|other| Related::new(*other)).collect(),
@@ -128,7 +138,7 @@ fn finding(context: &Context<'_>, number: u32, outcome: Outcome, cover: &Cover) 
     }
 }
 
-fn note_unmatched(number: u32, cover: Option<&Cover>, findings: &mut Vec<Finding>) {
+fn note_unmatched(number: u32, cover: Option<&QuoteCover>, findings: &mut Vec<Finding>) {
     match cover {
         None => findings.push(Finding::new(number, Outcome::Unmatched)),
         Some(cover) => {

@@ -4,14 +4,15 @@ use super::checks::Context;
 use super::execution::Execution;
 use super::measurement::Measurement;
 use super::{Finding, Outcome, Related};
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 
 /// What a test can be about.
-const TESTED: &[Kind] = &[Kind::Citation, Kind::Implication, Kind::Exception];
+const TESTED: &[AnnotationKind] =
+    &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
 
 /// Looks at every test, or at those alone that may have run.
 pub fn check(context: &Context<'_>, measurements: &[Measurement], is_executed_only: bool) -> Vec<Finding> {
-    context.each(Kind::Test, |number| {
+    context.each(AnnotationKind::Test, |number| {
         let mut findings = Vec::new();
         if let Some(cover) = context.cover(number, TESTED, &mut findings) {
             let test = best(number, measurements.iter());

@@ -13,8 +13,8 @@ use crate::quote::normalize::{Normalized, normalize};
 use crate::report::Report;
 
 /// The quotes of a project, and the texts they are from, made alike.
-pub struct Texts<'a> {
-    report: &'a Report,
+pub struct QuotedTexts<'a> {
+    report: &'a Report<'a>,
     /// For each annotation the index of its specification and of the section there.
     places: Vec<Option<(u32, u32)>>,
     sections: HashMap<(u32, u32), String>,
@@ -27,7 +27,7 @@ pub struct Texts<'a> {
 
 /// How the text of an annotation is covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cover {
+pub struct QuoteCover {
     /// Those that share some of the text.
     pub by: Vec<u32>,
     /// The parts of the quote, made alike, that nobody shares.
@@ -36,16 +36,16 @@ pub struct Cover {
     pub unmatched: Vec<u32>,
 }
 
-impl Cover {
+impl QuoteCover {
     /// Whether all of the text is covered.
     pub fn is_whole(&self) -> bool {
         self.gaps.is_empty()
     }
 }
 
-impl<'a> Texts<'a> {
+impl<'a> QuotedTexts<'a> {
     /// Takes the texts of a project.
-    pub fn new(report: &'a Report) -> Texts<'a> {
+    pub fn new(report: &'a Report<'a>) -> QuotedTexts<'a> {
         let place = |place: Option<Place>| place.map(|place| (place.target, place.section));
         let places: Vec<_> = super::places(report).into_iter().map(place).collect();
         let mut distinct: Vec<(u32, u32)> = places.iter().flatten().copied().collect();
@@ -69,19 +69,19 @@ impl<'a> Texts<'a> {
         for (number, numbered) in report.annotations.iter().enumerate() {
             by_target.entry(&numbered.annotation.target).or_default().push(number as u32);
         }
-        Texts { report, places, sections, quotes, starts, by_target }
+        QuotedTexts { report, places, sections, quotes, starts, by_target }
     }
 
     /// Finds out who covers an annotation. None if its own quote is not in the section word for word.
-    pub fn cover(&self, number: u32, is_candidate: impl Fn(u32) -> bool) -> Option<Cover> {
+    pub fn cover(&self, number: u32, is_candidate: impl Fn(u32) -> bool) -> Option<QuoteCover> {
         let annotation = &self.report.annotations[number as usize].annotation;
         if annotation.quote.trim().is_empty() {
             // It quotes nothing, and nothing is missing.
-            return Some(Cover::default());
+            return Some(QuoteCover::default());
         }
         let start = *self.starts[number as usize].first()?;
         let own = start..start + self.quotes[number as usize].len();
-        let mut cover = Cover::default();
+        let mut cover = QuoteCover::default();
         let mut shared = Vec::new();
         for other in &self.by_target[&*annotation.target] {
             let is_empty = self.quotes[*other as usize].is_empty();
@@ -115,7 +115,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Returns the words of an annotation that nobody shares.
-    pub fn missing(&self, number: u32, cover: &Cover) -> Vec<String> {
+    pub fn missing(&self, number: u32, cover: &QuoteCover) -> Vec<String> {
         let quote = &self.report.annotations[number as usize].annotation.quote;
         let normalized = Normalized::new(quote);
         let original = |gap: &Range<usize>| {

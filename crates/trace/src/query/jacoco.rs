@@ -11,13 +11,13 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::text::Span;
 
 /// By the path of a source file, as the report knows it, which of its lines ran.
-pub type Coverage = HashMap<String, LineRuns>;
+pub type JacocoCoverage = HashMap<String, LineRuns>;
 
 /// Reports nest modules, packages, files and lines; anything much deeper is something else.
 const DEPTH_MAX: usize = 64;
 
 /// Reads a report.
-pub fn read(path: &Arc<str>, text: &str) -> Result<Coverage, Diagnostic> {
+pub fn read(path: &Arc<str>, text: &str) -> Result<JacocoCoverage, Diagnostic> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut state = State::default();
@@ -50,7 +50,7 @@ fn wrong(path: &Arc<str>, text: &str, position: u64, problem: &str) -> Diagnosti
 
 #[derive(Default)]
 struct State {
-    coverage: Coverage,
+    coverage: JacocoCoverage,
     /// The names of the elements that are open.
     open: Vec<String>,
     package: Option<String>,

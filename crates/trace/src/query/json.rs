@@ -9,9 +9,9 @@ use super::{Answer, Finding, Outcome, Place, Related};
 use crate::report::Report;
 
 /// Writes answers as one JSON document.
-pub fn write(report: &Report, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report<'_>, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     let places = super::places(report);
-    let document = Document {
+    let document = AnswerDocument {
         is_passed: answers.iter().all(Answer::is_passed),
         checks: answers.iter().map(|answer| check(report, &places, answer)).collect(),
     };
@@ -20,7 +20,7 @@ pub fn write(report: &Report, answers: &[Answer], out: &mut dyn Write) -> io::Re
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AnswerDocument<'a> {
     #[serde(rename = "passed")]
     is_passed: bool,
     checks: Vec<CheckRow<'a>>,
@@ -68,7 +68,7 @@ struct AnnotationRow<'a> {
     unknown_line: Option<u32>,
 }
 
-fn check<'a>(report: &'a Report, places: &[Option<Place>], answer: &'a Answer) -> CheckRow<'a> {
+fn check<'a>(report: &'a Report<'a>, places: &[Option<Place>], answer: &'a Answer) -> CheckRow<'a> {
     let count =
         |outcome: Outcome| answer.findings.iter().filter(|finding| finding.outcome == outcome).count();
     let counts = Outcome::ALL.into_iter().map(|outcome| (outcome.name(), count(outcome)));
@@ -82,7 +82,7 @@ fn check<'a>(report: &'a Report, places: &[Option<Place>], answer: &'a Answer) -
     }
 }
 
-fn row<'a>(report: &'a Report, places: &[Option<Place>], finding: &'a Finding) -> FindingRow<'a> {
+fn row<'a>(report: &'a Report<'a>, places: &[Option<Place>], finding: &'a Finding) -> FindingRow<'a> {
     let own = Related { annotation: finding.annotation, execution: finding.execution };
     FindingRow {
         outcome: finding.outcome.name(),
@@ -94,7 +94,7 @@ fn row<'a>(report: &'a Report, places: &[Option<Place>], finding: &'a Finding) -
     }
 }
 
-fn annotation<'a>(report: &'a Report, places: &[Option<Place>], related: &Related) -> AnnotationRow<'a> {
+fn annotation<'a>(report: &'a Report<'a>, places: &[Option<Place>], related: &Related) -> AnnotationRow<'a> {
     let numbered = &report.annotations[related.annotation as usize];
     let unknown_line = match related.execution {
         Some(Execution::Unknown(line)) if line > 0 => Some(line),

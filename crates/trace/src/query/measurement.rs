@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::execution::{Code, Execution, LineRuns};
-use super::jacoco::Coverage;
+use super::jacoco::JacocoCoverage;
 use crate::diagnostic::{self, Diagnostic, Place};
 use crate::report::Report;
 
@@ -35,15 +35,15 @@ pub struct Sources<'a> {
 
 /// Looks up the annotations of a project in coverage reports, each with its path. Also returns what is worth a look.
 pub fn measure(
-    report: &Report,
+    report: &Report<'_>,
     sources: &Sources<'_>,
-    coverages: &[(Arc<str>, Coverage)],
+    coverages: &[(Arc<str>, JacocoCoverage)],
 ) -> Result<(Vec<Measurement>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut matched = Vec::with_capacity(coverages.len());
     let mut problems = Vec::new();
     let mut warnings = Vec::new();
     for (path, coverage) in coverages {
-        match pairs(path, &report.root, sources.paths, coverage) {
+        match pairs(path, &report.model.setting.root, sources.paths, coverage) {
             Ok(pairs) => {
                 if pairs.is_empty() {
                     let message = format!("{path} knows none of the source files");
@@ -92,7 +92,7 @@ struct File {
     annotations: Vec<(u32, (u32, u32))>,
 }
 
-fn by_path(report: &Report) -> HashMap<&str, Vec<u32>> {
+fn by_path<'a>(report: &Report<'a>) -> HashMap<&'a str, Vec<u32>> {
     let mut by_path: HashMap<&str, Vec<u32>> = HashMap::new();
     for (number, numbered) in report.annotations.iter().enumerate() {
         by_path.entry(&report.files[numbered.file as usize].path).or_default().push(number as u32);
@@ -101,7 +101,7 @@ fn by_path(report: &Report) -> HashMap<&str, Vec<u32>> {
 }
 
 fn read(
-    report: &Report,
+    report: &Report<'_>,
     sources: &Sources<'_>,
     path: &Arc<str>,
     by_path: &HashMap<&str, Vec<u32>>,
@@ -135,7 +135,7 @@ fn pairs<'a>(
     report_path: &Arc<str>,
     root: &Path,
     sources: &'a [Arc<str>],
-    coverage: &'a Coverage,
+    coverage: &'a JacocoCoverage,
 ) -> Result<Vec<(&'a Arc<str>, &'a LineRuns)>, Diagnostic> {
     let wrong = |message: String| {
         Diagnostic::error(diagnostic::Code::Coverage, message).at(Place::file(report_path.clone(), ""))

@@ -12,13 +12,16 @@ pub mod jacoco;
 pub mod java;
 pub mod json;
 pub mod line;
+mod measured;
 pub mod measurement;
 pub mod text;
 
 use crate::report::Report;
 
+pub use measured::measure;
+
 use checks::Context;
-use cover::Texts;
+use cover::QuotedTexts;
 use execution::Execution;
 use filter::Filter;
 use measurement::Measurement;
@@ -204,7 +207,7 @@ pub struct Place {
 }
 
 /// Tells for each annotation where its text stands.
-fn places(report: &Report) -> Vec<Option<Place>> {
+fn places(report: &Report<'_>) -> Vec<Option<Place>> {
     let mut places = vec![None; report.annotations.len()];
     for (index, target) in report.targets.iter().enumerate() {
         for reference in &target.references {
@@ -221,12 +224,12 @@ fn places(report: &Report) -> Vec<Option<Place>> {
 
 /// Runs checks, in order.
 pub fn answer(
-    report: &Report,
+    report: &Report<'_>,
     checks: &[Check],
     filter: &Filter,
     measurements: &[Measurement],
 ) -> Vec<Answer> {
-    let context = Context { report, texts: Texts::new(report), filter };
+    let context = Context { report, texts: QuotedTexts::new(report), filter };
     let answer = |check: &Check| Answer {
         check: *check,
         findings: match check {

@@ -4,14 +4,19 @@ use std::io::{self, Write};
 
 use super::execution::Execution;
 use super::{Answer, Check, Finding, Outcome, Place, Related};
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 use crate::comment::Style;
 use crate::report::Report;
 use crate::target::TargetPath;
 
 /// Writes answers: what is wrong in full, what is right as a number, or in full too.
-pub fn write(report: &Report, answers: &[Answer], is_verbose: bool, out: &mut dyn Write) -> io::Result<()> {
-    let page = Page { report, places: super::places(report), is_verbose };
+pub fn write(
+    report: &Report<'_>,
+    answers: &[Answer],
+    is_verbose: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let page = TextAnswer { report, places: super::places(report), is_verbose };
     for answer in answers {
         page.answer(answer, out)?;
     }
@@ -27,13 +32,13 @@ pub fn write(report: &Report, answers: &[Answer], is_verbose: bool, out: &mut dy
     }
 }
 
-struct Page<'a> {
-    report: &'a Report,
+struct TextAnswer<'a> {
+    report: &'a Report<'a>,
     places: Vec<Option<Place>>,
     is_verbose: bool,
 }
 
-impl Page<'_> {
+impl TextAnswer<'_> {
     fn answer(&self, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         let verdict = if answer.is_passed() { "passed" } else { "failed" };
         write!(out, "{}: {verdict}, {}", answer.check.name(), count(answer))?;
@@ -85,7 +90,7 @@ impl Page<'_> {
         let Style { meta, content } = Style::default();
         writeln!(out, "      {meta} {}", annotation.target)?;
         if check == Check::Test {
-            writeln!(out, "      {meta} type={}", Kind::Test)?;
+            writeln!(out, "      {meta} type={}", AnnotationKind::Test)?;
         }
         writeln!(out, "      {content} {}", annotation.quote)
     }
@@ -107,7 +112,7 @@ impl Page<'_> {
 
     /// Says where a requirement stands: in its specification, for the file of requirements may be in memory alone.
     fn requirement(&self, number: u32) -> String {
-        let is_requirement = self.report.annotations[number as usize].annotation.kind == Kind::Spec;
+        let is_requirement = self.report.annotations[number as usize].annotation.kind == AnnotationKind::Spec;
         let Some(place) = self.places[number as usize].filter(|_| is_requirement) else {
             return self.place(number);
         };

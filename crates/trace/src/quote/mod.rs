@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use crate::text::Span;
 
+pub(crate) mod exact;
 pub mod near;
 pub mod normalize;
 mod one_edit;
@@ -67,12 +68,12 @@ impl View {
         if quote.is_empty() {
             return None;
         }
-        if let Some(start) = memchr::memmem::find(self.text.as_bytes(), quote.as_bytes()) {
+        if let Some(start) = exact::find(self.text.as_bytes(), quote.as_bytes()) {
             return Some((start..start + quote.len(), Likeness::Same));
         }
         let haystack = self.normalized.get_or_init(|| Normalized::new(&self.text));
         let needle = normalize::normalize(quote);
-        if let Some(start) = memchr::memmem::find(haystack.text.as_bytes(), needle.as_bytes()) {
+        if let Some(start) = exact::find(haystack.text.as_bytes(), needle.as_bytes()) {
             return Some((self.original(haystack, start..start + needle.len()), Likeness::Same));
         }
         let range = one_edit::find(needle.as_bytes(), haystack.text.as_bytes())?;
@@ -81,7 +82,7 @@ impl View {
 
     /// Whether a quote is there, but for blanks and punctuation.
     pub fn has(&self, quote: &str) -> bool {
-        if memchr::memmem::find(self.text.as_bytes(), quote.as_bytes()).is_some() {
+        if exact::find(self.text.as_bytes(), quote.as_bytes()).is_some() {
             return true;
         }
         let haystack = self.normalized.get_or_init(|| Normalized::new(&self.text));
@@ -93,6 +94,12 @@ impl View {
         start..start + self.text[start..end].trim_end().len()
     }
 
+    /// Returns where a text stands that is known to be there: at its first occurrence, which is what a quote of it means.
+    pub fn first(&self, text: &str) -> Option<Range<usize>> {
+        let start = exact::find(self.text.as_bytes(), text.as_bytes())?;
+        Some(start..start + text.len())
+    }
+
     /// Tells where a range of the view stands in the document: one span for each line that it touches.
     pub fn spans(&self, range: Range<usize>) -> impl Iterator<Item = Span> {
         let first = self.lines.partition_point(|part| part.view as usize + part.source.len() <= range.start);
@@ -101,8 +108,6 @@ impl View {
             let start = range.start.max(view) - view;
             let end = (range.end - view).min(part.source.len());
             let offset = part.source.start as usize;
-            // Reports were always made with a single byte counted as none.
-            let end = if end - start == 1 { start } else { end };
             Span::new(offset + start, offset + end)
         })
     }

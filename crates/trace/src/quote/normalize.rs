@@ -18,12 +18,12 @@ impl Normalized {
     pub fn new(original: &str) -> Normalized {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let (mut position, mut end) = (0, 0);
-        let text = build(original, |index, character| {
+        let text = build(original, |index, length| {
             if index != end || runs.is_empty() {
                 runs.push((position, index as u32));
             }
-            position += character.len_utf8() as u32;
-            end = index + character.len_utf8();
+            position += length as u32;
+            end = index + length;
         });
         runs.push((position, end as u32));
         Normalized { text, runs }
@@ -49,31 +49,39 @@ pub fn normalize(original: &str) -> String {
     build(original, |_, _| {})
 }
 
-fn build(original: &str, mut on_push: impl FnMut(usize, char)) -> String {
+/// Calls `on_push` with the place and the length of everything that is taken over.
+fn build(original: &str, mut on_push: impl FnMut(usize, usize)) -> String {
     let mut text = String::with_capacity(original.len());
-    // A blank, or punctuation, that is kept once it is known what follows.
-    let mut waiting: Option<(usize, char)> = None;
-    let mut push = |text: &mut String, (index, character): (usize, char)| {
-        text.push(character);
-        on_push(index, character);
+    let mut push = |text: &mut String, start: usize, end: usize| {
+        text.push_str(&original[start..end]);
+        on_push(start, end - start);
     };
-    for (index, character) in original.char_indices() {
+    // A blank, or punctuation, that is kept once it is known what follows: whether it is a blank, and where it stands.
+    let mut waiting: Option<(bool, usize, usize)> = None;
+    let mut start = 0;
+    while let Some(character) = original[start..].chars().next() {
+        let mut end = start + character.len_utf8();
         if character.is_alphanumeric() {
-            waiting.take().into_iter().for_each(|before| push(&mut text, before));
-            push(&mut text, (index, character));
+            // Words are taken over as a whole.
+            end += original.as_bytes()[end..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            if let Some((_, start, end)) = waiting.take() {
+                push(&mut text, start, end);
+            }
+            push(&mut text, start, end);
         } else if character.is_whitespace() {
             if waiting.is_none() && !text.is_empty() {
-                waiting = Some((index, character));
+                waiting = Some((true, start, end));
             }
         } else {
-            if let Some(before) = waiting.take().filter(|(_, before)| !before.is_whitespace()) {
-                push(&mut text, before);
+            if let Some((_, start, end)) = waiting.take().filter(|(is_blank, ..)| !is_blank) {
+                push(&mut text, start, end);
             }
-            waiting = Some((index, character));
+            waiting = Some((false, start, end));
         }
+        start = end;
     }
-    if let Some(before) = waiting.filter(|(_, before)| !before.is_whitespace()) {
-        push(&mut text, before);
+    if let Some((_, start, end)) = waiting.filter(|(is_blank, ..)| !is_blank) {
+        push(&mut text, start, end);
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Report, TargetReport};
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 
 /// What the gate asks for.
 #[derive(Clone, Copy, Debug)]
@@ -16,19 +16,19 @@ pub struct Gate {
 
 impl Gate {
     /// Returns what is missing, the first specification that lacks something first.
-    pub fn check(self, report: &Report) -> Result<(), String> {
+    pub fn check(self, report: &Report<'_>) -> Result<(), String> {
         report.targets.iter().try_for_each(|target| self.check_target(target))
     }
 
-    fn check_target(self, target: &TargetReport) -> Result<(), String> {
-        let lines = |wanted: &dyn Fn(Kind) -> bool| -> HashSet<u32> {
+    fn check_target(self, target: &TargetReport<'_>) -> Result<(), String> {
+        let lines = |wanted: &dyn Fn(AnnotationKind) -> bool| -> HashSet<u32> {
             let wanted = target.references.iter().filter(|reference| wanted(reference.kind));
             wanted.map(|reference| target.specification.lines.line(reference.span.start)).collect()
         };
         let all = lines(&|_| true);
-        let is_whole = |kind| matches!(kind, Kind::Exception | Kind::Implication);
-        let cited = lines(&|kind| kind == Kind::Citation || is_whole(kind));
-        let tested = lines(&|kind| kind == Kind::Test || is_whole(kind));
+        let is_whole = |kind| matches!(kind, AnnotationKind::Exception | AnnotationKind::Implication);
+        let cited = lines(&|kind| kind == AnnotationKind::Citation || is_whole(kind));
+        let tested = lines(&|kind| kind == AnnotationKind::Test || is_whole(kind));
         let missing = |of: &HashSet<u32>, from: &HashSet<u32>| of.difference(from).min().copied();
         if let Some(line) = missing(&all, &cited).filter(|_| self.citations) {
             return Err(format!("{}: line {line} is required but not cited", target.name));

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::TargetReport;
 use super::gate::Gate;
-use crate::annotation::Kind;
+use crate::annotation::AnnotationKind;
 
 /// The name of the file for one of the specifications of a report.
 pub fn file_name(index: usize) -> String {
@@ -17,8 +17,8 @@ pub fn file_name(index: usize) -> String {
 }
 
 /// Writes the file for one of the specifications of a report. The gate says what a covered line needs.
-pub fn write(target: &TargetReport, downloads: &Path, gate: Gate, out: &mut dyn Write) -> io::Result<()> {
-    let specification = &target.specification;
+pub fn write(target: &TargetReport<'_>, downloads: &Path, gate: Gate, out: &mut dyn Write) -> io::Result<()> {
+    let specification = target.specification;
     let local = target.target.path.local(downloads).unwrap_or_default();
     writeln!(out, "TN:Compliance\nSF:{}", local.display())?;
     let title = |section: u32| {
@@ -38,10 +38,10 @@ pub fn write(target: &TargetReport, downloads: &Path, gate: Gate, out: &mut dyn 
         let (title_line, title) = title(reference.section);
         all.insert(line);
         let is_hit = match reference.kind {
-            Kind::Citation => [true, false],
-            Kind::Test => [false, true],
-            Kind::Implication | Kind::Exception => [true, true],
-            Kind::Spec | Kind::Todo => [false, false],
+            AnnotationKind::Citation => [true, false],
+            AnnotationKind::Test => [false, true],
+            AnnotationKind::Implication | AnnotationKind::Exception => [true, true],
+            AnnotationKind::Spec | AnnotationKind::Todo => [false, false],
         };
         for (branch, (is_hit, lines)) in is_hit.into_iter().zip(&mut hits).enumerate() {
             if is_hit {

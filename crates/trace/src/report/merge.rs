@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::json_v2::document::{Annotations, ById, Cite, Document, Requirement, Sources, Specification};
+use super::json_v2::document::{Annotations, ById, Cite, ReportV2, RequirementV2, Sources, SpecificationV2};
 use super::json_v2::{in_order, read};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -28,7 +28,7 @@ pub struct Input {
 #[derive(Debug)]
 pub struct Merged {
     /// The report.
-    pub document: Document<'static>,
+    pub document: ReportV2<'static>,
     /// Where they disagree on what does not matter much.
     pub warnings: Vec<Diagnostic>,
 }
@@ -67,7 +67,7 @@ pub fn merge(inputs: &[Input]) -> Result<Merged, Vec<Diagnostic>> {
     Ok(Merged { document: merged, warnings })
 }
 
-fn add(merged: &mut Document<'static>, document: Document<'static>, conflicts: &mut Conflicts<'_>) {
+fn add(merged: &mut ReportV2<'static>, document: ReportV2<'static>, conflicts: &mut Conflicts<'_>) {
     merged.issue_links.extend(document.issue_links);
     in_order(&mut merged.issue_links);
     union(&mut merged.repositories, document.repositories, |id, old, new| {
@@ -111,7 +111,12 @@ fn add_annotations(merged: &mut Annotations, annotations: Annotations, conflicts
     });
 }
 
-fn merge_specification(id: &str, old: &mut Specification, new: Specification, conflicts: &mut Conflicts<'_>) {
+fn merge_specification(
+    id: &str,
+    old: &mut SpecificationV2,
+    new: SpecificationV2,
+    conflicts: &mut Conflicts<'_>,
+) {
     conflicts.check_hashed(SPECIFICATION, id, &[("source", old.source == new.source)]);
     // One report may have it from the web and another from a file.
     let is_same_url = old.url.is_none() || new.url.is_none() || old.url == new.url;
@@ -121,7 +126,7 @@ fn merge_specification(id: &str, old: &mut Specification, new: Specification, co
     old.url = old.url.take().or(new.url);
 }
 
-fn merge_requirement(id: &str, old: &mut Requirement, new: Requirement, conflicts: &mut Conflicts<'_>) {
+fn merge_requirement(id: &str, old: &mut RequirementV2, new: RequirementV2, conflicts: &mut Conflicts<'_>) {
     let hashed = [("source", old.source == new.source), ("origin", old.origin == new.origin)];
     conflicts.check_hashed(REQUIREMENT, id, &hashed);
     conflicts.check(REQUIREMENT, id, &[("level", old.level == new.level)]);

@@ -1,37 +1,39 @@
-//! Reports: what a project looks like as a whole, in the forms that tools and people read.
+//! Reports: a model in the forms that tools and people read.
+//!
+//! [`Report`] is the literal view, which compares byte for byte with Duvet's: each name of a specification is its own,
+//! and bytes are counted as Duvet counts them. The page and the summary are views by meaning, straight from the model.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::annotation::{Annotation, Kind, Level};
-use crate::coverage::Coverage;
+use crate::annotation::{Annotation, AnnotationKind, Level};
 use crate::link::Reference;
+use crate::model::{Model, NamedTarget, SourceFile};
+use crate::overlap::{Cover, Coverage, Covers};
 use crate::specification::Specification;
-use crate::target::Target;
+use crate::target::{Target, TargetPath};
 use crate::text::Span;
 
-pub mod document;
 pub mod gate;
 pub mod html;
 pub mod json;
 pub mod json_v2;
 pub mod lcov;
+mod line;
 pub mod merge;
-pub mod requirement;
 pub mod snapshot;
 
-/// Everything that reports are made of.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// The root of the project: paths below it are shown relative to it.
-    pub root: PathBuf,
+/// The literal view of a model.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// The model.
+    pub model: &'a Model,
     /// All annotations; their positions are their numbers.
-    pub annotations: Vec<Numbered>,
+    pub annotations: Vec<Numbered<'a>>,
     /// The files they stand in.
-    pub files: Vec<SourceFile>,
-    /// The specifications that annotations speak of, each as it is named there, in order.
-    pub targets: Vec<TargetReport>,
+    pub files: Vec<&'a SourceFile>,
+    /// The specifications that annotations cite, each as it is named there, in order.
+    pub targets: Vec<TargetReport<'a>>,
     /// Where files can be looked at.
     pub blob_link: Option<String>,
     /// Where issues can be looked at.
@@ -39,113 +41,146 @@ pub struct Report {
 }
 
 /// An annotation with its file.
-#[derive(Clone, Debug)]
-pub struct Numbered {
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<'a> {
     /// The annotation.
-    pub annotation: Annotation,
+    pub annotation: &'a Annotation,
     /// The index of its file.
     pub file: u32,
-    /// The specification that it names, as a path that was found, or the URL.
-    pub target_path: Arc<str>,
+    target: Option<&'a NamedTarget>,
 }
 
-/// A file with annotations.
-#[derive(Clone, Debug)]
-pub struct SourceFile {
-    /// Relative to the project.
-    pub path: Arc<str>,
-    /// Where it can be looked at.
-    pub blob_link: Option<Arc<str>>,
-    /// Whether it is a requirement file.
-    pub is_requirements: bool,
+impl<'a> Numbered<'a> {
+    /// The specification that it names: the path that was found, or the URL as it is written.
+    pub fn target_path(&self) -> Cow<'a, str> {
+        match self.target.map(|named| &named.target.path) {
+            None => "".into(),
+            Some(TargetPath::Url(_)) => self.annotation.target_path().into(),
+            Some(TargetPath::Path(path)) => path.to_string_lossy(),
+        }
+    }
 }
 
 /// What annotations say of one specification.
 #[derive(Debug)]
-pub struct TargetReport {
+pub struct TargetReport<'a> {
     /// How they name it.
-    pub target: Target,
+    pub target: &'a Target,
     /// The same for people.
-    pub name: String,
+    pub name: &'a str,
     /// The file that it was read from, relative to the project.
     pub file_name: String,
     /// The specification.
-    pub specification: Arc<Specification>,
+    pub specification: &'a Arc<Specification>,
     /// By annotation, then by place.
     pub references: Vec<Reference>,
-    /// For each requirement how much of it is covered.
-    pub coverage: BTreeMap<u32, Coverage>,
 }
 
-impl TargetReport {
-    /// Sorts references by the lines that they touch: pairs of line and index, in order.
-    fn by_line(&self) -> Vec<(u32, u32)> {
-        let mut by_line = Vec::with_capacity(self.references.len());
-        for (index, reference) in self.references.iter().enumerate() {
-            let (first, last) = self.specification.lines.lines(reference.span);
-            by_line.extend((first..=last).map(|line| (line, index as u32)));
+impl<'a> Report<'a> {
+    /// Numbers the annotations of a model by file and place, and gathers what they cite.
+    pub fn of(model: &'a Model) -> Report<'a> {
+        let n_annotations = model.files().iter().map(|file| file.links.len()).sum();
+        let mut annotations: Vec<Numbered<'a>> = Vec::with_capacity(n_annotations);
+        let mut files: Vec<&SourceFile> = Vec::with_capacity(model.files().len());
+        let mut n_references = vec![0; model.targets.len()];
+        for link in model.files().iter().flat_map(|file| &file.links) {
+            if let (Some(target), Some(found)) = (link.target, &link.found) {
+                n_references[target as usize] += found.spans.len();
+            }
         }
-        by_line.sort_unstable();
-        by_line
+        let mut references: Vec<Vec<Reference>> = n_references.into_iter().map(Vec::with_capacity).collect();
+        for file in model.files() {
+            let first_file = files.len() as u32;
+            files.extend(file.scanned.sources.iter());
+            for (index, (annotation, link)) in file.annotations().enumerate() {
+                let number = annotations.len() as u32;
+                let target = link.target.map(|target| &model.targets[target as usize]);
+                annotations.push(Numbered {
+                    annotation,
+                    file: first_file + file.scanned.source_of(index),
+                    target,
+                });
+                let (Some(target), Some(found)) = (link.target, &link.found) else {
+                    continue;
+                };
+                references[target as usize].extend(found.spans.iter().map(|span| Reference {
+                    annotation: number,
+                    kind: annotation.kind,
+                    level: annotation.level,
+                    section: found.section,
+                    span: literal(*span, annotation),
+                }));
+            }
+        }
+        let named = model.targets.iter().zip(references).filter(|(_, references)| !references.is_empty());
+        let root = &model.setting.root;
+        let mut targets: Vec<TargetReport<'a>> = named
+            .map(|(named, references)| TargetReport {
+                target: &named.target,
+                name: &named.name,
+                file_name: named.local.strip_prefix(root).unwrap_or(&named.local).to_string_lossy().into(),
+                specification: &named.specification,
+                references,
+            })
+            .collect();
+        targets.sort_by(|first, second| first.target.cmp(second.target));
+        Report {
+            model,
+            annotations,
+            files,
+            targets,
+            blob_link: model.setting.blob_link.clone(),
+            issue_link: model.setting.issue_link.clone(),
+        }
     }
 }
 
-/// Returns the references of a line.
-fn of_line<'a>(
-    target: &'a TargetReport,
-    by_line: &[(u32, u32)],
-    line: u32,
-) -> impl Iterator<Item = &'a Reference> + Clone {
-    let start = by_line.partition_point(|(number, _)| *number < line);
-    let end = start + by_line[start..].partition_point(|(number, _)| *number == line);
-    let indexes: Vec<u32> = by_line[start..end].iter().map(|(_, index)| *index).collect();
-    indexes.into_iter().map(|index| &target.references[index as usize])
+/// Duvet counts a single byte of a quote alone in its line as none.
+fn literal(span: Span, annotation: &Annotation) -> Span {
+    let is_lost = span.len() == 1 && !annotation.quote.is_empty();
+    if is_lost { Span { end: span.start, ..span } } else { span }
 }
 
-/// Cuts a line where references to it start or end, and tells which of them each piece has.
-fn pieces<'a>(
-    line: Span,
-    references: impl Iterator<Item = &'a Reference> + Clone,
-) -> impl Iterator<Item = (Span, Vec<&'a Reference>)> {
-    let mut start = line.start;
-    std::iter::from_fn(move || {
-        if start >= line.end {
-            return None;
-        }
-        let mut end = line.end;
-        let mut current = Vec::new();
-        for reference in references.clone() {
-            if reference.span.start > start {
-                end = end.min(reference.span.start);
-            } else if start < reference.span.end {
-                end = end.min(reference.span.end);
-                current.push(reference);
-            }
-        }
-        let piece = Span { start, end };
-        start = end;
-        Some((piece, current))
-    })
+impl TargetReport<'_> {
+    /// Measures how much of each requirement the other annotations cover. Requirements are told by number, in order.
+    pub fn coverage(&self) -> Vec<(u32, Coverage)> {
+        let covers = Covers::new(self.covers().collect());
+        let requirements = self.references.chunk_by(|first, second| first.annotation == second.annotation);
+        let requirements = requirements.filter(|pieces| pieces[0].kind == AnnotationKind::Spec);
+        let mut spans = Vec::new();
+        let measure = |pieces: &[Reference]| {
+            spans.clear();
+            spans.extend(pieces.iter().map(|piece| piece.span));
+            (pieces[0].annotation, Coverage::literal(covers.over(&spans)))
+        };
+        requirements.map(measure).collect()
+    }
+
+    /// Lists what covers requirements.
+    fn covers(&self) -> impl Iterator<Item = Cover> {
+        let others = self.references.iter().filter(|reference| reference.kind != AnnotationKind::Spec);
+        others.map(|reference| Cover { span: reference.span, by: reference.annotation, kind: reference.kind })
+    }
 }
 
 /// What references say together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Status {
+struct Combination {
     kinds: [bool; 6],
     level: Level,
 }
 
-impl Status {
-    fn of(references: &[&Reference]) -> Status {
-        let mut status = Status::default();
+impl Combination {
+    fn of<'a>(references: impl IntoIterator<Item = &'a Reference>) -> Combination {
+        let mut combination = Combination::default();
         for reference in references {
-            status.kinds[reference.kind as usize] = true;
-            status.level = status.level.max(reference.level);
+            combination.kinds[reference.kind as usize] = true;
+            combination.level = combination.level.max(reference.level);
         }
-        status
+        combination
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: AnnotationKind) -> bool {
         self.kinds[kind as usize]
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{Report, Status, TargetReport, of_line, pieces};
-use crate::annotation::{Kind, Level};
-use crate::link::Reference;
+use super::line::LineCursor;
+use super::{Combination, Report, TargetReport};
+use crate::annotation::{AnnotationKind, Level};
 use crate::text::Span;
 
 /// Writes the snapshot.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (index, target) in report.targets.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -18,16 +18,14 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn specification(target: &TargetReport, out: &mut dyn Write) -> io::Result<()> {
-    let specification = &target.specification;
-    let by_line = target.by_line();
+fn specification(target: &TargetReport<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let specification = target.specification;
+    let mut lines = LineCursor::new(specification, &target.references);
     let mut n_sections = 0;
     for section in &specification.sections {
         let mut is_started = false;
         for span in section.spans() {
-            let (number, _) = specification.lines.lines(span);
-            let references = of_line(target, &by_line, number);
-            if references.clone().next().is_none() {
+            if !lines.go(span) {
                 continue;
             }
             if !is_started {
@@ -40,37 +38,33 @@ fn specification(target: &TargetReport, out: &mut dyn Write) -> io::Result<()> {
                 is_started = true;
                 n_sections += 1;
             }
-            line(span, &specification.text, references, out)?;
+            line(span, &specification.text, &mut lines, out)?;
         }
     }
     Ok(())
 }
 
 /// Writes the parts of a line that something is said of; neighbours of which the same is said are one part.
-fn line<'a>(
-    line: Span,
-    text: &str,
-    references: impl Iterator<Item = &'a Reference> + Clone,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut part = Part { status: Status::default(), span: Span { start: line.start, end: line.start } };
-    for (piece, references) in pieces(line, references) {
-        let status = Status::of(&references);
+fn line(line: Span, text: &str, lines: &mut LineCursor<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut part = Part { status: Combination::default(), span: Span { start: line.start, end: line.start } };
+    lines.each_piece(line, |piece, references| -> io::Result<()> {
+        let status = Combination::of(references.iter().copied());
         if part.label() == (Part { status, span: piece }).label() {
             part.span.end = piece.end;
-            continue;
+            return Ok(());
         }
         let is_indent = part.span.start == line.start && part.span.of_text(text).trim_end().is_empty();
         part.write(text, out)?;
         // Blanks at the start of a line belong to what follows them.
         let start = if is_indent && !part.span.is_empty() { part.span.start } else { piece.start };
         part = Part { status, span: Span { start, end: piece.end } };
-    }
+        Ok(())
+    })?;
     part.write(text, out)
 }
 
 struct Part {
-    status: Status,
+    status: Combination,
     span: Span,
 }
 
@@ -80,7 +74,13 @@ impl Part {
         if self.status.level != Level::Auto {
             parts.push(format!("!{}", self.status.level));
         }
-        let kinds = [Kind::Citation, Kind::Implication, Kind::Test, Kind::Exception, Kind::Todo];
+        let kinds = [
+            AnnotationKind::Citation,
+            AnnotationKind::Implication,
+            AnnotationKind::Test,
+            AnnotationKind::Exception,
+            AnnotationKind::Todo,
+        ];
         let kinds = kinds.into_iter().filter(|kind| self.status.has(*kind));
         parts.extend(kinds.map(|kind| kind.name().to_owned()));
         parts.join(",")

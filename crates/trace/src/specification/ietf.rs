@@ -7,21 +7,26 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::{Format, Line, Section, Specification};
-use crate::text::Span;
+use crate::text::{Span, lines};
 
 mod heading;
 
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
     let mut reader = Reader::new(&text);
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in lines(&text).enumerate() {
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         reader.on_line(line);
     }
     let sections = reader.finish();
     Specification::new(text, Format::Ietf, None, sections)
 }
+
+/// How many lines a section has, more or less.
+const LINES_USUAL: usize = 32;
 
 /// Headings without a number.
 const NAMES: &[&str] = &[
@@ -55,7 +60,7 @@ const NAMES: &[&str] = &[
 /// What a line looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'a> {
-    Numbered(heading::Numbered<'a>),
+    NumberedHeading(heading::NumberedHeading<'a>),
     Named(&'a str),
     PageBreak(&'a str),
     Blank(&'a str),
@@ -76,7 +81,7 @@ struct Reader<'a> {
     waiting: (Option<Token<'a>>, Option<&'a str>),
     /// What was skipped or read just before, if it was a break.
     last_break: Option<Token<'a>>,
-    sections: HashMap<String, Section>,
+    sections: HashMap<String, Section, RandomState>,
     open: Option<(String, &'a str, u8, Vec<Line>)>,
 }
 
@@ -87,18 +92,24 @@ impl<'a> Reader<'a> {
             headings: heading::Headings::default(),
             waiting: (None, None),
             last_break: None,
-            sections: HashMap::new(),
+            sections: HashMap::default(),
             open: None,
         }
     }
 
     fn on_line(&mut self, line: &'a str) {
+        // Most lines are text that follows text.
+        if is_plain(line) && self.waiting.0.is_none() && self.last_break.is_none() {
+            self.headings.after_break = false;
+            self.push_text(line);
+            return;
+        }
         let token = if line == "\u{c}" {
             Token::PageBreak(line)
         } else if line.trim().is_empty() {
             Token::Blank(line)
         } else if let Some(numbered) = self.headings.read(line) {
-            Token::Numbered(numbered)
+            Token::NumberedHeading(numbered)
         } else if is_header(line) {
             Token::Header
         } else {
@@ -135,7 +146,7 @@ impl<'a> Reader<'a> {
     fn on_token(&mut self, token: Token<'a>) {
         let last_break = self.last_break.take();
         match token {
-            Token::Numbered(heading) => {
+            Token::NumberedHeading(heading) => {
                 let depth = heading.id.split('.').count().min(u8::MAX.into()) as u8;
                 self.start(heading.section_id(), heading.title, depth);
             }
@@ -157,13 +168,18 @@ impl<'a> Reader<'a> {
 
     fn start(&mut self, id: String, title: &'a str, depth: u8) {
         self.close();
-        self.open = Some((id, title, depth, Vec::new()));
+        self.open = Some((id, title, depth, Vec::with_capacity(LINES_USUAL)));
     }
 
     fn push(&mut self, line: &'a str) {
-        if let Some((.., lines)) = &mut self.open
-            && !(lines.is_empty() && line.trim().is_empty())
-        {
+        let is_start = self.open.as_ref().is_some_and(|(.., lines)| lines.is_empty());
+        if !(is_start && line.trim().is_empty()) {
+            self.push_text(line);
+        }
+    }
+
+    fn push_text(&mut self, line: &'a str) {
+        if let Some((.., lines)) = &mut self.open {
             lines.push(Line::Text(Span::of(line, self.text)));
         }
     }
@@ -190,6 +206,13 @@ impl<'a> Reader<'a> {
         self.close();
         self.sections.into_values().collect()
     }
+}
+
+/// Tells quickly that a line is indented text, and neither blank, a heading, a header nor a footer.
+fn is_plain(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let text = bytes.iter().find(|byte| **byte != b' ');
+    bytes.first() == Some(&b' ') && text.is_some_and(u8::is_ascii_graphic) && bytes.last() != Some(&b']')
 }
 
 /// Recognises the headers and footers of pages: `RFC 2324  …` and `… [Page 7]`.

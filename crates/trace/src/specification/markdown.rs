@@ -7,15 +7,16 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Format, Line, Section, Specification};
-use crate::text::Span;
+use crate::text::{self, Span};
 
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
     let mut reader =
-        Reader { text: &text, title: None, ids: HashSet::new(), sections: Vec::new(), open: None };
+        Reader { text: &text, title: None, ids: HashSet::default(), sections: Vec::new(), open: None };
     tokens(&text, |token| reader.on_token(token));
     reader.close();
     let (title, sections) = (reader.title, reader.sections);
@@ -37,7 +38,7 @@ enum Token {
 struct Reader<'a> {
     text: &'a str,
     title: Option<String>,
-    ids: HashSet<String>,
+    ids: HashSet<String, RandomState>,
     sections: Vec<Section>,
     open: Option<(Heading, Vec<Line>)>,
 }
@@ -151,5 +152,5 @@ fn tokens(text: &str, mut emit: impl FnMut(Token)) {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.lines().map(|line| Span::of(line, text).range())
+    text::lines(text).map(|line| Span::of(line, text).range())
 }

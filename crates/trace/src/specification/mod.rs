@@ -6,6 +6,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use foldhash::fast::RandomState;
+
 use crate::annotation::Unknown;
 use crate::quote::View;
 use crate::text::{Lines, Span};
@@ -26,7 +28,7 @@ pub struct Specification {
     pub lines: Lines,
     /// In the order of the document.
     pub sections: Vec<Section>,
-    by_id: HashMap<String, usize>,
+    by_id: HashMap<String, usize, RandomState>,
 }
 
 /// A part of a document with a title.

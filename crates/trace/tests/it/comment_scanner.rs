@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use trace::comment::{Style, scan};
-use trace::{Annotation, Diagnostic, Kind};
+use trace::{Annotation, AnnotationKind, Diagnostic};
 
 #[test]
 fn an_annotation_is_meta_lines_then_content_lines() {
@@ -195,7 +195,7 @@ fn marks_may_be_anything() {
         [("*=", "*#"), ("##=", "##%"), ("# //=", "# //#"), ("(*=", "(*#"), ("é=", "é#"), ("//", "--")]
     {
         let text = format!("  {meta} s.md#a\n  {content} quote\n  */\n");
-        let (annotations, problems) = scan(&"a".into(), &text, &style(meta, content), Kind::Test);
+        let (annotations, problems) = scan(&"a".into(), &text, &style(meta, content), AnnotationKind::Test);
         assert!(problems.is_empty());
         assert_eq!(show(&annotations, &problems), "1 test s.md#a `quote`\n", "{meta} {content}");
     }
@@ -255,12 +255,12 @@ fn check(text: &str, expected: Expect) {
 
 #[track_caller]
 fn check_style((meta, content): (&str, &str), text: &str, expected: Expect) {
-    let (annotations, problems) = scan(&"a".into(), text, &style(meta, content), Kind::Citation);
+    let (annotations, problems) = scan(&"a".into(), text, &style(meta, content), AnnotationKind::Citation);
     expected.assert_eq(&show(&annotations, &problems));
 }
 
 fn scan_default(text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
-    scan(&"a".into(), text, &Style::default(), Kind::Citation)
+    scan(&"a".into(), text, &Style::default(), AnnotationKind::Citation)
 }
 
 fn style(meta: &str, content: &str) -> Style {

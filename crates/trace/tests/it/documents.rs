@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use trace::project::{Loaded, Options, Project};
-use trace::report::document::documents;
+use trace::model::Model;
+use trace::project::{Options, Project};
 
 const COFFEE: &str = "\
 # Coffee
@@ -38,7 +38,7 @@ fn a_requirement_is_done_when_all_of_it_is_cited_and_tested() {
             vec![("citation", half), ("citation", "BREW."), ("test", all)],
             expect!["done, Complete, 21/21 21/21"],
         ),
-        (vec![("implication", half), ("exception", "BREW.")], expect!["done, Partial coverage, 21/21 21/21"]),
+        (vec![("implication", half), ("exception", "BREW.")], expect!["done, Complete, 21/21 21/21"]),
     ] {
         let source: String = annotations.iter().map(|(kind, quote)| cite(kind, quote)).collect();
         let found = describe(&[("coffee.md", COFFEE), ("lib.rs", &source)], "coffee.md");
@@ -95,8 +95,8 @@ fn documents_of_one_name_keep_apart() {
     let ids: Vec<&str> = found.lines().filter(|line| !line.starts_with(' ')).collect();
     expect![[r#"
         [
-            "a-b-md: Coffee (a/b.md)",
-            "a-b-md-80fc7ec8: Coffee (a-b.md)",
+            "a-b-md: Coffee (a-b.md)",
+            "a-b-md-5d7a9548: Coffee (a/b.md)",
         ]
     "#]]
     .assert_debug_eq(&ids);
@@ -109,23 +109,25 @@ fn check(files: &[(&str, &str)], specification: &str, expected: &Expect) {
 
 fn describe(files: &[(&str, &str)], specification: &str) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (project, loaded) = load(folder.path(), files, specification);
+    let (_, model) = load(folder.path(), files, specification);
+    let catalogue = &model.catalogue;
     let mut text = String::new();
-    for document in documents(&loaded.report, &project.downloads) {
-        let _ = writeln!(text, "{}: {} ({})", document.id, document.name, document.target.name);
-        let specification = &document.target.specification;
-        for requirement in &document.requirements {
-            let section = &specification.sections[requirement.section as usize].id;
-            let all = requirement.coverage.spec;
+    for specification in &catalogue.specifications {
+        let _ = writeln!(text, "{}: {} ({})", specification.id, specification.name, specification.target);
+        for number in catalogue.requirements_of(specification) {
+            let (requirement, state) = (model.requirement(number), model.state(number));
+            let (_, section) = catalogue.document(requirement.section);
             let _ = writeln!(
                 text,
-                "  {section} {} {} | {}, {}, {}/{all} {}/{all}",
+                "  {} {} {} | {}, {}, {}/{size} {}/{size}",
+                section.id,
                 requirement.level,
-                requirement.text(specification),
-                requirement.status.name(),
-                requirement.label().name(),
-                requirement.implemented,
-                requirement.tested,
+                catalogue.text(number),
+                state.status.name(),
+                state.label.name(),
+                state.n_implemented,
+                state.n_tested,
+                size = state.size,
             );
         }
     }
@@ -133,7 +135,7 @@ fn describe(files: &[(&str, &str)], specification: &str) -> String {
 }
 
 /// Makes a project with one specification configured, and loads it.
-pub fn load(root: &Path, files: &[(&str, &str)], specification: &str) -> (Project, Loaded) {
+pub fn load(root: &Path, files: &[(&str, &str)], specification: &str) -> (Project, Model) {
     let config = format!(
         "'$schema' = \"{}\"\n[[source]]\npattern = \"*.rs\"\n[[specification]]\nsource = \"{specification}\"\n",
         trace::config::SCHEMA
@@ -145,6 +147,6 @@ pub fn load(root: &Path, files: &[(&str, &str)], specification: &str) -> (Projec
     }
     let options = Options { root: root.to_owned(), ..Options::default() };
     let project = Project::open(options, &|_| None).expect("the configuration is right");
-    let loaded = project.load(None, &mut |_, _| {});
-    (project, loaded)
+    let model = project.load(None, &mut |_, _| {});
+    (project, model)
 }

@@ -1,7 +1,7 @@
 //! The requirements of a section: where their sentences start and end, and how binding they are.
 
 use expect_test::{Expect, expect};
-use trace::extract::{requirements, write_rust, write_toml};
+use trace::extract::{render, requirements};
 use trace::{Format, Specification};
 
 #[test]
@@ -161,8 +161,8 @@ fn requirement_files_are_written_with_the_text_of_their_section() {
         Specification::parse("# T\n\n## A\n\n- It MUST\n  brew.\n\n\nMAY\n".into(), "s.md", Format::Auto);
     let section = &spec.sections[1];
     let found = requirements(&spec, section);
-    let toml = write_toml("s.md", &spec, section, &found);
-    assert_eq!(toml.lines, [11, 18]);
+    let lines = render::places("s.md", &spec, section, &found).into_iter().map(|(line, _)| line);
+    assert_eq!(Vec::from_iter(lines), [11, 18]);
     expect![[r#"
         target = "s.md#a"
 
@@ -188,7 +188,7 @@ fn requirement_files_are_written_with_the_text_of_their_section() {
         '''
 
     "#]]
-    .assert_eq(&toml.text);
+    .assert_eq(&render::toml("s.md", &spec, section, &found));
     expect![[r#"
         //! s.md#a
         //!
@@ -212,7 +212,7 @@ fn requirement_files_are_written_with_the_text_of_their_section() {
         //# MAY
 
     "#]]
-    .assert_eq(&write_rust("s.md", &spec, section, &found));
+    .assert_eq(&render::rust("s.md", &spec, section, &found));
 }
 
 #[track_caller]
@@ -220,7 +220,10 @@ fn check(text: &str, expected: Expect) {
     let spec = Specification::parse(format!("# T\n\n{text}\n").into(), "s.md", Format::Auto);
     let found: String = requirements(&spec, &spec.sections[0])
         .iter()
-        .map(|requirement| format!("{} {}\n", requirement.level, requirement.lines.join(" | ")))
+        .map(|requirement| {
+            let lines: Vec<&str> = requirement.lines(&spec.text).collect();
+            format!("{} {}\n", requirement.level, lines.join(" | "))
+        })
         .collect();
     expected.assert_eq(&found);
 }

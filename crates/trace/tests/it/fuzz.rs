@@ -5,8 +5,8 @@
 
 use bolero::check;
 use trace::comment::{Style, scan};
-use trace::extract::{requirements, write_rust, write_toml};
-use trace::{Format, Kind, Specification, requirement_file};
+use trace::extract::{render, requirements};
+use trace::{AnnotationKind, Format, Specification, requirement_file};
 
 const ITERATIONS: usize = 5_000;
 const LENGTH_MAX: usize = 300;
@@ -102,7 +102,7 @@ fn comments_survive_any_text() {
         let text = expand(input, COMMENT_PIECES);
         for (meta, content) in [("//=", "//#"), ("#", "\""), ("", ""), ("=", "="), ("é", "\0")] {
             let style = Style { meta: meta.into(), content: content.into() };
-            let (annotations, problems) = scan(&"a".into(), &text, &style, Kind::Citation);
+            let (annotations, problems) = scan(&"a".into(), &text, &style, AnnotationKind::Citation);
             let n_lines = text.lines().count() as u32;
             for annotation in &annotations {
                 assert!((1..=n_lines).contains(&annotation.line));
@@ -163,13 +163,19 @@ fn read_back(text: &str, format: Format) {
     for (number, section) in spec.sections.iter().enumerate() {
         assert_eq!(spec.section(&section.id), Some(number));
         let found = requirements(&spec, section);
-        let written = write_toml("s", &spec, section, &found);
-        let tables: Vec<&str> = written.text.split('\n').collect();
-        assert!(written.lines.iter().all(|line| tables[*line as usize - 1] == "[[spec]]"));
-        write_rust("s", &spec, section, &found);
+        let written = render::toml("s", &spec, section, &found);
+        let tables: Vec<&str> = written.split('\n').collect();
+        for (requirement, (line, places)) in found.iter().zip(render::places("s", &spec, section, &found)) {
+            assert_eq!(tables[line as usize - 1], "[[spec]]");
+            assert_eq!(places.target.of_text(&written), format!("\"s#{}\"", section.id));
+            let quote = places.quote.of_text(&written);
+            let lines: String = requirement.lines(&spec.text).flat_map(|line| [line, "\n"]).collect();
+            assert_eq!(quote, format!("'''\n{lines}'''"));
+        }
+        render::rust("s", &spec, section, &found);
         let view = spec.view(number);
         for requirement in &found {
-            assert!(view.find(&requirement.lines.join(" ")).is_some(), "{requirement:?} in {text:?}");
+            assert!(view.first(&requirement.quote(&spec.text)).is_some(), "{requirement:?} in {text:?}");
         }
     }
 }

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trace::index::{Changes, Index};
-use trace::project::Options;
+use trace::project::{Changes, Index, Options};
 
 const CONFIG: &str = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n\
                       [[source]]\npattern = 'src/**/*.rs'\n[[specification]]\nsource = 'pot.md'\n";

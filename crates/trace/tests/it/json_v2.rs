@@ -5,7 +5,7 @@ use std::fs;
 use expect_test::{Expect, expect};
 use serde_json::Value;
 use trace::project::{Options, Project};
-use trace::report::json_v2;
+use trace::report::{Report, json_v2};
 
 const SPECIFICATION: &str = "# Pot\n\n## Brewing\n\nA pot MUST brew\ncoffee. It MAY whistle.\n\n## Empty\n";
 
@@ -239,8 +239,8 @@ fn report(files: &[(&str, &str)], config: &str) -> String {
     }
     let options = Options { root: folder.path().to_owned(), ..Options::default() };
     let loaded = Project::open(options, &|_| None).expect("a project").load(None, &mut |_, _| {});
-    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics());
     let mut json = Vec::new();
-    json_v2::write(&loaded.report, &mut json).expect("memory");
+    json_v2::write(&Report::of(&loaded), &mut json).expect("memory");
     String::from_utf8(json).expect("UTF-8")
 }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use trace::report::gate::Gate;
-use trace::report::lcov;
+use trace::report::{Report, lcov};
 
 use crate::documents::load;
 
@@ -80,9 +80,9 @@ fn lines<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 fn write(name: &str, text: &str, source: &str, gate: Gate) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (project, loaded) = load(folder.path(), &[(name, text), ("lib.rs", source)], name);
-    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics());
     let mut out = Vec::new();
-    lcov::write(&loaded.report.targets[0], &project.downloads, gate, &mut out)
+    lcov::write(&Report::of(&loaded).targets[0], &project.downloads, gate, &mut out)
         .expect("memory can be written");
     String::from_utf8(out).expect("lcov is text")
 }

@@ -37,14 +37,8 @@ fn the_same_project_gives_the_same_page() {
 
 fn write(files: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (project, loaded) = load(folder.path(), files, "coffee.md");
-    let page = Page {
-        title: "coffee & <tea>".to_owned(),
-        report: &loaded.report,
-        diagnostics: &loaded.diagnostics,
-        downloads: &project.downloads,
-        styles: project.styles(),
-    };
+    let (_, model) = load(folder.path(), files, "coffee.md");
+    let page = Page::new("coffee & <tea>".to_owned(), &model);
     let mut out = Vec::new();
     page.write(&mut out).expect("memory can be written");
     String::from_utf8(out).expect("the page is text")

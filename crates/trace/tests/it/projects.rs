@@ -5,7 +5,7 @@ use std::path::Path;
 
 use expect_test::{Expect, expect};
 use trace::project::{Options, Project};
-use trace::report::snapshot;
+use trace::report::{Report, snapshot};
 
 const POT: &str = "# Pot\n\n## Brewing\n\nA pot MUST brew. It MAY whistle.\n";
 const CITED: &str = "//= pot.md#brewing\n//# A pot MUST brew.\n";
@@ -229,17 +229,17 @@ fn annotations(files: &[(&str, &str)], config: &str, folder: &str, config_path: 
         config_path: named.map(|path| Path::new(&path).to_owned()),
         ..Options::default()
     };
-    let loaded = Project::open(options, &|_| None).unwrap().load(None, &mut |_, _| {});
+    let model = Project::open(options, &|_| None).unwrap().load(None, &mut |_, _| {});
 
-    let report = &loaded.report;
+    let report = &Report::of(&model);
     let mut shown = String::new();
     for numbered in &report.annotations {
-        let annotation = &numbered.annotation;
+        let annotation = numbered.annotation;
         let path = &report.files[numbered.file as usize].path;
-        let target = &numbered.target_path;
+        let target = numbered.target_path();
         shown += &format!("{path}:{} {} {target}\n", annotation.line, annotation.kind.upper_name());
     }
-    for problem in &loaded.diagnostics {
+    for problem in &model.diagnostics() {
         let places: Vec<String> = problem.places.iter().map(ToString::to_string).collect();
         shown += &format!("{} at {}: {}\n", problem.code, places.join(", "), problem.message);
     }

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use trace::project::{Loaded, Options, Project, measure};
+use trace::model::Model;
+use trace::project::{Options, Project};
 use trace::query::filter::Filter;
-use trace::query::{Check, answer, json, text};
+use trace::query::{Check, answer, json, measure, text};
+use trace::report::Report;
 
 pub const SPEC: &str = "# Pot\n\n## Brewing\n\nThe pot MUST accept BREW, and it MUST accept POST.\n\
     Milk SHOULD be warm.\n\n## Tea\n\nTea MAY be refused.\n";
@@ -149,12 +151,13 @@ fn a_filter_picks_what_is_looked_at_and_never_what_covers_it() {
     ] {
         let strings = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let filter = Filter::new(&strings(sections), &strings(quotes));
-        let answers = answer(&loaded.report, &[Check::Implementation], &filter, &[]);
+        let answers = answer(&Report::of(&loaded), &[Check::Implementation], &filter, &[]);
         let mut shown = Vec::new();
-        text::write(&loaded.report, &answers, false, &mut shown).unwrap();
+        text::write(&Report::of(&loaded), &answers, false, &mut shown).unwrap();
         let shown = String::from_utf8(shown).unwrap();
         assert_eq!(shown.lines().next(), Some(expected), "{sections:?} {quotes:?}");
-        let annotations = loaded.report.annotations.iter().map(|numbered| &numbered.annotation);
+        let report = Report::of(&loaded);
+        let annotations = report.annotations.iter().map(|numbered| numbered.annotation);
         assert_eq!(
             filter.idle(annotations).len(),
             sections.iter().filter(|section| **section == "spec" || **section == "other.md").count()
@@ -166,9 +169,9 @@ fn a_filter_picks_what_is_looked_at_and_never_what_covers_it() {
 fn programs_get_every_finding() {
     let loaded = load(&[("src/lib.rs", "//= spec.md#tea\n//# Tea MAY\n")]);
     let filter = Filter::new(&["spec.md#tea".to_owned()], &[]);
-    let answers = answer(&loaded.report, &[Check::Implementation, Check::Duplicates], &filter, &[]);
+    let answers = answer(&Report::of(&loaded), &[Check::Implementation, Check::Duplicates], &filter, &[]);
     let mut shown = Vec::new();
-    json::write(&loaded.report, &answers, &mut shown).unwrap();
+    json::write(&Report::of(&loaded), &answers, &mut shown).unwrap();
     expect![[r#"
         {
           "passed": false,
@@ -244,21 +247,21 @@ fn programs_get_every_finding() {
 #[track_caller]
 fn check(checks: &[Check], files: &[(&str, &str)], expected: Expect) {
     let loaded = load(files);
-    let answers = answer(&loaded.report, checks, &Filter::default(), &[]);
+    let answers = answer(&Report::of(&loaded), checks, &Filter::default(), &[]);
     let mut shown = Vec::new();
-    text::write(&loaded.report, &answers, true, &mut shown).unwrap();
+    text::write(&Report::of(&loaded), &answers, true, &mut shown).unwrap();
     expected.assert_eq(&String::from_utf8(shown).unwrap());
 }
 
 /// Loads a project with the specification above.
 #[track_caller]
-fn load(files: &[(&str, &str)]) -> Loaded {
+fn load(files: &[(&str, &str)]) -> Model {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path(), files)
 }
 
 #[track_caller]
-pub fn open(folder: &Path, files: &[(&str, &str)]) -> Loaded {
+pub fn open(folder: &Path, files: &[(&str, &str)]) -> Model {
     for (path, text) in [(".duvet/config.toml", CONFIG), ("spec.md", SPEC)].iter().chain(files) {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -266,21 +269,21 @@ pub fn open(folder: &Path, files: &[(&str, &str)]) -> Loaded {
     }
     let options = Options { root: folder.to_owned(), ..Options::default() };
     let loaded = Project::open(options, &|_| None).unwrap().load(None, &mut |_, _| {});
-    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics());
     loaded
 }
 
 /// Answers with coverage reports, or says what is wrong with them.
-pub fn answer_with(loaded: &Loaded, check: Check, patterns: &[&str]) -> String {
+pub fn answer_with(loaded: &Model, check: Check, patterns: &[&str]) -> String {
     let patterns: Vec<String> = patterns.iter().map(|pattern| pattern.to_string()).collect();
     let mut shown = Vec::new();
-    match measure(loaded, &patterns) {
+    match measure(&Report::of(loaded), &patterns) {
         Ok((measurements, warnings)) => {
             for warning in warnings {
                 shown.extend(format!("warning: {}\n", warning.message).into_bytes());
             }
-            let answers = answer(&loaded.report, &[check], &Filter::default(), &measurements);
-            text::write(&loaded.report, &answers, true, &mut shown).unwrap();
+            let answers = answer(&Report::of(loaded), &[check], &Filter::default(), &measurements);
+            text::write(&Report::of(loaded), &answers, true, &mut shown).unwrap();
         }
         Err(problems) => {
             for problem in problems {

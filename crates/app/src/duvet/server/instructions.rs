@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::Diagnostic;
-use trace::index::Model;
+use trace::model::Model;
 
 use super::list::shortened;
 
@@ -41,7 +41,7 @@ pub fn about(model: &Model) -> String {
     }
     text += "Resources are `duvet:///specifications…`, `duvet:///requirements`, `duvet:///citations`; bare paths work \
              too. Lists are cut at `max_tokens` (2000): go on with `cursor`.\n";
-    for style in model.styles.iter().take(3) {
+    for style in model.styles().into_iter().take(3) {
         let _ = writeln!(
             text,
             "Citations here look like `{} TARGET#SECTION` and `{} quoted text`.",

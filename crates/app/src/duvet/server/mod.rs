@@ -23,8 +23,8 @@ use mcp::{
     Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
-use trace::index::{Index, Model};
-use trace::project::Options;
+use trace::model::Model;
+use trace::project::{Index, Options};
 use trace::{Code, Diagnostic};
 
 /// How the server introduces itself.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp::{Failure, Kind};
 use trace::Annotation;
-use trace::index::{Citation, Model};
+use trace::model::{Citation, Model};
 
 /// A line longer than this is cut.
 pub const LINE_CHARACTERS_MAX: usize = 500;
@@ -22,7 +22,7 @@ impl Code {
     /// Finds a citation by its id, also one that is wrong. There is nothing if there is no such citation.
     pub fn find(root: &Path, model: &Model, id: &str) -> Result<Option<Code>, Failure> {
         if let Some(citation) = model.citation(id) {
-            return Code::of(root, citation).map(Some);
+            return Code::of(root, &citation).map(Some);
         }
         let Some((path, line)) = id.rsplit_once(':') else { return Ok(None) };
         let Ok(line) = line.parse::<u32>() else { return Ok(None) };
@@ -39,12 +39,12 @@ impl Code {
     /// Reads the file of a citation. One that was changed a moment ago, so that the citation stands elsewhere now, is
     /// a conflict: whoever asks again gets what is known by then.
     pub fn of(root: &Path, citation: &Citation) -> Result<Code, Failure> {
-        let text = read(root, &citation.path)?;
-        if !is_in(&text, &citation.annotation) {
-            let message = format!("{} has just changed; ask again", citation.path);
+        let text = read(root, citation.path())?;
+        if !is_in(&text, citation.annotation()) {
+            let message = format!("{} has just changed; ask again", citation.path());
             return Err(Failure::new(Kind::Conflict, message));
         }
-        Ok(Code { path: citation.path.to_string(), line: citation.annotation.line, text })
+        Ok(Code { path: citation.path().to_string(), line: citation.annotation().line, text })
     }
 
     /// The lines around it, none longer than so many characters.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use mcp::{Completion, CompletionReference, Failure, Kind, Resource};
 use serde_json::{Map, Value, json};
-use trace::index::{Changes, Citation, Model, SpecificationEntry, percent_decode, percent_encode};
+use trace::model::{Citation, Model, SpecificationEntry, percent_decode, percent_encode};
+use trace::project::Changes;
 
 use super::paths::{Code, LINE_CHARACTERS_MAX};
 use super::tools::level;
@@ -25,7 +26,7 @@ enum Node<'a> {
     Requirement(u32),
     CitationsOf(u32),
     SectionCitations(u32),
-    Citation(&'a Citation, String),
+    Citation(Citation, String),
     AllRequirements,
     AllCitations,
 }
@@ -70,7 +71,7 @@ fn parse<'a>(model: &'a Model, uri: &str) -> Option<Node<'a>> {
                 ["citations"] => Some(Node::CitationsOf(number)),
                 ["citations", id @ ..] => {
                     let citation = citation(model, id)?;
-                    model.citations_of(number).any(|other| **other == *citation).then(|| {
+                    model.citations_of(number).any(|other| *other == citation).then(|| {
                         let path = format!("{}/citations", model.catalogue.requirement_path(number));
                         Node::Citation(citation, path)
                     })
@@ -87,9 +88,9 @@ fn parse<'a>(model: &'a Model, uri: &str) -> Option<Node<'a>> {
     }
 }
 
-fn citation<'a>(model: &'a Model, id: &[&str]) -> Option<&'a Citation> {
+fn citation(model: &Model, id: &[&str]) -> Option<Citation> {
     let id = id.join("/");
-    model.citation(&id).or_else(|| model.citation(&percent_decode(&id))).map(|citation| &**citation)
+    model.citation(&id).or_else(|| model.citation(&percent_decode(&id)))
 }
 
 fn not_found(uri: &str) -> Failure {
@@ -113,14 +114,14 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
         Node::Requirement(number) => {
             let (requirement, state) = (model.requirement(number), model.state(number));
             json!({
-                "identifier": requirement.identifier,
-                "text": requirement.text,
+                "identifier": model.catalogue.identifier(number),
+                "text": model.catalogue.text(number),
                 "status": state.status.name(),
                 "detail": state.label.name(),
                 "level": level(requirement.level),
             })
         }
-        Node::Citation(citation, _) => cited(root, citation)?,
+        Node::Citation(citation, _) => cited(root, &citation)?,
         _ => return Err(not_found(uri)),
     })
 }
@@ -171,9 +172,9 @@ fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, V
         Node::Requirements(section) => {
             let numbers = catalogue.sections[*section as usize].requirements();
             let item = |number: usize| {
-                let requirement = &catalogue.requirements[number];
-                let value = json!({"identifier": requirement.identifier, "text": requirement.text});
-                (catalogue.requirement_path(number as u32), object(value))
+                let number = number as u32;
+                let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
+                (catalogue.requirement_path(number), object(json!({"identifier": identifier, "text": text})))
             };
             numbers.map(item).collect()
         }
@@ -187,17 +188,17 @@ fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, V
         }
         Node::AllRequirements => (0..catalogue.requirements.len() as u32)
             .map(|number| {
-                let requirement = model.requirement(number);
                 let path = catalogue.requirement_path(number);
-                let value = json!({"full_path": path, "identifier": requirement.identifier, "text": requirement.text});
+                let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
+                let value = json!({"full_path": path, "identifier": identifier, "text": text});
                 (path, object(value))
             })
             .collect(),
         Node::AllCitations => model
             .all_citations()
             .map(|one| {
-                let parent = citation_parent(model, one);
-                let (path, _) = citation(&parent, one);
+                let parent = citation_parent(model, &one);
+                let (path, _) = citation(&parent, &one);
                 let value = json!({"full_path": format!("{parent}/{}", one.id()), "id": one.id()});
                 (path, object(value))
             })
@@ -366,7 +367,7 @@ pub fn changed(before: &Model, after: &Model, changes: &Changes) -> BTreeSet<Str
                 paths.insert(requirement);
             }
             let cited =
-                model.citations(section).iter().filter(|citation| changes.paths.contains(&citation.path));
+                model.citations(section).iter().filter(|citation| changes.paths.contains(citation.path()));
             for citation in cited {
                 let id = percent_encode(&citation.id());
                 paths.insert(format!("{own}/citations/{id}"));
@@ -403,7 +404,7 @@ pub fn complete(model: &Model, reference: &CompletionReference, completion: &Com
         "req_identifier" => match section {
             Some(section) => {
                 let numbers = model.catalogue.sections[section as usize].requirements();
-                numbers.map(|number| model.catalogue.requirements[number].identifier.clone()).collect()
+                numbers.map(|number| model.catalogue.identifier(number as u32).to_owned()).collect()
             }
             None => Vec::new(),
         },

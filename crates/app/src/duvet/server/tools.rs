@@ -8,7 +8,7 @@ use mcp::{Failure, Kind, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 use trace::Level;
 use trace::diagnostic::nearest;
-use trace::index::{Model, SpecificationEntry};
+use trace::model::{Model, SpecificationEntry};
 
 use super::list::{Window, invalid, tokens_max};
 use super::paths::{Code, LINE_CHARACTERS_MAX};
@@ -37,7 +37,7 @@ pub fn list() -> Vec<Arc<Tool>> {
         ),
         tool(
             "search_requirements",
-            "Find requirements by words (all must occur) or \"phrases\", best first.",
+            "Find requirements by words (all must occur), \"phrases\" and -exclusions, best first.",
             true,
             vec![(
                 "query",
@@ -166,11 +166,10 @@ fn requirements(
 }
 
 fn requirement(model: &Model, number: u32) -> Value {
-    let requirement = model.requirement(number);
     json!({
-        "identifier": requirement.identifier,
+        "identifier": model.catalogue.identifier(number),
         "full_path": model.catalogue.requirement_path(number),
-        "text": requirement.text,
+        "text": model.catalogue.text(number),
     })
 }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use mcp::Change;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use trace::index::{Changes, Index, Model};
+use trace::model::Model;
+use trace::project::{Changes, Index};
 
 use super::{TraceServer, resources};
 

@@ -1,10 +1,12 @@
 //! The arguments of a request: gathered from path, query, headers and body, and explained where they are wrong.
 
-use axum::body::Body;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use ops::{Effect, Error, FieldError, Kind, Members};
+use ops::{Effect, Error, FieldError, Kind, Members, Upload};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 use store::model::Reference;
@@ -14,28 +16,38 @@ use super::body::{self, Bounds, Unread};
 use super::endpoint::Endpoint;
 use super::file;
 use super::request::{add_query, decode, expected_version};
+use super::upload::{self, Failed};
 
 /// A body is at most this large.
 const BODY_MAX: usize = 10 << 20;
 /// The body of a login, which is read before anybody is known.
 const ANONYMOUS_BODY_MAX: usize = 64 << 10;
 
+/// What the body of a request may be.
+#[derive(Clone, Copy)]
+pub struct BodyLimits {
+    /// How many bytes that of an import may have.
+    pub import_bytes_max: usize,
+    /// How long it is awaited; of a file each part.
+    pub patience: Duration,
+}
+
 /// An answer that is not the operation's.
 pub type Refusal = Box<Response<Body>>;
 
 impl Endpoint {
-    /// The arguments of the path, the query, the headers and the body together. The body of an import may have so many bytes.
+    /// The arguments of the path, the query, the headers and the body together, and the file where the body is one.
     pub(super) async fn arguments(
         &self,
         parts: &Parts,
         body: Body,
-        import_max: usize,
+        limits: BodyLimits,
         id: &str,
-    ) -> Result<Map<String, Value>, Refusal> {
+    ) -> Result<(Map<String, Value>, Option<Upload>), Refusal> {
         let refuse = |error: Error| Box::new(failure(&error, id));
         let mut arguments = Map::new();
         add_query(&mut arguments, &self.arguments, parts.uri.query().unwrap_or_default()).map_err(refuse)?;
-        self.add_body(&mut arguments, parts, body, import_max, id).await?;
+        let upload = self.add_body(&mut arguments, parts, body, limits, id).await?;
         if let Some((name, _)) = self.route.bind.iter().find(|(name, _)| arguments.contains_key(*name)) {
             return Err(refuse(Error::field(name, "is not known here, for the path decides it")));
         }
@@ -49,7 +61,7 @@ impl Endpoint {
         if let Some(version) = expected_version(&parts.headers).map_err(refuse)? {
             self.add_expected_version(&mut arguments, version).map_err(refuse)?;
         }
-        Ok(arguments)
+        Ok((arguments, upload))
     }
 
     /// What `If-Match` says holds or is refused: a change that its sender wanted guarded must not happen unguarded.
@@ -91,16 +103,16 @@ impl Endpoint {
         arguments: &mut Map<String, Value>,
         parts: &Parts,
         body: Body,
-        import_max: usize,
+        limits: BodyLimits,
         id: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Upload>, Refusal> {
         let text = |name| parts.headers.get(name).map_or("", |value| value.to_str().unwrap_or("?"));
         let kind = text(header::CONTENT_TYPE);
         let media_type = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let file = file::format(self.entry, &media_type, arguments);
         let bytes_max = match self.entry.effect {
             Effect::Public => ANONYMOUS_BODY_MAX,
-            _ if self.entry.takes_file.is_some() => import_max,
+            _ if self.entry.takes_file.is_some() => limits.import_bytes_max,
             _ => BODY_MAX,
         };
         let malformed = |message: String| {
@@ -112,8 +124,7 @@ impl Endpoint {
             insert(refusal.headers_mut(), header::CONNECTION, "close");
             Box::new(refusal)
         };
-        let read = body::collect(body, Bounds { bytes_max, is_json: file.is_none() });
-        let bytes = read.await.map_err(|unread| match unread {
+        let unread = |unread| match unread {
             Unread::TooLarge if bytes_max < 1 << 20 => {
                 too_large(format!("the body is larger than {} KiB", bytes_max >> 10))
             }
@@ -122,9 +133,28 @@ impl Endpoint {
                 too_large(format!("the body has more than {} JSON values", mcp::VALUES_MAX))
             }
             Unread::Broken(error) => malformed(format!("the body could not be read: {error}")),
-        })?;
-        if bytes.is_empty() {
-            return Ok(());
+        };
+        let slow = || {
+            let message = format!("the body did not arrive within {} s", limits.patience.as_secs());
+            let status = StatusCode::REQUEST_TIMEOUT;
+            Box::new(http_error(status, Kind::Timeout.code(), &message, id))
+        };
+        let (mut bytes, mut upload) = (Bytes::new(), None);
+        if file.is_some() {
+            let taken =
+                upload::take(body, bytes_max, limits.patience).await.map_err(|failed| match failed {
+                    Failed::Unread(cause) => unread(cause),
+                    Failed::Slow => slow(),
+                    Failed::Unwritten(error) => Box::new(failure(&file::unwritten(&error), id)),
+                })?;
+            upload = Some(taken).filter(|taken| taken.n_bytes() > 0);
+        } else {
+            let read = body::collect(body, Bounds { bytes_max, is_json: true });
+            let read = tokio::time::timeout(limits.patience, read).await;
+            bytes = read.map_err(|_| slow())?.map_err(unread)?;
+        }
+        if bytes.is_empty() && upload.is_none() {
+            return Ok(None);
         }
         let unsupported = |message: String| {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
@@ -144,7 +174,8 @@ impl Endpoint {
             )));
         }
         if let (Some(format), Some(named)) = (file, self.entry.takes_file) {
-            return file::add(named, format, bytes, arguments, id);
+            file::add(named, format, arguments).map_err(|error| Box::new(failure(&error, id)))?;
+            return Ok(upload);
         }
         if !(media_type == "application/json" || media_type.ends_with("+json")) {
             let found = ops::shortened(&media_type);
@@ -162,7 +193,7 @@ impl Endpoint {
                 return Err(Box::new(failure(&Error::field(&name, format!("is given {places}")), id)));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Adds what the route decides.

@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use axum::response::Response;
 use mcp::Schema;
-use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, Kind, Reply, Route};
+use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, Kind, Reply, Route, Upload};
 use serde_json::{Map, Value};
 use store::model::Via;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::answer::{failure, http_error, insert, mark_replayed, success};
+use super::answer::{failure, insert, mark_replayed, success};
+use super::arguments::BodyLimits;
 use super::file::Spool;
 use super::refusals::{Place, Tried};
 use super::request::{check_once, credentials, request_id, user_agent};
@@ -125,7 +126,7 @@ impl Endpoint {
             Ok(gathered) => gathered,
             Err(refused) => return refused,
         };
-        let Gathered { credentials, arguments } = gathered;
+        let Gathered { credentials, arguments, upload } = gathered;
         if let Err(error) = session::check_page(self.entry, &arguments, parts, &app.options) {
             return (failure(&error, id), None);
         }
@@ -171,6 +172,7 @@ impl Endpoint {
             cancel: None,
             progress: None,
             sink,
+            upload,
         };
         let Reply { result, caller, replayed, rejected } = call_engine(app, call).await;
         let user = caller.map(|caller| caller.username);
@@ -225,12 +227,8 @@ impl Endpoint {
         }
         let started = Instant::now();
         let patience = if is_public { ANONYMOUS_BODY_TIME } else { app.options.request_timeout };
-        let import_max = app.options.import_max_bytes;
-        let read = tokio::time::timeout(patience, self.arguments(parts, body, import_max, id)).await;
-        let read = read.unwrap_or_else(|_| {
-            let message = format!("the body did not arrive within {} s", patience.as_secs());
-            Err(Box::new(http_error(StatusCode::REQUEST_TIMEOUT, Kind::Timeout.code(), &message, id)))
-        });
+        let limits = BodyLimits { import_bytes_max: app.options.import_max_bytes, patience };
+        let read = self.arguments(parts, body, limits, id).await;
         // A token may have been revoked while a slow body was awaited.
         if caller.is_some() && started.elapsed() > IDENTITY_TIME {
             let again = identify(app, shown.clone()).await;
@@ -243,10 +241,10 @@ impl Endpoint {
             };
         }
         match (read, caller) {
-            (Ok(arguments), Some(caller)) => {
-                Ok(Gathered { credentials: Credentials::Known(Box::new(caller)), arguments })
+            (Ok((arguments, upload)), Some(caller)) => {
+                Ok(Gathered { credentials: Credentials::Known(Box::new(caller)), arguments, upload })
             }
-            (Ok(arguments), None) => Ok(Gathered { credentials: shown, arguments }),
+            (Ok((arguments, upload)), None) => Ok(Gathered { credentials: shown, arguments, upload }),
             (Err(response), Some(caller)) => Err((*response, Some(caller.username))),
             (Err(response), None) if is_public => Err((*response, None)),
             // Report missing rights before mistakes in the arguments.
@@ -357,6 +355,7 @@ impl Endpoint {
 struct Gathered {
     credentials: Credentials,
     arguments: Map<String, Value>,
+    upload: Option<Upload>,
 }
 
 /// Calls the door and waits without keeping a thread.

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, Seek as _};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use ops::{Entry, FileArguments};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::answer::{failure, http_error, insert};
+use super::answer::insert;
 use super::outgoing;
 
 /// The formats, by the type of their content.
@@ -102,7 +102,7 @@ impl ops::Sink for SpoolSink {
 }
 
 /// The error for a file that has no place on the disk.
-fn unwritten(error: &io::Error) -> ops::Error {
+pub fn unwritten(error: &io::Error) -> ops::Error {
     let unavailable = ops::Error::new(ops::Kind::Unavailable, "the file could not be written");
     ops::Error { cause: Some(error.to_string()), ..unavailable }
 }
@@ -114,23 +114,15 @@ pub fn format(entry: &Entry, media_type: &str, arguments: &Map<String, Value>) -
     by_query.or(by_type).map(str::to_owned)
 }
 
-/// Takes the body of an import as the file.
+/// Says that the body of an import is the file, which is not among the arguments.
 pub fn add(
     named: FileArguments,
     format: String,
-    body: Bytes,
     arguments: &mut Map<String, Value>,
-    request_id: &str,
-) -> Result<(), Box<Response<Body>>> {
-    if arguments.contains_key(named.content) {
-        let error = ops::Error::field(named.content, "is given in the query and as the body");
-        return Err(Box::new(failure(&error, request_id)));
-    }
-    let Ok(content) = String::from_utf8(Vec::from(body)) else {
-        let message = "the file is not UTF-8";
-        return Err(Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", message, request_id)));
-    };
+) -> Result<(), ops::Error> {
     arguments.insert(named.format.to_owned(), Value::String(format));
-    arguments.insert(named.content.to_owned(), Value::String(content));
-    Ok(())
+    match arguments.insert(named.content.to_owned(), Value::String(String::new())) {
+        Some(_) => Err(ops::Error::field(named.content, "is given in the query and as the body")),
+        None => Ok(()),
+    }
 }

@@ -28,6 +28,7 @@ mod request;
 mod session;
 mod streams;
 mod telemetry;
+mod upload;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,15 +1,16 @@
 //! The data of the page. Names are short because they repeat thousands of times.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::Page;
 use super::section::{Cutter, SectionData};
-use crate::annotation::Kind;
-use crate::diagnostic::Place;
-use crate::report::document::Document;
-use crate::report::requirement::Requirement;
+use crate::annotation::AnnotationKind;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::model::{Citation, LinkedFile, Model, SpecificationEntry, TraceState};
+use crate::specification::Format;
 
 /// Everything.
 #[derive(Serialize)]
@@ -105,57 +106,72 @@ struct RequirementData {
 /// How many digits of an identifier are told.
 const IDENTIFIER_LENGTH: usize = 8;
 
+/// The numbers that annotations have in the page.
+#[derive(Default)]
+pub struct Numbers {
+    /// For each file, by its address in memory, the numbers of its annotations.
+    by_file: HashMap<*const LinkedFile, Vec<u32>>,
+}
+
+impl Numbers {
+    /// The number of a citation.
+    pub fn of(&self, citation: &Citation) -> u32 {
+        self.by_file[&Arc::as_ptr(citation.file())][citation.index()]
+    }
+}
+
 impl<'a> Data<'a> {
     /// Collects what the page shows.
-    pub fn new(page: &'a Page<'a>, documents: &'a [Document]) -> Data<'a> {
-        let report = page.report;
-        let mut numbers = HashMap::new();
+    pub fn new(page: &'a Page<'a>, diagnostics: &'a [Diagnostic]) -> Data<'a> {
+        let model = page.model;
+        let mut numbers = Numbers::default();
         let mut annotations = Vec::new();
-        for (number, numbered) in report.annotations.iter().enumerate() {
-            let annotation = &numbered.annotation;
-            if annotation.kind == Kind::Spec {
-                continue;
+        let mut files = Vec::new();
+        for file in model.files() {
+            let first_file = files.len() as u32;
+            files.extend(file.scanned.sources.iter().map(|one| (&*one.path, one.blob_link.as_deref())));
+            let mut of_file = Vec::with_capacity(file.links.len());
+            for (index, annotation) in file.scanned.annotations.iter().enumerate() {
+                of_file.push(annotations.len() as u32);
+                if annotation.kind == AnnotationKind::Spec {
+                    continue;
+                }
+                let notes = annotation.notes.as_deref();
+                annotations.push(AnnotationData {
+                    f: first_file + file.scanned.source_of(index),
+                    l: annotation.line,
+                    k: annotation.kind.name(),
+                    reason: annotation.comment(),
+                    feature: notes.map_or("", |notes| &notes.feature),
+                    issue: notes.map_or("", |notes| &notes.tracking_issue),
+                    tags: notes.iter().flat_map(|notes| &notes.tags).map(String::as_str).collect(),
+                });
             }
-            numbers.insert(number as u32, annotations.len() as u32);
-            let notes = annotation.notes.as_deref();
-            annotations.push(AnnotationData {
-                f: numbered.file,
-                l: annotation.line,
-                k: annotation.kind.name(),
-                reason: annotation.comment(),
-                feature: notes.map_or("", |notes| &notes.feature),
-                issue: notes.map_or("", |notes| &notes.tracking_issue),
-                tags: notes.iter().flat_map(|notes| &notes.tags).map(String::as_str).collect(),
-            });
+            numbers.by_file.insert(Arc::as_ptr(file), of_file);
         }
+        let style = |used: &'a crate::comment::StyleUse| StyleData {
+            meta: &used.style.meta,
+            content: &used.style.content,
+            kind: used.default_kind.name(),
+            patterns: &used.patterns,
+        };
+        let problem = |problem: &'a Diagnostic| ProblemData {
+            is_error: problem.is_error(),
+            code: problem.code.name(),
+            message: &problem.message,
+            places: problem.places.iter().map(place).collect(),
+            help: &problem.help,
+        };
+        let specifications = model.catalogue.specifications.iter();
         Data {
             title: &page.title,
-            blob_link: report.blob_link.as_deref(),
-            issue_link: report.issue_link.as_deref(),
-            styles: page
-                .styles
-                .iter()
-                .map(|used| StyleData {
-                    meta: &used.style.meta,
-                    content: &used.style.content,
-                    kind: used.default_kind.name(),
-                    patterns: &used.patterns,
-                })
-                .collect(),
-            problems: page
-                .diagnostics
-                .iter()
-                .map(|problem| ProblemData {
-                    is_error: problem.is_error(),
-                    code: problem.code.name(),
-                    message: &problem.message,
-                    places: problem.places.iter().map(place).collect(),
-                    help: &problem.help,
-                })
-                .collect(),
-            files: report.files.iter().map(|file| (&*file.path, file.blob_link.as_deref())).collect(),
+            blob_link: page.blob_link,
+            issue_link: page.issue_link,
+            styles: model.setting.styles.iter().map(style).collect(),
+            problems: diagnostics.iter().map(problem).collect(),
+            files,
             annotations,
-            specifications: documents.iter().map(|document| specification(document, &numbers)).collect(),
+            specifications: specifications.map(|one| specification(model, one, &numbers)).collect(),
         }
     }
 }
@@ -171,32 +187,41 @@ fn place(place: &Place) -> PlaceData<'_> {
     }
 }
 
-fn specification<'a>(document: &'a Document, numbers: &HashMap<u32, u32>) -> SpecificationData<'a> {
-    let specification = &document.target.specification;
-    let renumber =
-        |related: &[u32]| related.iter().filter_map(|number| numbers.get(number).copied()).collect();
-    let requirements = document.requirements.iter().map(|requirement| RequirementData {
-        id: requirement.identifier(specification)[..IDENTIFIER_LENGTH].to_owned(),
-        s: requirement.section,
-        l: requirement.level.name(),
-        t: requirement.status.rank(),
-        d: requirement.label().name(),
-        p: (percent(requirement, requirement.implemented), percent(requirement, requirement.tested)),
-        a: renumber(&requirement.coverage.related),
+fn specification<'a>(
+    model: &'a Model,
+    entry: &'a SpecificationEntry,
+    numbers: &Numbers,
+) -> SpecificationData<'a> {
+    let requirements = model.catalogue.requirements_of(entry).map(|number| {
+        let state = model.state(number);
+        let mut related: Vec<u32> = model.citations_of(number).map(|citation| numbers.of(citation)).collect();
+        related.sort_unstable();
+        let requirement = model.requirement(number);
+        RequirementData {
+            id: model.catalogue.identifier(number)[..IDENTIFIER_LENGTH].to_owned(),
+            s: requirement.section - entry.first_section,
+            l: requirement.level.name(),
+            t: state.status.rank(),
+            d: state.label.name(),
+            p: (percent(state, state.n_implemented), percent(state, state.n_tested)),
+            a: related,
+        }
     });
-    let cutter = Cutter::new(document, numbers);
+    let requirements = requirements.collect();
+    let references = super::section::references(model, entry, numbers);
+    let mut cutter = Cutter::new(&entry.document, &references);
     SpecificationData {
-        id: &document.id,
-        name: &document.name,
-        target: &document.target.name,
-        path: document.path.to_string_lossy().into_owned(),
-        is_markdown: specification.format == crate::Format::Markdown,
-        requirements: requirements.collect(),
-        sections: specification.sections.iter().map(|section| cutter.section(section)).collect(),
+        id: &entry.id,
+        name: &entry.name,
+        target: &entry.target,
+        path: entry.path.to_string_lossy().into_owned(),
+        is_markdown: entry.document.format == Format::Markdown,
+        requirements,
+        sections: entry.document.sections.iter().map(|section| cutter.section(section)).collect(),
     }
 }
 
 /// Only all of it is 100 %.
-fn percent(requirement: &Requirement, count: usize) -> u8 {
-    (count * 100 / requirement.coverage.spec.max(1)).min(100) as u8
+fn percent(state: &TraceState, count: usize) -> u8 {
+    (count * 100 / state.size.max(1)).min(100) as u8
 }

@@ -4,14 +4,8 @@
 //! page as data only, and the JavaScript makes text nodes of it, so that nothing in a specification can act.
 
 use std::io::{self, Write};
-use std::path::Path;
 
-use crate::annotation::Kind;
-use crate::comment::Style;
-use crate::diagnostic::Diagnostic;
-
-use super::Report;
-use super::document::documents;
+use crate::model::Model;
 
 mod data;
 mod section;
@@ -21,25 +15,25 @@ mod section;
 pub struct Page<'a> {
     /// The name of the project.
     pub title: String,
-    /// All that was found.
-    pub report: &'a Report,
-    /// What is wrong.
-    pub diagnostics: &'a [Diagnostic],
-    /// Where specifications are kept.
-    pub downloads: &'a Path,
-    /// The ways to write a citation in this project.
-    pub styles: Vec<StyleUse>,
+    /// All that is known of it.
+    pub model: &'a Model,
+    /// Where files can be looked at.
+    pub blob_link: Option<&'a str>,
+    /// Where issues can be looked at.
+    pub issue_link: Option<&'a str>,
 }
 
-/// A comment style, and where a project uses it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StyleUse {
-    /// The marks.
-    pub style: Style,
-    /// What annotations are there that do not say so.
-    pub default_kind: Kind,
-    /// The globs of the files that have it.
-    pub patterns: Vec<String>,
+impl<'a> Page<'a> {
+    /// Shows a project, with links as it is configured.
+    pub fn new(title: String, model: &'a Model) -> Page<'a> {
+        let setting = &model.setting;
+        Page {
+            title,
+            model,
+            blob_link: setting.blob_link.as_deref(),
+            issue_link: setting.issue_link.as_deref(),
+        }
+    }
 }
 
 const PAGE: &str = include_str!("page.html");
@@ -60,8 +54,8 @@ const SCRIPTS: &[&str] = &[
 impl Page<'_> {
     /// Writes the page.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let documents = documents(self.report, self.downloads);
-        let data = serde_json::to_string(&data::Data::new(self, &documents)).map_err(io::Error::from)?;
+        let diagnostics = self.model.diagnostics();
+        let data = serde_json::to_string(&data::Data::new(self, &diagnostics)).map_err(io::Error::from)?;
         let data = inert(&data);
         // Only the script that bears it may run. Text that wanted to name it would have to contain its own hash.
         let nonce = blake3::hash(data.as_bytes()).to_hex();

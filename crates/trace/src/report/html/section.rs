@@ -1,15 +1,13 @@
 //! The text of a specification, cut where what is said of it changes.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
-use crate::annotation::Kind;
-use crate::index::Status;
+use super::data::Numbers;
+use crate::annotation::{AnnotationKind, Level};
 use crate::link::Reference;
-use crate::report::document::Document;
-use crate::report::{of_line, pieces};
-use crate::specification::Section;
+use crate::model::{Model, SpecificationEntry, TraceStatus};
+use crate::report::line::LineCursor;
+use crate::specification::{Section, Specification};
 use crate::text::Span;
 
 /// A section with its lines.
@@ -40,29 +38,43 @@ enum PieceData<'a> {
 }
 
 /// The state of a text that is quoted and belongs to no requirement.
-const NO_REQUIREMENT: usize = Status::ALL.len();
+const NO_REQUIREMENT: usize = TraceStatus::ALL.len();
+
+/// Lists what is said of a document. Citations are told by their numbers in the page, requirements by their positions
+/// in the document.
+pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) -> Vec<Reference> {
+    let mut references = Vec::new();
+    let level = Level::Auto;
+    for (position, number) in model.catalogue.requirements_of(entry).enumerate() {
+        let requirement = model.requirement(number);
+        let (annotation, kind, section) = (position as u32, AnnotationKind::Spec, requirement.section);
+        let reference = |span: &Span| Reference { annotation, kind, level, section, span: *span };
+        references.extend(requirement.spans.iter().map(reference));
+    }
+    for section in entry.sections() {
+        for citation in model.citations(section) {
+            let (annotation, kind) = (numbers.of(citation), citation.kind());
+            let reference = |span: &Span| Reference { annotation, kind, level, section, span: *span };
+            references.extend(citation.found().spans.iter().map(reference));
+        }
+    }
+    references
+}
 
 /// Cuts lines into pieces.
 pub struct Cutter<'a, 'b> {
-    document: &'a Document,
-    numbers: &'b HashMap<u32, u32>,
-    by_line: Vec<(u32, u32)>,
-    /// The requirement that an annotation names.
-    requirements: HashMap<u32, u32>,
+    specification: &'a Specification,
+    lines: LineCursor<'b>,
 }
 
-impl<'a, 'b> Cutter<'a, 'b> {
-    /// Prepares a document. Annotations are told by their numbers in the page.
-    pub fn new(document: &'a Document, numbers: &'b HashMap<u32, u32>) -> Cutter<'a, 'b> {
-        let requirements = document.requirements.iter().enumerate();
-        let requirements = requirements.flat_map(|(index, requirement)| {
-            requirement.sources.iter().map(move |source| (*source, index as u32))
-        });
-        Cutter { document, numbers, by_line: document.target.by_line(), requirements: requirements.collect() }
+impl<'a: 'b, 'b> Cutter<'a, 'b> {
+    /// Prepares a document.
+    pub fn new(specification: &'a Specification, references: &'b [Reference]) -> Cutter<'a, 'b> {
+        Cutter { specification, lines: LineCursor::new(specification, references) }
     }
 
     /// Cuts a section.
-    pub fn section(&self, section: &'a Section) -> SectionData<'a> {
+    pub fn section(&mut self, section: &'a Section) -> SectionData<'a> {
         SectionData {
             id: &section.id,
             title: self.line(section.title_span),
@@ -71,48 +83,45 @@ impl<'a, 'b> Cutter<'a, 'b> {
         }
     }
 
-    fn line(&self, span: Span) -> LineData<'a> {
-        let target = &self.document.target;
-        let text = &target.specification.text;
-        let (number, _) = target.specification.lines.lines(span);
-        let references = of_line(target, &self.by_line, number);
+    fn line(&mut self, span: Span) -> LineData<'a> {
+        let text: &'a str = &self.specification.text;
         let whole = text.get(span.range()).unwrap_or_default();
-        if references.clone().next().is_none() {
+        if !self.lines.go(span) {
             return LineData::Text(whole);
         }
         let mut parts = Vec::new();
-        for (piece, references) in pieces(span, references) {
+        let done = self.lines.each_piece(span, |span, references| {
             // A match of bytes may end within a character.
-            let Some(text) = text.get(piece.range()) else {
-                return LineData::Text(whole);
-            };
-            parts.push(if references.is_empty() {
-                PieceData::Plain(text)
-            } else {
-                self.piece(text, &references)
-            });
+            let text = text.get(span.range()).ok_or(())?;
+            parts.push(if references.is_empty() { PieceData::Plain(text) } else { piece(text, references) });
+            Ok(())
+        });
+        match done {
+            Ok(()) => LineData::Pieces(parts),
+            Err(()) => LineData::Text(whole),
         }
-        LineData::Pieces(parts)
     }
+}
 
-    fn piece(&self, text: &'a str, references: &[&Reference]) -> PieceData<'a> {
-        let has = |kind: Kind| references.iter().any(|reference| reference.kind == kind);
-        let numbers = |of: &HashMap<u32, u32>| {
-            let mut found: Vec<u32> =
-                references.iter().filter_map(|reference| of.get(&reference.annotation).copied()).collect();
-            found.sort_unstable();
-            found.dedup();
-            found
-        };
-        let is_excused = has(Kind::Exception) || has(Kind::Implication);
-        let state = match (has(Kind::Citation), has(Kind::Test)) {
-            _ if !has(Kind::Spec) => NO_REQUIREMENT,
-            _ if is_excused => Status::Done.rank(),
-            (true, true) => Status::Done.rank(),
-            (true, false) => Status::NeedsTests.rank(),
-            (false, true) => Status::InProgress.rank(),
-            (false, false) => Status::NotStarted.rank(),
-        };
-        PieceData::Quoted(text, state, numbers(&self.requirements), numbers(self.numbers))
-    }
+fn piece<'a>(text: &'a str, references: &[&Reference]) -> PieceData<'a> {
+    let has = |kind: AnnotationKind| references.iter().any(|reference| reference.kind == kind);
+    let numbers = |are_requirements: bool| {
+        let wanted = references
+            .iter()
+            .filter(|reference| (reference.kind == AnnotationKind::Spec) == are_requirements);
+        let mut found: Vec<u32> = wanted.map(|reference| reference.annotation).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let is_excused = has(AnnotationKind::Exception) || has(AnnotationKind::Implication);
+    let state = match (has(AnnotationKind::Citation), has(AnnotationKind::Test)) {
+        _ if !has(AnnotationKind::Spec) => NO_REQUIREMENT,
+        _ if is_excused => TraceStatus::Done.rank(),
+        (true, true) => TraceStatus::Done.rank(),
+        (true, false) => TraceStatus::NeedsTests.rank(),
+        (false, true) => TraceStatus::InProgress.rank(),
+        (false, false) => TraceStatus::NotStarted.rank(),
+    };
+    PieceData::Quoted(text, state, numbers(true), numbers(false))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::place::{Location, Part, Piece, Pieces};
-use crate::annotation::{Kind, Level};
+use crate::annotation::{AnnotationKind, Level};
 
 /// The only version there is.
 pub const VERSION: &str = "2.0";
@@ -18,7 +18,7 @@ pub type ById<T> = BTreeMap<String, T>;
 /// A report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-pub struct Document<'a> {
+pub struct ReportV2<'a> {
     /// Always [`VERSION`].
     pub version: String,
     /// Where issues can be looked at.
@@ -83,13 +83,13 @@ pub struct Linked {
 pub struct Annotations {
     /// Specifications.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#specification", default)]
-    pub specification: ById<Specification>,
+    pub specification: ById<SpecificationV2>,
     /// Their sections.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#section", default)]
-    pub section: ById<Section>,
+    pub section: ById<SectionV2>,
     /// Their requirements.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#requirement", default)]
-    pub requirement: ById<Requirement>,
+    pub requirement: ById<RequirementV2>,
     /// What speaks of them.
     #[serde(rename = "https://awslabs.github.io/duvet/v2/annotations.json#cite", default)]
     pub cite: ById<Cite>,
@@ -101,7 +101,7 @@ pub struct Annotations {
 /// A specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-pub struct Specification {
+pub struct SpecificationV2 {
     /// All of its text.
     pub source: Part,
     /// Its title, if it has one.
@@ -117,7 +117,7 @@ pub struct Specification {
 /// A section of a specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-pub struct Section {
+pub struct SectionV2 {
     /// Its title and its own text.
     pub source: Part,
     /// What annotations call it.
@@ -130,7 +130,7 @@ pub struct Section {
 /// A requirement, with what covers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-pub struct Requirement {
+pub struct RequirementV2 {
     /// Where it is said to be one.
     pub source: Location,
     /// Its text.
@@ -172,7 +172,7 @@ pub struct Cite {
 /// What an annotation says of the text it speaks of, if it does not make it a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-#[expect(missing_docs, reason = "those of `Kind`")]
+#[expect(missing_docs, reason = "those of `AnnotationKind`")]
 pub enum Type {
     Citation,
     Test,
@@ -183,14 +183,14 @@ pub enum Type {
 
 impl Type {
     /// Tells the type of an annotation; requirements have none.
-    pub fn of(kind: Kind) -> Option<Type> {
+    pub fn of(kind: AnnotationKind) -> Option<Type> {
         match kind {
-            Kind::Spec => None,
-            Kind::Test => Some(Type::Test),
-            Kind::Citation => Some(Type::Citation),
-            Kind::Exception => Some(Type::Exception),
-            Kind::Todo => Some(Type::Todo),
-            Kind::Implication => Some(Type::Implication),
+            AnnotationKind::Spec => None,
+            AnnotationKind::Test => Some(Type::Test),
+            AnnotationKind::Citation => Some(Type::Citation),
+            AnnotationKind::Exception => Some(Type::Exception),
+            AnnotationKind::Todo => Some(Type::Todo),
+            AnnotationKind::Implication => Some(Type::Implication),
         }
     }
 }

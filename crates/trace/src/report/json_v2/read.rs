@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::document::{Document, VERSION};
+use super::document::{ReportV2, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::text::Span;
 
 /// Reads a report. The path is for what is wrong with it.
-pub fn read(path: &Arc<str>, text: &str) -> Result<Document<'static>, Diagnostic> {
-    let error = match serde_json::from_str::<Document<'static>>(text) {
+pub fn read(path: &Arc<str>, text: &str) -> Result<ReportV2<'static>, Diagnostic> {
+    let error = match serde_json::from_str::<ReportV2<'static>>(text) {
         Ok(document) if document.version == VERSION => return Ok(document),
         Ok(_) => None,
         Err(error) => Some(error),

@@ -1,32 +1,36 @@
 //! Brings annotations into the second form: requirements with what covers them, and cites.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::document::{Annotations, ById, Cite, Requirement, Type};
+use super::document::{Annotations, ById, Cite, RequirementV2, Type};
 use super::ids;
 use super::place::{Location, Piece, Pieces};
-use crate::annotation::{Kind, Level, Notes};
+use crate::annotation::{AnnotationKind, Level, Notes};
+use crate::overlap::{Cover, Covers};
 use crate::report::{Report, TargetReport};
 use crate::text::Span;
 
 /// Adds all annotations. Files and targets have their ids by position.
-pub fn add(report: &Report, files: &[String], texts: &[String], annotations: &mut Annotations) {
+pub fn add(report: &Report<'_>, files: &[String], texts: &[String], annotations: &mut Annotations) {
     // Two targets may have one name, and differ in format: what covers one covers the other.
     let mut covering: BTreeMap<&str, Covering> = BTreeMap::new();
     for (target, text) in report.targets.iter().zip(texts) {
-        let covering = covering.entry(&target.name).or_default();
+        let covering = covering.entry(target.name).or_default();
         add_cites(report, target, files, text, &mut annotations.cite, covering);
+        covering.covers.extend(target.covers());
     }
-    covering.values_mut().for_each(Covering::sort);
+    for covering in covering.values_mut() {
+        covering.ordered = Covers::new(std::mem::take(&mut covering.covers));
+    }
     for (target, text) in report.targets.iter().zip(texts) {
-        let covering = &covering[&*target.name];
+        let covering = &covering[target.name];
         add_requirements(report, target, files, text, &mut annotations.requirement, covering);
     }
 }
 
 fn add_cites(
-    report: &Report,
-    target: &TargetReport,
+    report: &Report<'_>,
+    target: &TargetReport<'_>,
     files: &[String],
     text: &str,
     cites: &mut ById<Cite>,
@@ -34,13 +38,13 @@ fn add_cites(
 ) {
     for references in target.references.chunk_by(|first, second| first.annotation == second.annotation) {
         let numbered = &report.annotations[references[0].annotation as usize];
-        let annotation = &numbered.annotation;
+        let annotation = numbered.annotation;
         let Some(r#type) = Type::of(annotation.kind) else {
             continue;
         };
         let file = &files[numbered.file as usize];
         let id = ids::cite(file, annotation.line, text);
-        covering.spans.extend(references.iter().map(|reference| (reference.span, id.clone())));
+        covering.ids.insert(references[0].annotation, id.clone());
         // One file may be read in several ways; the first to find something in a line says what it is.
         let cite = cites.entry(id).or_insert_with(|| {
             let note = |of: fn(&Notes) -> &String| {
@@ -63,15 +67,15 @@ fn add_cites(
 }
 
 fn add_requirements(
-    report: &Report,
-    target: &TargetReport,
+    report: &Report<'_>,
+    target: &TargetReport<'_>,
     files: &[String],
     text: &str,
-    requirements: &mut ById<Requirement>,
+    requirements: &mut ById<RequirementV2>,
     covering: &Covering,
 ) {
     let mut by_line: BTreeMap<(&str, u32), (Level, Vec<Span>)> = BTreeMap::new();
-    for reference in target.references.iter().filter(|reference| reference.kind == Kind::Spec) {
+    for reference in target.references.iter().filter(|reference| reference.kind == AnnotationKind::Spec) {
         let numbered = &report.annotations[reference.annotation as usize];
         let key = (&*files[numbered.file as usize], numbered.annotation.line);
         by_line.entry(key).or_insert((reference.level, Vec::new())).1.push(reference.span);
@@ -79,7 +83,7 @@ fn add_requirements(
     for ((file, line), (level, mut spans)) in by_line {
         in_order(&mut spans);
         let id = ids::requirement(text, &spans, file, line);
-        let requirement = Requirement {
+        let requirement = RequirementV2 {
             source: location(file, line),
             origin: Pieces { src: text.to_owned(), ranges: spans.iter().copied().map(Piece::from).collect() },
             level,
@@ -96,28 +100,19 @@ fn location(file: &str, line: u32) -> Location {
 /// What the cites of a specification cover.
 #[derive(Default)]
 struct Covering {
-    spans: Vec<(Span, String)>,
-    longest: u32,
+    covers: Vec<Cover>,
+    ordered: Covers,
+    /// For each annotation its id.
+    ids: HashMap<u32, String>,
 }
 
 impl Covering {
-    fn sort(&mut self) {
-        self.spans.sort_unstable();
-        self.longest = self.spans.iter().map(|(span, _)| span.len() as u32).max().unwrap_or(0);
-    }
-
     /// Tells which parts of a requirement each cite covers.
     fn of(&self, requirement: &[Span]) -> ById<Vec<Piece>> {
         let mut coverage: ById<Vec<Piece>> = BTreeMap::new();
-        for part in requirement {
-            let first = self.spans.partition_point(|(span, _)| span.start + self.longest <= part.start);
-            for (span, id) in self.spans[first..].iter().take_while(|(span, _)| span.start < part.end) {
-                let common = Span { start: span.start.max(part.start), end: span.end.min(part.end) };
-                if common.start < common.end {
-                    coverage.entry(id.clone()).or_default().push(common.into());
-                }
-            }
-        }
+        self.ordered.each(requirement, |shared, cover| {
+            coverage.entry(self.ids[&cover.by].clone()).or_default().push(shared.into());
+        });
         coverage.values_mut().for_each(in_order);
         coverage
     }

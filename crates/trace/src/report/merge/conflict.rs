@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Input;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
-use crate::report::json_v2::document::Document;
+use crate::report::json_v2::document::ReportV2;
 use crate::report::json_v2::{locate, point_at};
 use crate::text::Span;
 
@@ -154,7 +154,7 @@ impl<'a> Said<'a> {
 }
 
 /// Finds files that are in several reports without a repository: nobody knows whether they are the same.
-pub fn shared_files(inputs: &[Input], documents: &[Document<'_>]) -> Vec<Diagnostic> {
+pub fn shared_files(inputs: &[Input], documents: &[ReportV2<'_>]) -> Vec<Diagnostic> {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut diagnostics = Vec::new();
     for (index, document) in documents.iter().enumerate() {

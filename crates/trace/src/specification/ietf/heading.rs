@@ -2,7 +2,7 @@
 
 /// A numbered heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Numbered<'a> {
+pub struct NumberedHeading<'a> {
     /// `2.1`, `A`, `A.1`.
     pub id: &'a str,
     /// What follows the number.
@@ -10,7 +10,7 @@ pub struct Numbered<'a> {
     is_appendix: bool,
 }
 
-impl Numbered<'_> {
+impl NumberedHeading<'_> {
     /// What annotations call the section.
     pub fn section_id(&self) -> String {
         format!("{}-{}", if self.is_appendix { "appendix" } else { "section" }, self.id)
@@ -27,7 +27,7 @@ pub struct Headings<'a> {
 
 impl<'a> Headings<'a> {
     /// Reads a line as a heading, if it is one.
-    pub fn read(&mut self, line: &'a str) -> Option<Numbered<'a>> {
+    pub fn read(&mut self, line: &'a str) -> Option<NumberedHeading<'a>> {
         // Nothing but these can start a heading.
         if !line.starts_with(|character: char| character.is_ascii_uppercase() || character.is_ascii_digit())
             && !line.starts_with('.')
@@ -39,17 +39,17 @@ impl<'a> Headings<'a> {
         Some(found)
     }
 
-    fn find(&self, line: &'a str) -> Option<Numbered<'a>> {
+    fn find(&self, line: &'a str) -> Option<NumberedHeading<'a>> {
         let rest = ["Appendix ", "APPENDIX ", "Annex "].iter().find_map(|prefix| line.strip_prefix(prefix));
         if let Some(rest) = rest {
             let found = lettered(rest).find(|(id, title)| self.accepts(id, title));
             if let Some((id, title)) = found {
-                return Some(Numbered { id, title, is_appendix: true });
+                return Some(NumberedHeading { id, title, is_appendix: true });
             }
         }
         let (id, title) = numbered(rest.unwrap_or(line))?;
         let is_appendix = rest.is_some() || !id.starts_with(char::is_numeric);
-        self.accepts(id, title).then_some(Numbered { id, title, is_appendix })
+        self.accepts(id, title).then_some(NumberedHeading { id, title, is_appendix })
     }
 
     fn accepts(&self, id: &str, title: &str) -> bool {

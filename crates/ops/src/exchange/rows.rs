@@ -1,0 +1,126 @@
+//! The rows of a file, which is read once. They are kept on a shelf, and looked at one by one.
+
+use std::io::{self, Read};
+
+use ::exchange::{Field, Format, Kind as RecordKind, Reading, Record, read_each};
+
+use super::entities::is_entity;
+use super::shelf::{Place, Shelf, unusable};
+use crate::error::{Error, Kind as ErrorKind, Result};
+
+/// The rows of a file.
+pub(super) struct Rows {
+    shelf: Shelf,
+    /// Where on the shelf each row is.
+    places: Vec<Place>,
+    kinds: Vec<RecordKind>,
+    /// Whether each row could be read without mistakes. The others are checked as far as they were understood.
+    is_sound: Vec<bool>,
+    /// How many names the rows have, at most.
+    pub n_names: usize,
+    /// What was told about the file when it was read; its records are here.
+    pub reading: Reading,
+    /// The hash of the file.
+    pub hash: String,
+}
+
+/// A row of a file.
+pub(super) struct Row {
+    /// Which it is, from zero.
+    pub index: usize,
+    pub is_sound: bool,
+    record: Record,
+}
+
+impl Rows {
+    /// Reads a file.
+    pub fn read(format: Format, file: &mut dyn Read, hash: String) -> Result<Rows> {
+        let mut rows = Rows {
+            shelf: Shelf::default(),
+            places: Vec::new(),
+            kinds: Vec::new(),
+            is_sound: Vec::new(),
+            n_names: 0,
+            reading: Reading::default(),
+            hash,
+        };
+        let reading = read_each(format, file, &mut |record, is_sound| rows.add(&record, is_sound));
+        rows.reading = reading.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                Error::new(ErrorKind::TooLarge, "the file has too many rows; import it in parts")
+            }
+            _ => unusable(&error),
+        })?;
+        Ok(rows)
+    }
+
+    fn add(&mut self, record: &Record, is_sound: bool) -> io::Result<()> {
+        // Rows are counted in 32 bits where there are many of them.
+        if self.len() == u32::MAX as usize - 1 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.places.push(self.shelf.add(record)?);
+        self.kinds.push(record.kind);
+        self.is_sound.push(is_sound);
+        if is_entity(record.kind) || record.kind == RecordKind::Comment {
+            // What is stored has an id, which is another name of it.
+            self.n_names += 1 + usize::from(record.text("reference_id").is_some());
+        }
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn has(&self, kind: RecordKind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    pub fn kind(&self, index: usize) -> RecordKind {
+        self.kinds[index]
+    }
+
+    /// Whether each row could be read without mistakes.
+    pub fn are_sound(&self) -> &[bool] {
+        &self.is_sound
+    }
+
+    /// The rows of a kind, in the order of the file.
+    pub fn of_kind(&self, kind: RecordKind) -> Vec<u32> {
+        let of_kind = self.kinds.iter().zip(0..).filter(|(of, _)| **of == kind);
+        of_kind.map(|(_, index)| index).collect()
+    }
+
+    /// A row.
+    pub fn get(&mut self, index: usize) -> Result<Row> {
+        let record = self.shelf.get(self.places[index])?;
+        Ok(Row { index, is_sound: self.is_sound[index], record })
+    }
+}
+
+impl Row {
+    /// What it says in a field that holds text.
+    pub fn text(&self, field: &str) -> Option<&str> {
+        self.record.text(field)
+    }
+
+    /// What it says in a field that holds a number.
+    pub fn number(&self, field: &str) -> Option<i64> {
+        self.record.number(field)
+    }
+
+    /// What it says in a field that is true or false.
+    pub fn flag(&self, field: &str) -> Option<bool> {
+        self.record.flag(field)
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.record.field(name)
+    }
+
+    /// Where it stands in the file.
+    pub fn place(&self) -> String {
+        self.record.place.to_string()
+    }
+}

@@ -1,0 +1,85 @@
+//! The lines of a specification, cut where what is said of them changes.
+
+use crate::link::Reference;
+use crate::specification::Specification;
+use crate::text::Span;
+
+/// References by the lines that they touch, read line after line.
+pub struct LineCursor<'a> {
+    specification: &'a Specification,
+    references: &'a [Reference],
+    /// Pairs of line and index of a reference, in order.
+    by_line: Vec<(u32, u32)>,
+    /// Where the last line that was asked for starts among them.
+    position: usize,
+    /// Those of the line.
+    of_line: Vec<&'a Reference>,
+    /// Those of a piece.
+    of_piece: Vec<&'a Reference>,
+}
+
+impl<'a> LineCursor<'a> {
+    /// Sorts references by line.
+    pub fn new(specification: &'a Specification, references: &'a [Reference]) -> LineCursor<'a> {
+        let mut unordered = Vec::with_capacity(references.len());
+        for (index, reference) in references.iter().enumerate() {
+            let (first, last) = specification.lines.lines(reference.span);
+            unordered.extend((first..=last).map(|line| (line, index as u32)));
+        }
+        // Their number is known for each line, which makes sorting a matter of two walks.
+        let mut starts = vec![0_u32; specification.lines.count() + 2];
+        unordered.iter().for_each(|(line, _)| starts[*line as usize + 1] += 1);
+        for line in 1..starts.len() {
+            starts[line] += starts[line - 1];
+        }
+        let mut by_line = vec![(0, 0); unordered.len()];
+        for (line, index) in unordered {
+            let start = &mut starts[line as usize];
+            by_line[*start as usize] = (line, index);
+            *start += 1;
+        }
+        let (of_line, of_piece) = (Vec::new(), Vec::new());
+        LineCursor { specification, references, by_line, position: 0, of_line, of_piece }
+    }
+
+    /// Goes to a line, by what stands in it. Returns whether anything is said of it.
+    pub fn go(&mut self, line: Span) -> bool {
+        let (number, _) = self.specification.lines.lines(line);
+        let next = |position: usize| self.by_line.get(position).map(|(line, _)| *line);
+        // LineCursor are nearly always asked for in order.
+        if self.position > 0 && next(self.position - 1).is_some_and(|before| before >= number) {
+            self.position = self.by_line.partition_point(|(line, _)| *line < number);
+        }
+        while next(self.position).is_some_and(|line| line < number) {
+            self.position += 1;
+        }
+        let of_line = self.by_line[self.position..].iter().take_while(|(line, _)| *line == number);
+        self.of_line.clear();
+        self.of_line.extend(of_line.map(|(_, index)| &self.references[*index as usize]));
+        !self.of_line.is_empty()
+    }
+
+    /// Cuts the line where references to it start or end, and tells which of them each piece has.
+    pub fn each_piece<E>(
+        &mut self,
+        line: Span,
+        mut each: impl FnMut(Span, &[&'a Reference]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut start = line.start;
+        while start < line.end {
+            let mut end = line.end;
+            self.of_piece.clear();
+            for reference in &self.of_line {
+                if reference.span.start > start {
+                    end = end.min(reference.span.start);
+                } else if start < reference.span.end {
+                    end = end.min(reference.span.end);
+                    self.of_piece.push(reference);
+                }
+            }
+            each(Span { start, end }, &self.of_piece)?;
+            start = end;
+        }
+        Ok(())
+    }
+}
