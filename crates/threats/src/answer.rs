@@ -4,7 +4,7 @@ use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::pattern::{AttackStep, CodeExample, Impact, List, Mitigation, Pattern};
-use crate::search::Hit;
+use crate::search::{self, Hit};
 
 /// How many patterns an agent gets.
 pub const AGENT_PATTERNS_MAX: usize = 3;
@@ -15,7 +15,7 @@ pub const MCP_PATTERNS_MAX: usize = 3;
 /// How many tokens the whole agent answer may have, as compact JSON.
 pub const AGENT_TOKENS_MAX: usize = 500;
 
-/// What an agent answer may hold, and which code it looks for.
+/// What an answer may hold, and which code it looks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Room<'a> {
     /// How many patterns.
@@ -26,6 +26,8 @@ pub struct Room<'a> {
     pub language: Option<&'a str>,
     /// The framework the code should be for, if there is a choice.
     pub framework: Option<&'a str>,
+    /// What the answer says besides its patterns; see [`crate::Found`].
+    pub note: Option<&'a str>,
 }
 
 impl Default for Room<'_> {
@@ -35,7 +37,14 @@ impl Default for Room<'_> {
             tokens_max: Some(AGENT_TOKENS_MAX),
             language: None,
             framework: None,
+            note: None,
         }
+    }
+}
+
+impl Room<'_> {
+    fn written_for(&self, pattern: &Pattern) -> Option<String> {
+        search::written_for(pattern, self.language, self.framework)
     }
 }
 
@@ -61,6 +70,9 @@ pub struct Answer {
     /// Code to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_pattern: Option<CodePattern>,
+    /// What the library covers, if nothing fits or that is unsure, and whether patterns are for another stack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A pattern in short.
@@ -76,6 +88,9 @@ pub struct Summary {
     pub check: String,
     /// What to write.
     pub fix: String,
+    /// Such as `Python/Flask`, if that is not what was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_for: Option<String>,
 }
 
 /// Code to start from.
@@ -122,6 +137,9 @@ pub struct Detail {
     /// OWASP ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owasp_references: Vec<String>,
+    /// Such as `Python/Flask`, if that is not what was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_for: Option<String>,
 }
 
 /// How a threat is exploited.
@@ -160,13 +178,14 @@ pub struct Measure {
 
 /// Builds the short answer: patterns in their order while they fit, then code if it still fits.
 pub fn agent(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
-    let mut answer = Answer { pattern_count: hits.len(), ..Answer::default() };
+    let note = room.note.map(str::to_owned);
+    let mut answer = Answer { pattern_count: hits.len(), note, ..Answer::default() };
     if hits.is_empty() {
         return answer;
     }
 
     let mut included: Vec<&Pattern> = hits.iter().take(room.patterns_max).map(|hit| hit.pattern).collect();
-    answer.patterns = included.iter().map(|pattern| summary(pattern)).collect();
+    answer.patterns = included.iter().map(|pattern| summary(pattern, room)).collect();
     while !fits(&mut answer, room.tokens_max) && answer.patterns.len() > 1 {
         answer.patterns.pop();
         answer.token_limit_reached = true;
@@ -193,14 +212,15 @@ pub fn agent(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
     answer
 }
 
-/// Builds the long answer.
-pub fn human(hits: &[Hit<'_>], patterns_max: usize) -> Answer {
+/// Builds the long answer, without regard to the budget.
+pub fn human(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
     let verbose_patterns: Vec<Detail> =
-        hits.iter().take(patterns_max).map(|hit| detail(hit.pattern)).collect();
+        hits.iter().take(room.patterns_max).map(|hit| detail(hit.pattern, room)).collect();
     Answer {
         pattern_count: hits.len(),
         patterns_included: verbose_patterns.len(),
         verbose_patterns,
+        note: room.note.map(str::to_owned),
         ..Answer::default()
     }
 }
@@ -260,6 +280,7 @@ fn cut(whole: &Summary, n_graphemes_max: usize) -> Summary {
         fix: cut(&whole.fix),
         id: whole.id.clone(),
         severity: whole.severity.clone(),
+        written_for: whole.written_for.clone(),
     }
 }
 
@@ -267,6 +288,7 @@ fn cut(whole: &Summary, n_graphemes_max: usize) -> Summary {
 fn examples<'a>(pattern: &'a Pattern, room: &Room<'_>) -> Vec<&'a CodeExample> {
     let language = room.language.unwrap_or(&pattern.language);
     let framework = room.framework.filter(|framework| !framework.eq_ignore_ascii_case("any"));
+    let is_foreign = room.written_for(pattern).is_some();
     let mut examples: Vec<(bool, bool, &CodeExample)> = Vec::new();
     for mitigation in pattern.mitigations.iter() {
         for example in &mitigation.code_examples {
@@ -279,25 +301,33 @@ fn examples<'a>(pattern: &'a Pattern, room: &Room<'_>) -> Vec<&'a CodeExample> {
             let effective = mitigation.effectiveness.to_lowercase().ends_with("high");
             let in_framework = framework
                 .is_none_or(|framework| example.framework.to_lowercase().contains(&framework.to_lowercase()));
-            examples.push((!in_framework, !effective, example));
+            if in_framework || !is_foreign {
+                examples.push((!in_framework, !effective, example));
+            }
         }
     }
     examples.sort_by_key(|(other_framework, less_effective, _)| (*other_framework, *less_effective));
     examples.into_iter().map(|(_, _, example)| example).collect()
 }
 
-fn summary(pattern: &Pattern) -> Summary {
+fn summary(pattern: &Pattern, room: &Room<'_>) -> Summary {
     Summary {
         id: pattern.id.clone(),
         severity: pattern.severity.clone(),
         threat: pattern.agent_summary.threat.clone(),
         check: pattern.agent_summary.check.clone(),
         fix: pattern.agent_summary.fix.clone(),
+        written_for: room.written_for(pattern),
     }
 }
 
-fn detail(pattern: &Pattern) -> Detail {
+fn detail(pattern: &Pattern, room: &Room<'_>) -> Detail {
     let references = &pattern.provenance.public_references;
+    let written_for = room.written_for(pattern);
+    let mut mitigations: Vec<Measure> = pattern.mitigations.iter().map(measure).collect();
+    if written_for.is_some() {
+        mitigations.iter_mut().for_each(|measure| measure.code_examples.clear());
+    }
     Detail {
         id: pattern.id.clone(),
         name: pattern.name.clone(),
@@ -313,10 +343,11 @@ fn detail(pattern: &Pattern) -> Detail {
             steps: scenario.attack_steps.clone(),
             impact: scenario.impact.clone(),
         }),
-        mitigations: pattern.mitigations.iter().map(measure).collect(),
+        mitigations,
         related_patterns: pattern.related_patterns.iter().map(|related| related.id.clone()).collect(),
         cwe_references: present(references.iter().map(|reference| &reference.cwe)),
         owasp_references: present(references.iter().map(|reference| &reference.owasp)),
+        written_for,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::rank::{Comparison, Ranking, Tone};
 use crate::search::Reason;
 use crate::spelling::Spelling;
 use crate::terms::{self, Term};
-use crate::text::{self, Words};
+use crate::text::{self, Word, Words};
 
 /// What a file adds when its glob is one pattern's alone.
 const FILE_BONUS: f32 = 1.0;
@@ -16,15 +16,18 @@ const LIKE_MIN: f32 = 0.3;
 /// How many words are named as reasons.
 const WORDS_MAX: usize = 4;
 
+/// A longer run of foreign words names its topic with so many.
+const TOPIC_WORDS_MAX: usize = 4;
+
 /// What speaks for the patterns in one context.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     /// For each pattern.
     pub weights: Vec<Weight>,
-    /// The score of what no pattern is about.
-    pub unrelated: f32,
     /// What the words say that name no pattern: the strongest tone among them.
     pub rest: Tone,
+    /// What the context is about if no pattern is: the longest run of foreign words.
+    pub topic: Option<&'a str>,
     context: &'a str,
     comparison: Comparison,
     clues: Vec<(usize, Clue<'a>)>,
@@ -35,10 +38,19 @@ pub struct Evidence<'a> {
 pub struct Weight {
     /// The sum of it all.
     pub score: f32,
+    /// What counts against it: the score of "no pattern is about this".
+    pub unrelated: f32,
     /// What the context names of it.
     pub named: Named,
     /// Whether the context names a file of its kind.
     pub file: bool,
+}
+
+impl Weight {
+    /// Returns by how much the pattern beats "no pattern is about this".
+    pub fn margin(&self) -> f32 {
+        self.score - self.unrelated
+    }
 }
 
 /// How surely a context names a pattern.
@@ -98,14 +110,18 @@ impl Index {
             })
         };
         let comparison = self.ranking.compare(&terms::terms(context, &words.words), |term| !is_inside(term));
-        let weights = comparison.scores.iter().map(|score| Weight { score: *score, ..Weight::default() });
+        let weights = comparison.scores.iter().enumerate().map(|(pattern, score)| Weight {
+            score: *score,
+            unrelated: comparison.unrelated * self.ranking.unrelated_part(pattern),
+            ..Weight::default()
+        });
         let rest = words.words.iter().enumerate();
         let rest =
             rest.filter(|(index, _)| !named.iter().any(|found| (found.first..found.end).contains(index)));
         let mut evidence = Evidence {
             weights: weights.collect(),
-            unrelated: comparison.unrelated,
             rest: rest.map(|(_, word)| self.ranking.tone(&word.stem)).max().unwrap_or(Tone::Neutral),
+            topic: self.topic(context, &words),
             context,
             comparison,
             clues: Vec::new(),
@@ -134,6 +150,20 @@ impl Index {
         }
         files(patterns, &mut evidence);
         evidence
+    }
+
+    /// Finds the longest run of words that no pattern is about, the first of them if there are several.
+    fn topic<'a>(&self, context: &'a str, words: &Words) -> Option<&'a str> {
+        let is_foreign = |word: &&Word| self.ranking.tone(&word.stem) == Tone::Foreign;
+        let mut longest: &[Word] = &[];
+        for start in 0..words.words.len() {
+            let rest = &words.words[start..];
+            let run = &rest[..rest.iter().take_while(is_foreign).take(TOPIC_WORDS_MAX).count()];
+            if run.len() > longest.len() {
+                longest = run;
+            }
+        }
+        Some(&context[longest.first()?.start..longest.last()?.end])
     }
 
     /// Finds the keywords that a context names, as whole words.

@@ -48,6 +48,11 @@ impl Field {
         Field::Expressions,
     ];
 
+    /// Tells whether its texts are not the pattern's own.
+    pub fn is_learned(self) -> bool {
+        matches!(self, Field::Examples | Field::Expressions)
+    }
+
     /// What an occurrence in it is worth.
     pub fn weight(self) -> f32 {
         match self {

@@ -1,11 +1,14 @@
 //! A set of patterns: loaded once, then asked.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::evidence::Index;
 use crate::load::{self, Problem};
 use crate::pattern::Pattern;
-use crate::search::{self, Hit, Query};
+use crate::search::{self, Found, Hit, Query};
+use crate::validate;
 
 /// The packs that are used when nobody asks for others.
 pub const PACKS_DEFAULT: &[&str] = &["authorization"];
@@ -19,7 +22,18 @@ static BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/patterns.r
 #[derive(Debug)]
 pub struct Library {
     patterns: Vec<Pattern>,
-    index: Index,
+    /// Where each pattern comes from, by its id; built-in ones are not here.
+    origins: HashMap<String, Origin>,
+    /// Made when it is first needed: not every command searches.
+    index: OnceLock<Index>,
+}
+
+/// The file of a pattern.
+#[derive(Debug)]
+struct Origin {
+    file: String,
+    /// The lines of the pattern's own keys, from 1.
+    lines: HashMap<String, u64>,
 }
 
 impl Library {
@@ -33,19 +47,75 @@ impl Library {
             sources.into_iter().map(|(name, text)| (name.into(), text)).collect();
         sources.sort_by(|(first, _), (second, _)| first.cmp(second));
 
-        let mut loaded: Vec<(String, Pattern)> = Vec::new();
+        let mut patterns: Vec<Pattern> = Vec::new();
+        let mut origins: HashMap<String, Origin> = HashMap::new();
         let mut problems = Vec::new();
         for (file, text) in sources {
-            match load::parse(&file, text.as_ref()) {
-                Ok(pattern) => match loaded.iter().find(|(_, other)| same_id(&other.id, &pattern.id)) {
-                    Some((first, _)) => problems.push(duplicate(file, &pattern.id, first)),
-                    None => loaded.push((file, pattern)),
-                },
-                Err(problem) => problems.push(problem),
+            let pattern = match load::parse(&file, text.as_ref()) {
+                Ok(pattern) => pattern,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            match patterns.iter().find(|other| same_id(&other.id, &pattern.id)) {
+                Some(first) => problems.push(duplicate(file, &pattern.id, &origins[&first.id].file)),
+                None => {
+                    let lines = load::lines_of_keys(text.as_ref());
+                    origins.insert(pattern.id.clone(), Origin { file, lines });
+                    patterns.push(pattern);
+                }
             }
         }
+        (Library::of(patterns, origins), problems)
+    }
 
-        (Library::of(loaded.into_iter().map(|(_, pattern)| pattern).collect()), problems)
+    /// Adds packs that come with the program. Where a pattern of a file has the same id, the file's is kept.
+    pub fn with_packs(self, packs: &[&str]) -> Result<(Library, Vec<Problem>), UnknownPack> {
+        let added = Library::builtin(packs)?;
+        let Library { mut patterns, origins, .. } = self;
+        let mut problems = Vec::new();
+        for pattern in added.patterns {
+            match patterns.iter().find(|own| same_id(&own.id, &pattern.id)) {
+                Some(own) => {
+                    let first = origins.get(&own.id).map_or("another pack", |origin| &origin.file);
+                    problems.push(duplicate("built-in pattern".to_owned(), &pattern.id, first));
+                }
+                None => patterns.push(pattern),
+            }
+        }
+        Ok((Library::of(patterns, origins), problems))
+    }
+
+    /// Leaves out the patterns that fail validation, and reports each with its file and line.
+    pub fn without_invalid(self) -> (Library, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut invalid: Vec<String> = Vec::new();
+        for (pattern, findings) in validate::all(&self) {
+            let mut fatal = findings.iter().filter(|finding| finding.is_fatal());
+            let Some(first) = fatal.next() else { continue };
+            let more = match fatal.count() {
+                0 => String::new(),
+                n_more => format!("; {n_more} more, see `tmkb validate`"),
+            };
+            let origin = self.origins.get(&pattern.id);
+            let key = first.field.split(['.', '[']).next().unwrap_or_default();
+            problems.push(Problem {
+                file: origin.map_or_else(|| pattern.id.clone(), |origin| origin.file.clone()),
+                // A missing key has no line; the pattern begins where its id is.
+                line: origin
+                    .and_then(|origin| origin.lines.get(key).or_else(|| origin.lines.get("id")).copied()),
+                column: None,
+                message: format!("{} is not served: {} - {}{more}", pattern.id, first.field, first.message),
+            });
+            invalid.push(pattern.id.clone());
+        }
+        if invalid.is_empty() {
+            return (self, problems);
+        }
+        let Library { mut patterns, origins, .. } = self;
+        patterns.retain(|pattern| !invalid.contains(&pattern.id));
+        (Library::of(patterns, origins), problems)
     }
 
     /// Loads packs that come with the program; `all` stands for every one of them.
@@ -58,13 +128,22 @@ impl Library {
         let patterns = BUILTIN.iter().filter(|(name, _)| wanted(name));
         let patterns =
             patterns.map(|(_, json)| serde_json::from_str(json).expect("written when this was built"));
-        Ok(Library::of(patterns.collect()))
+        Ok(Library::of(patterns.collect(), HashMap::new()))
     }
 
-    fn of(mut patterns: Vec<Pattern>) -> Library {
+    fn of(mut patterns: Vec<Pattern>, origins: HashMap<String, Origin>) -> Library {
         patterns.sort_by(|first, second| first.id.cmp(&second.id));
-        let index = Index::new(&patterns);
-        Library { patterns, index }
+        Library { patterns, origins, index: OnceLock::new() }
+    }
+
+    /// Prepares the search, which otherwise the first query does.
+    pub fn prepare(&self) -> &Self {
+        self.index();
+        self
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(&self.patterns))
     }
 
     /// Lists all patterns in the order of their ids.
@@ -80,7 +159,12 @@ impl Library {
 
     /// Ranks the patterns that fit a context; see [`crate::search`].
     pub fn search(&self, query: &Query<'_>) -> Vec<Hit<'_>> {
-        search::search(&self.patterns, &self.index, query)
+        self.ask(query).hits
+    }
+
+    /// Does the same, and says what the library covers if nothing fits or that is unsure.
+    pub fn ask(&self, query: &Query<'_>) -> Found<'_> {
+        search::search(&self.patterns, self.index(), query)
     }
 
     /// Lists the languages that a query may ask for, sorted.

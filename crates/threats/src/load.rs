@@ -2,6 +2,7 @@
 //!
 //! Files come from anybody, so size, nesting and aliases are bounded before they cost anything.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -35,7 +36,8 @@ pub fn parse(file: &str, text: &str) -> Result<Pattern, Problem> {
 
     let document: Document = serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let location = error.location();
-        problem(location.map(|at| at.line()), location.map(|at| at.column()), cause(&error))
+        let place = location.and_then(|at| Place::new(text, at.line(), at.column()));
+        problem(location.map(|at| at.line()), location.map(|at| at.column()), cause(&error, place))
     })?;
     let Some(pattern) = document.threat_pattern else {
         return Err(problem(Some(1), Some(1), "expected the key `threat_pattern`, found none".into()));
@@ -93,9 +95,9 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The parser's message in our words where it speaks of its own options, and without the position, which a
-/// problem carries by itself.
-fn cause(error: &serde_saphyr::Error) -> String {
+/// The parser's message in words that a writer of patterns knows, and without the position, which a problem carries
+/// by itself.
+fn cause(error: &serde_saphyr::Error, place: Option<Place<'_>>) -> String {
     let message = error.to_string();
     let message = message.lines().next().unwrap_or_default();
     for (start, cause) in [
@@ -114,7 +116,83 @@ fn cause(error: &serde_saphyr::Error) -> String {
         }
     }
     let ends = [" at line ", ", set "].iter().filter_map(|end| message.find(end));
-    message[..ends.min().unwrap_or(message.len())].trim_end_matches(',').to_owned()
+    let message = message[..ends.min().unwrap_or(message.len())].trim_end_matches(',');
+    let key = place.and_then(|place| place.key).map(|key| format!(" for `{key}`")).unwrap_or_default();
+    let found = place.map(|place| format!(", found {}", place.found())).unwrap_or_default();
+    match message {
+        "expected string scalar" => format!("expected text{key}{found}"),
+        "expected sequence start" => format!("expected a list{key}{found}"),
+        "expected mapping start" => format!("expected a mapping, `key: value`{key}{found}"),
+        "invalid i64" => format!("expected a whole number{key}{found}"),
+        "invalid indentation in multiline quoted scalar" => {
+            "expected the closing quote of a text that began above".to_owned()
+        }
+        "while parsing a block mapping, did not find expected key" => {
+            "expected a key that is indented like those above it".to_owned()
+        }
+        "block sequence entries are not allowed in this context" => {
+            format!("expected a value{key}, found the item of a list; begin the list on a line of its own")
+        }
+        _ => match message.strip_prefix("duplicate mapping key: ") {
+            Some(key) => format!("expected each key once, found `{key}` again"),
+            None => message.to_owned(),
+        },
+    }
+}
+
+/// A place in a file, to say what is there.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The key before it on its line.
+    key: Option<&'a str>,
+    rest: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn new(text: &'a str, line: u64, column: u64) -> Option<Place<'a>> {
+        let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+        let column = usize::try_from(column).ok()?.checked_sub(1)?;
+        let offset = line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
+        let (before, rest) = line.split_at(offset);
+        let key = before.trim_end().strip_suffix(':').and_then(|before| {
+            let is_part = |character: char| character.is_alphanumeric() || character == '_';
+            before.rsplit(|character| !is_part(character)).next().filter(|key| !key.is_empty())
+        });
+        Some(Place { key, rest: rest.trim() })
+    }
+
+    fn found(self) -> String {
+        const SHOWN_MAX: usize = 20;
+        match self.rest.chars().next() {
+            None => "nothing".to_owned(),
+            Some('[') => "a list".to_owned(),
+            Some('-') if self.rest == "-" || self.rest.starts_with("- ") => "a list".to_owned(),
+            Some('{') => "a mapping".to_owned(),
+            Some(_) => {
+                let end = self.rest.find([',', '}', ']']).unwrap_or(self.rest.len());
+                let shown: String = self.rest[..end].chars().take(SHOWN_MAX).collect();
+                format!("{shown:?}")
+            }
+        }
+    }
+}
+
+/// Returns the lines, from 1, of the keys right below `threat_pattern`, as far as each is on a line of its own.
+pub fn lines_of_keys(text: &str) -> HashMap<String, u64> {
+    let mut indentation = None;
+    let mut lines = HashMap::new();
+    for (line, number) in text.lines().zip(1..) {
+        let content = line.trim_start();
+        let own = line.len() - content.len();
+        let Some((key, _)) = content.split_once(':').filter(|_| own > 0 && !content.starts_with(['#', '-']))
+        else {
+            continue;
+        };
+        if own == *indentation.get_or_insert(own) {
+            lines.entry(key.to_owned()).or_insert(number);
+        }
+    }
+    lines
 }
 
 fn position(text: &str, offset: usize) -> (u64, u64) {

@@ -1,7 +1,7 @@
 //! BM25F: how well each pattern answers a context, and how well "no pattern is about this" does.
 //!
-//! A pattern is a document of weighted fields: its own texts, and the examples and expressions for its keywords. A
-//! term's frequency in it is the sum over the fields, each by its weight and against the length that is usual for the
+//! A pattern is a document of weighted fields: its own texts, and the examples and expressions for its subject (see
+//! [`crate::subjects`]). A term's frequency in it is the sum over the fields, each by its weight and against the length that is usual for the
 //! field. The more often the less it adds, and a term that few texts have counts more. One more document gathers
 //! what no pattern is about.
 
@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use crate::examples::{self, Example};
 use crate::field::{self, Field};
 use crate::pattern::Pattern;
+use crate::subjects::Subjects;
 use crate::terms::{self, Term};
 use crate::text;
 
@@ -21,7 +22,11 @@ const LENGTH_PENALTY: f32 = 0.65;
 /// What a word counts that nobody ever asked with. It makes a context less like any other.
 const UNKNOWN_FACTOR: f32 = 2.5;
 /// A word is an everyday one if what no pattern is about says it this much as the pattern does.
-const EVERYDAY_PART_MIN: f32 = 0.4;
+const EVERYDAY_PART_MIN: f32 = 0.25;
+/// What the texts of a pattern without examples count, because they have to speak alone.
+const ALONE_FACTOR: f32 = 3.0;
+/// What "no pattern is about this" counts against such a pattern: it is made from examples, of which this has none.
+const ALONE_UNRELATED_PART: f32 = 0.5;
 /// Words that examples of so many subjects have say nothing about which.
 const NEUTRAL_SUBJECTS_MIN: u8 = 12;
 
@@ -134,9 +139,11 @@ impl Ranking {
 
         let length_means = length_means(&documents);
         let mut examples: Vec<Vec<(&Example, f32)>> = Vec::with_capacity(patterns.len());
-        let by_subject = by_subject();
+        let subjects = Subjects::new(&rarity);
+        let mut frequencies = vec![0.0_f32; rarity.len()];
         for (pattern, document) in patterns.iter().zip(&mut documents) {
-            let about = about(pattern, &by_subject);
+            let own = weigh(document, 1.0, &length_means, &rarity, &mut frequencies);
+            let about = subjects.examples_for(pattern, &own);
             document.extend(about.iter().map(|example| (example.field(), Cow::Borrowed(example.terms))));
             let sentences = about.into_iter().filter(|example| !example.is_expression);
             let total =
@@ -149,6 +156,11 @@ impl Ranking {
         let (starts, scores) = postings(&documents, &length_means, &rarity);
         let rarity_unknown = UNKNOWN_FACTOR * self::rarity(n, 0.0);
         Ranking { terms, rarity, rarity_unknown, starts, scores, examples }
+    }
+
+    /// Returns what the score of "no pattern is about this" counts against a pattern.
+    pub fn unrelated_part(&self, pattern: usize) -> f32 {
+        if self.examples[pattern].is_empty() { ALONE_UNRELATED_PART } else { 1.0 }
     }
 
     /// Tells whether a text of a pattern, or an example, has a stem.
@@ -314,30 +326,11 @@ fn postings(
     let mut by_document: Vec<Vec<(u32, f32)>> = Vec::with_capacity(documents.len());
     let mut starts = vec![0_u32; rarity.len() + 1];
     for document in documents {
-        let mut lengths = [0.0_f32; Field::ALL.len()];
-        for (field, counts) in document {
-            lengths[*field as usize] += length(counts);
-        }
-        let worth = Field::ALL.map(|field| {
-            let relative = lengths[field as usize] / length_means[field as usize];
-            field.weight() / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * relative)
-        });
-        let mut touched: Vec<u32> = Vec::new();
-        for (field, counts) in document {
-            for (term, count) in counts.iter() {
-                let frequency = &mut frequencies[*term as usize];
-                if *frequency == 0.0 {
-                    touched.push(*term);
-                }
-                *frequency += worth[*field as usize] * f32::from(*count);
-            }
-        }
-        let score = |term: u32| {
-            let frequency = std::mem::take(&mut frequencies[term as usize]);
-            starts[term as usize + 1] += 1;
-            (term, rarity[term as usize] * frequency / (SATURATION + frequency))
-        };
-        by_document.push(touched.into_iter().map(score).collect());
+        let is_alone = document.iter().all(|(field, _)| !field.is_learned());
+        let factor = if is_alone { ALONE_FACTOR } else { 1.0 };
+        let scores = weigh(document, factor, length_means, rarity, &mut frequencies);
+        scores.iter().for_each(|(term, _)| starts[*term as usize + 1] += 1);
+        by_document.push(scores);
     }
 
     for term in 0..rarity.len() {
@@ -354,27 +347,42 @@ fn postings(
     (starts, scores)
 }
 
-/// Lists the examples for the keywords of a pattern.
-fn about(pattern: &Pattern, by_subject: &HashMap<&str, Vec<usize>>) -> Vec<&'static Example> {
-    let keywords = pattern.triggers.keywords.iter();
-    let mut about: Vec<usize> = keywords
-        .filter_map(|keyword| by_subject.get(keyword.to_lowercase().as_str()))
-        .flatten()
-        .copied()
-        .collect();
-    about.sort_unstable();
-    about.dedup();
-    about.into_iter().map(|index| &examples::EXAMPLES[index]).collect()
-}
-
-fn by_subject() -> HashMap<&'static str, Vec<usize>> {
-    let mut by_subject: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, example) in examples::EXAMPLES.iter().enumerate() {
-        for subject in example.subjects {
-            by_subject.entry(subject).or_default().push(index);
+/// Scores each term of a document. The frequencies are room to count in: zero before and after.
+fn weigh(
+    document: &Document<'_>,
+    factor: f32,
+    length_means: &[f32; Field::ALL.len()],
+    rarity: &[f32],
+    frequencies: &mut [f32],
+) -> Vec<(u32, f32)> {
+    let mut lengths = [0.0_f32; Field::ALL.len()];
+    for (field, counts) in document {
+        lengths[*field as usize] += length(counts);
+    }
+    let worth = Field::ALL.map(|field| {
+        let relative = lengths[field as usize] / length_means[field as usize];
+        factor * field.weight() / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * relative)
+    });
+    let mut touched: Vec<u32> = Vec::new();
+    for (field, counts) in document {
+        for (term, count) in counts.iter() {
+            let frequency = &mut frequencies[*term as usize];
+            if *frequency == 0.0 {
+                touched.push(*term);
+            }
+            *frequency += worth[*field as usize] * f32::from(*count);
         }
     }
-    by_subject
+    let score = |term: u32| {
+        let frequency = std::mem::take(&mut frequencies[term as usize]);
+        (term, saturated(rarity[term as usize], frequency))
+    };
+    touched.into_iter().map(score).collect()
+}
+
+/// What a term adds to a score: the more often it occurs, the less each occurrence does.
+pub fn saturated(rarity: f32, frequency: f32) -> f32 {
+    rarity * frequency / (SATURATION + frequency)
 }
 
 fn count(terms: impl Iterator<Item = u32>) -> Vec<(u32, u8)> {

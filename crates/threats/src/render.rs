@@ -173,8 +173,10 @@ pub fn pattern(pattern: &Pattern, extras: Extras, theme: &Theme) -> String {
 /// Shows the answer to a query. Hits say why each pattern is there, if that is wanted.
 pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String {
     if answer.pattern_count == 0 && theme.width.is_some() {
-        return "No pattern is about this. That does not mean that nothing can go wrong; `tmkb list` shows what there is.\n"
-            .to_owned();
+        let note = answer.note.as_deref().map(|note| format!("Note: {note}\n")).unwrap_or_default();
+        return format!(
+            "No pattern is about this. That does not mean that nothing can go wrong; `tmkb list` shows what there is.\n{note}"
+        );
     }
     let mut text = format!("Found {} relevant threat pattern(s)\n", answer.pattern_count);
     put(&mut text, format_args!("{}\n", paint(theme.faint, "=".repeat(50))));
@@ -184,15 +186,20 @@ pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String 
         let severity = paint(theme.severity(&summary.severity), format!("Severity: {}", summary.severity));
         put(&mut text, format_args!("[{number}] {} ({severity})", paint(theme.id, &summary.id)));
         sentences(&mut text, [&summary.threat, &summary.check, &summary.fix], theme);
+        written_for(&mut text, summary.written_for.as_deref(), theme);
         reasons(&mut text, &summary.id, why, theme);
     }
     for detail in &answer.verbose_patterns {
         number += 1;
         verbose(&mut text, number, detail, theme);
+        written_for(&mut text, detail.written_for.as_deref(), theme);
         reasons(&mut text, &detail.id, why, theme);
     }
     if let Some(code) = &answer.code_pattern {
         template(&mut text, code, theme);
+    }
+    if let Some(note) = &answer.note {
+        put(&mut text, format_args!("{}{}", paint(theme.heading, "NOTE:   "), theme.prose(note, 8)));
     }
     text.push('\n');
     text
@@ -308,6 +315,13 @@ fn sentences(text: &mut String, [threat, check, fix]: [&String; 3], theme: &Them
     put(text, format_args!("{}", paint(theme.faint, "-".repeat(40))));
     for (label, sentence) in [("THREAT: ", threat), ("CHECK:  ", check), ("FIX:    ", fix)] {
         put(text, format_args!("{}{}\n", paint(theme.heading, label), theme.prose(sentence, 8)));
+    }
+}
+
+fn written_for(text: &mut String, stack: Option<&str>, theme: &Theme) {
+    if let Some(stack) = stack {
+        let label = paint(theme.heading, "FOR:    ");
+        put(text, format_args!("{label}{stack}; the threat is the same elsewhere, the code is not\n"));
     }
 }
 

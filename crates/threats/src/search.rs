@@ -1,12 +1,14 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
 //! Patterns come by their BM25F score (see [`crate::rank`]), and first if the context names one of their keywords as
-//! whole words. An everyday word (`import`, `search`) does so only if no other word says anything, or if the scores
-//! agree. What no pattern is about has a score too, and an answer must beat it. Ties go by severity, likelihood and id.
+//! whole words. A single word does so only if no other word says anything, or if the scores agree; an everyday word
+//! (`import`, `search`) needs more of that. What no pattern is about has a score too, and an answer must beat it. Ties go
+//! by severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
 
+use crate::coverage;
 use crate::evidence::{Index, Named, Weight};
 use crate::pattern::Pattern;
 use crate::rank::Tone;
@@ -17,9 +19,9 @@ use crate::text;
 pub struct Query<'a> {
     /// What somebody is about to build. Nothing but blanks: every pattern, worst first.
     pub context: &'a str,
-    /// Only patterns for this language.
+    /// Only patterns for this language; if there are none, those that generalize.
     pub language: Option<&'a str>,
-    /// Only patterns for this framework, unless it is `any`.
+    /// Only patterns for this framework, unless it is `any`; if there are none, those that generalize.
     pub framework: Option<&'a str>,
     /// Only patterns of this category.
     pub category: Option<&'a str>,
@@ -34,6 +36,15 @@ pub struct Hit<'a> {
     pub score: i64,
     /// Why it fits, the strongest reason first.
     pub reasons: Vec<Reason>,
+}
+
+/// What a query finds.
+#[derive(Clone, Debug, Default)]
+pub struct Found<'a> {
+    /// The patterns that fit, best first.
+    pub hits: Vec<Hit<'a>>,
+    /// What the library covers, if nothing fits or that is unsure, and whether the patterns are for another stack.
+    pub note: Option<String>,
 }
 
 /// Why a pattern fits.
@@ -68,10 +79,13 @@ impl fmt::Display for Reason {
 
 /// By how much a pattern must beat what no pattern is about.
 const MARGIN_MIN: f32 = 0.72;
-/// The same for one that is named by a word of its own.
-const MARGIN_MIN_NAMED: f32 = -0.5;
-/// How near the best a pattern must be to be first for an everyday word among others that say something.
-const EVERYDAY_PART_MIN: f32 = 0.75;
+/// The same for one that is named by a phrase, and by a word of its own.
+const MARGIN_MIN_PHRASE: f32 = 0.0;
+const MARGIN_MIN_WORD: f32 = -0.5;
+/// Below this margin every second answer is wrong, so it is called unsure.
+const MARGIN_MIN_SURE: f32 = 1.1;
+/// How near the best a pattern must be to be first for a word among others that say something.
+const NEAR_PART_MIN: f32 = 0.75;
 /// How far above the usual score the others must be, as a part of how far the best is.
 const OTHERS_PART_MIN: f32 = 0.2;
 /// What they must have of the best score from the fourth on: most people are shown three.
@@ -82,40 +96,47 @@ const N_FIRST: usize = 3;
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
 /// Ranks the patterns that fit; they must be those the index was made from.
-pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) -> Vec<Hit<'a>> {
-    let wanted = |pattern: &&Pattern| query.wants(pattern);
+pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) -> Found<'a> {
+    let filter = Filter::new(query, patterns);
     if query.context.trim().is_empty() {
         let mut hits: Vec<Hit<'_>> = patterns
             .iter()
-            .filter(wanted)
+            .filter(|pattern| filter.wants(pattern))
             .map(|pattern| Hit { pattern, score: 0, reasons: Vec::new() })
             .collect();
         hits.sort_by_key(|hit| ties(hit.pattern));
-        return hits;
+        let note = filter.remark(&hits);
+        return Found { hits, note };
     }
 
     let evidence = prepared.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
     let wanted =
-        evidence.weights.iter().copied().enumerate().filter(|(index, _)| query.wants(&patterns[*index]));
+        evidence.weights.iter().copied().enumerate().filter(|(index, _)| filter.wants(&patterns[*index]));
     let mut found: Vec<(usize, Weight)> = wanted.collect();
     let best_score = found.iter().map(|(_, weight)| weight.score).fold(0.0, f32::max);
-    let margin = |weight: &Weight| weight.score - evidence.unrelated;
-    let is_near = |weight: &Weight| weight.score >= best_score * EVERYDAY_PART_MIN;
+    let is_near = |weight: &Weight| weight.score >= best_score * NEAR_PART_MIN;
     let is_named = |weight: &Weight| match (weight.named, evidence.rest) {
         (Named::No, _) => false,
-        (Named::Phrase, _) | (_, Tone::Neutral) => true,
-        (Named::Word, _) => margin(weight) >= MARGIN_MIN_NAMED,
+        (_, Tone::Neutral) => true,
+        (Named::Phrase, _) => weight.margin() >= MARGIN_MIN_PHRASE,
+        (Named::Word, _) => is_near(weight) && weight.margin() >= MARGIN_MIN_WORD,
         (Named::EverydayWord, Tone::Telling) => is_near(weight),
-        (Named::EverydayWord, Tone::Foreign) => is_near(weight) && margin(weight) >= MARGIN_MIN,
+        (Named::EverydayWord, Tone::Foreign) => is_near(weight) && weight.margin() >= MARGIN_MIN,
     };
     for (_, weight) in &mut found {
         if !is_named(weight) {
             weight.named = Named::No;
         }
     }
-    let fits = |weight: &Weight| weight.named > Named::No || weight.file || margin(weight) >= MARGIN_MIN;
+    let fits = |weight: &Weight| weight.named > Named::No || weight.file || weight.margin() >= MARGIN_MIN;
     if !found.iter().any(|(_, weight)| fits(weight)) {
-        return Vec::new();
+        let reason = match (found.is_empty(), evidence.topic) {
+            (true, _) => "no pattern is left by the filters".to_owned(),
+            (false, Some(topic)) => format!("nothing here is about {topic}"),
+            (false, None) => "nothing here fits this".to_owned(),
+        };
+        let note = Some(format!("{}; {reason}", coverage::describe(patterns)));
+        return Found { hits: Vec::new(), note };
     }
     let usual_score = usual(evidence.weights.iter().map(|weight| weight.score).collect());
     let score_min = usual_score + (best_score - usual_score) * OTHERS_PART_MIN;
@@ -127,12 +148,21 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
         n_before <= N_FIRST || weight.named > Named::No || weight.score >= best_score * LATER_PART_MIN
     });
 
+    let is_sure = |weight: &Weight| {
+        let is_named = weight.named > Named::No && evidence.rest == Tone::Neutral;
+        is_named || weight.file || weight.margin() >= MARGIN_MIN_SURE
+    };
+    let doubt = found.first().is_none_or(|(_, weight)| !is_sure(weight));
+    let doubt =
+        doubt.then(|| format!("unsure whether this fits; the library {}", coverage::describe(patterns)));
     let hit = |(index, weight): (usize, Weight)| Hit {
         pattern: &patterns[index],
         score: points(weight.score),
         reasons: prepared.reasons(&evidence, index, &patterns[index]),
     };
-    found.into_iter().map(hit).collect()
+    let hits: Vec<Hit<'_>> = found.into_iter().map(hit).collect();
+    let notes: Vec<String> = [doubt, filter.remark(&hits)].into_iter().flatten().collect();
+    Found { hits, note: (!notes.is_empty()).then(|| notes.join("; ")) }
 }
 
 /// Returns what a pattern scores that has nothing to do with a context: words that everybody uses add up.
@@ -154,16 +184,64 @@ fn ties(pattern: &Pattern) -> (usize, usize, &str) {
     (pattern.severity_rank(), pattern.likelihood_rank(), &pattern.id)
 }
 
-impl Query<'_> {
-    fn wants(&self, pattern: &Pattern) -> bool {
-        let any = |value: &str| value.eq_ignore_ascii_case("any");
-        let same = |wanted: Option<&str>, value: &str| {
-            wanted.is_none_or(|wanted| wanted.is_empty() || wanted.eq_ignore_ascii_case(value))
+/// Which patterns a query may find.
+struct Filter<'a> {
+    query: &'a Query<'a>,
+    /// The language or framework that no pattern is written for.
+    missing: Vec<&'a str>,
+}
+
+impl<'a> Filter<'a> {
+    fn new(query: &'a Query<'a>, patterns: &[Pattern]) -> Filter<'a> {
+        let is_missing = |wanted: &&str, value: fn(&Pattern) -> &str| {
+            !patterns.iter().any(|pattern| wanted.eq_ignore_ascii_case(value(pattern)))
         };
-        (same(self.language, &pattern.language) || any(&pattern.language))
-            && (same(self.framework, &pattern.framework)
-                || any(&pattern.framework)
-                || self.framework.is_some_and(any))
-            && same(self.category, &pattern.category)
+        let language = named(query.language).filter(|wanted| is_missing(wanted, |pattern| &pattern.language));
+        let framework =
+            named(query.framework).filter(|wanted| is_missing(wanted, |pattern| &pattern.framework));
+        Filter { query, missing: [language, framework].into_iter().flatten().collect() }
     }
+
+    fn wants(&self, pattern: &Pattern) -> bool {
+        let fits = |wanted: Option<&str>, value: &str| {
+            let same = |wanted: &str| wanted.eq_ignore_ascii_case(value) || is_any(value);
+            let generalizes =
+                |wanted: &str| self.missing.contains(&wanted) && !pattern.generalizes_to.is_empty();
+            named(wanted).is_none_or(|wanted| same(wanted) || generalizes(wanted))
+        };
+        let category = self.query.category.filter(|category| !category.is_empty());
+        fits(self.query.language, &pattern.language)
+            && fits(self.query.framework, &pattern.framework)
+            && category.is_none_or(|category| category.eq_ignore_ascii_case(&pattern.category))
+    }
+
+    /// Says that some of the patterns were written for something else.
+    fn remark(&self, hits: &[Hit<'_>]) -> Option<String> {
+        let is_other =
+            |hit: &Hit<'_>| written_for(hit.pattern, self.query.language, self.query.framework).is_some();
+        let missing = self.missing.join(" and ");
+        hits.iter().any(is_other).then(|| {
+            format!(
+                "not written for {missing}: patterns with `written_for` generalize to it, their code does not"
+            )
+        })
+    }
+}
+
+/// Returns what a filter asks for, unless it is nothing or anything.
+fn named(wanted: Option<&str>) -> Option<&str> {
+    wanted.filter(|wanted| !wanted.is_empty() && !is_any(wanted))
+}
+
+fn is_any(value: &str) -> bool {
+    value.eq_ignore_ascii_case("any")
+}
+
+/// Returns what a pattern was written for, such as `Python/Flask`, if that is not what was asked for.
+pub fn written_for(pattern: &Pattern, language: Option<&str>, framework: Option<&str>) -> Option<String> {
+    let differs = |wanted: Option<&str>, value: &str| {
+        named(wanted).is_some_and(|wanted| !wanted.eq_ignore_ascii_case(value)) && !is_any(value)
+    };
+    let is_other = differs(language, &pattern.language) || differs(framework, &pattern.framework);
+    coverage::stack(pattern).filter(|_| is_other)
 }

@@ -43,6 +43,13 @@ pub struct Finding {
     pub message: String,
 }
 
+impl Finding {
+    /// Tells whether the pattern must not be served. A reference that leads nowhere does no harm to an answer.
+    pub fn is_fatal(&self) -> bool {
+        self.severity == Severity::Error && !self.field.starts_with("related_patterns")
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {

@@ -14,12 +14,13 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
 
-    /// A folder of pattern files to use in place of those that come with the program [env: TMKB_PATTERNS]
+    /// A folder of pattern files to use in place of those that come with the program, or with --packs beside
+    /// them [env: TMKB_PATTERNS]
     #[arg(short, long, global = true, value_name = "DIR")]
     pub patterns: Option<PathBuf>,
 
     /// Built-in packs to use: names, or "all"
-    #[arg(long, global = true, value_name = "NAME", value_delimiter = ',', conflicts_with = "patterns")]
+    #[arg(long, global = true, value_name = "NAME", value_delimiter = ',')]
     pub packs: Vec<String>,
 
     /// How to print [default: text on a terminal, json in a pipe; list and validate always text]
@@ -36,7 +37,8 @@ Examples:
   tmkb query -c \"background job that resizes uploads\"
   tmkb query -c \"POST /orgs/<id>/invites\" -l python --framework flask
   tmkb get TMKB-AUTHZ-004 --code
-  tmkb validate --all -p ./our-patterns
+  tmkb query bulk delete -p ./our-patterns --packs all
+  tmkb validate our-patterns/links.yaml
   tmkb serve                       an MCP server on stdin and stdout
 
 Exit codes: 0 done, 1 not found or findings, 2 wrong usage or configuration.";
@@ -82,10 +84,11 @@ Examples:
     ///
     /// Errors make the exit code 1; warnings do not.
     Validate {
-        /// Only this pattern
-        id: Option<String>,
-        /// All patterns, which is also what happens without an id
-        #[arg(long, conflicts_with = "id")]
+        /// Only the pattern with this id, or in this file
+        #[arg(value_name = "ID|FILE")]
+        target: Option<String>,
+        /// All patterns, which is also what happens without an id or a file
+        #[arg(long, conflicts_with = "target")]
         all: bool,
     },
     /// Serve the patterns to an AI agent over MCP, on stdin and stdout
@@ -111,10 +114,10 @@ pub struct QueryArguments {
     /// The same without a flag
     #[arg(value_name = "TEXT", conflicts_with = "context")]
     pub words: Vec<String>,
-    /// Only patterns for this programming language
+    /// Only patterns for this programming language; if there are none, those that generalize
     #[arg(short, long, value_name = "LANG")]
     pub language: Option<String>,
-    /// Only patterns for this framework ("any" for all)
+    /// Only patterns for this framework ("any" for all); if there are none, those that generalize
     #[arg(long, value_name = "NAME")]
     pub framework: Option<String>,
     /// Only patterns of this category

@@ -6,13 +6,14 @@ mod source;
 
 use std::{
     io::{self, IsTerminal, Write},
+    path::Path,
     process::ExitCode,
 };
 
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use threats::{
-    Library, Query,
+    Found, Library, Query,
     answer::{self, Answer, Room},
     render::{self, Extras, Theme},
     validate::{self, Severity},
@@ -86,7 +87,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
                 }
             }
         }
-        Command::Validate { id, .. } => validate(arguments, id.as_deref()),
+        Command::Validate { target, .. } => validate(arguments, target.as_deref()),
     }
 }
 
@@ -99,7 +100,7 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
     options.request_timeout = settings.value("MCP_REQUEST_TIMEOUT", options.request_timeout);
     settings.check().map_err(Failure::misused)?;
     let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
-    if matches!(source, Source::Folder(_)) {
+    if source.has_folder() {
         // A folder is this machine's own, and may be mended while the server runs.
         profile.cache = mcp::Cache { ttl_ms: 0, scope: mcp::CacheScope::Private };
     }
@@ -112,9 +113,10 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
     Ok(stdio::serve(profile, ThreatServer::start(source), options))
 }
 
-/// Loads the patterns. Files that cannot be used are named on stderr; the rest is used.
+/// Loads the patterns. Files that cannot be used, or are not valid, are named on stderr; the rest is used.
 fn load(arguments: &Arguments) -> Result<Library, Failure> {
-    let (library, problems) = load_with_problems(arguments)?;
+    let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
+    let (library, problems) = source.load_valid().map_err(Failure::misused)?;
     for problem in problems {
         let _ = writeln!(io::stderr(), "tmkb: {problem}");
     }
@@ -122,10 +124,6 @@ fn load(arguments: &Arguments) -> Result<Library, Failure> {
         let _ = writeln!(io::stderr(), "tmkb: no pattern could be loaded");
     }
     Ok(library)
-}
-
-fn load_with_problems(arguments: &Arguments) -> Result<(Library, Vec<threats::Problem>), Failure> {
-    Source::from_arguments(arguments).and_then(|source| source.load()).map_err(Failure::misused)
 }
 
 fn answer_query(
@@ -142,21 +140,20 @@ fn answer_query(
     };
     // An empty answer to a misspelt filter would be taken for safety.
     source::check_filters(library, &query).map_err(Failure::misused)?;
-    let hits = library.search(&query);
+    let Found { hits, note } = library.ask(&query);
     let limit = arguments.limit.filter(|limit| *limit > 0);
     let format = global.format_or(default_format());
-    let answer = if global.verbose {
-        answer::human(&hits, limit.unwrap_or(answer::HUMAN_PATTERNS_MAX))
-    } else {
-        let room = Room {
-            patterns_max: limit.unwrap_or(answer::AGENT_PATTERNS_MAX),
-            // A person has no token budget.
-            tokens_max: (format == Format::Json).then_some(answer::AGENT_TOKENS_MAX),
-            language: query.language,
-            framework: query.framework,
-        };
-        answer::agent(&hits, &room)
+    let patterns_default =
+        if global.verbose { answer::HUMAN_PATTERNS_MAX } else { answer::AGENT_PATTERNS_MAX };
+    let room = Room {
+        patterns_max: limit.unwrap_or(patterns_default),
+        // A person has no token budget.
+        tokens_max: (format == Format::Json).then_some(answer::AGENT_TOKENS_MAX),
+        language: query.language,
+        framework: query.framework,
+        note: note.as_deref(),
     };
+    let answer = if global.verbose { answer::human(&hits, &room) } else { answer::agent(&hits, &room) };
     Ok(match format {
         Format::Json => pretty(&with_reasons(&answer, &hits, global.verbose)),
         Format::Text => render::query(&answer, global.verbose.then_some(&hits), &theme()),
@@ -196,10 +193,18 @@ fn listed(pattern: &threats::Pattern) -> Value {
     })
 }
 
-/// Checks one pattern or all of them. A file that cannot be read at all is an error too.
-fn validate(arguments: &Arguments, id: Option<&str>) -> Result<u8, Failure> {
-    let (library, problems) = load_with_problems(arguments)?;
-    let checked = match id {
+/// Checks one pattern, one file, or all patterns. A file that cannot be read at all is an error too.
+fn validate(arguments: &Arguments, target: Option<&str>) -> Result<u8, Failure> {
+    let source = Source::from_arguments(arguments).map_err(Failure::misused)?;
+    let file = target.map(Path::new).filter(|path| is_file_name(path));
+    let (library, problems, id) = match file {
+        Some(file) => source.load_file(file).map_err(Failure::misused)?,
+        None => {
+            let (library, problems) = source.load().map_err(Failure::misused)?;
+            (library, problems, target.map(str::to_owned))
+        }
+    };
+    let checked = match &id {
         Some(id) => {
             let pattern = library.get(id).map_err(Failure::refused)?;
             vec![(pattern, validate::one(pattern, &library))]
@@ -213,6 +218,11 @@ fn validate(arguments: &Arguments, id: Option<&str>) -> Result<u8, Failure> {
         Format::Text => print(&render::validation(&checked, &problems, arguments.verbose, &theme()))?,
     };
     Ok(if n_errors == 0 { DONE } else { REFUSED })
+}
+
+/// Tells a file from an id, which has neither an extension nor a folder.
+fn is_file_name(path: &Path) -> bool {
+    path.extension().is_some() || path.components().count() > 1 || path.is_file()
 }
 
 fn validation_report(

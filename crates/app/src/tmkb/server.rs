@@ -11,7 +11,7 @@ use mcp::{
 };
 use serde_json::{Map, Value, json};
 use threats::{
-    Hit, Library, Query,
+    Found, Hit, Library, Query,
     answer::{self, Room},
 };
 
@@ -37,15 +37,25 @@ pub fn profile() -> Profile {
     profile
 }
 
-/// The tool as it is with the built-in patterns.
+/// The tool as `spexus mcp` has it.
 pub fn described() -> Arc<Tool> {
-    let library = Library::builtin(threats::library::PACKS_DEFAULT).map(Loaded::new);
-    library.map_or_else(|_| Arc::new(tool(&[], &[])), |loaded| loaded.tool)
+    Arc::new(tool(Choice::Any))
+}
+
+/// Which languages and frameworks may be asked for.
+#[derive(Clone, Copy)]
+enum Choice<'a> {
+    /// Those that patterns are written for, as `tmkb serve` has promised.
+    Known { languages: &'a [String], frameworks: &'a [String] },
+    /// Any: for one that no pattern is written for, those that generalize are answered.
+    Any,
 }
 
 /// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
 pub struct ThreatServer {
     source: Source,
+    /// Whether a language or framework that no pattern is written for is an error.
+    is_strict: bool,
     loaded: Mutex<Slot>,
 }
 
@@ -61,21 +71,22 @@ struct Slot {
 struct Loaded {
     library: Library,
     tool: Arc<Tool>,
+    is_strict: bool,
     languages: Vec<String>,
     frameworks: Vec<String>,
 }
 
 impl ThreatServer {
-    /// Makes the server and begins to load its patterns.
+    /// Makes the server of `tmkb serve` and begins to load its patterns.
     pub fn start(source: Source) -> Arc<Self> {
-        let server = Self::new(source);
+        let server = Arc::new(Self { source, is_strict: true, loaded: Mutex::default() });
         server.load_soon();
         server
     }
 
-    /// A server that has loaded nothing yet.
+    /// The part of `spexus mcp`, which has loaded nothing yet.
     pub fn new(source: Source) -> Arc<Self> {
-        Arc::new(Self { source, loaded: Mutex::default() })
+        Arc::new(Self { source, is_strict: false, loaded: Mutex::default() })
     }
 
     /// Begins to load the patterns.
@@ -110,7 +121,7 @@ impl ThreatServer {
     }
 
     fn load(&self) -> Result<Arc<Loaded>, Failure> {
-        let (library, problems) = self.source.load().map_err(|message| {
+        let (library, problems) = self.source.load_valid().map_err(|message| {
             tracing::error!("{message}");
             Failure::new(Kind::Unavailable, "Query failed: the pattern folder cannot be read")
         })?;
@@ -122,15 +133,17 @@ impl ThreatServer {
             return Err(Failure::new(Kind::Unavailable, "Query failed: no patterns are loaded"));
         }
         tracing::debug!("{} patterns loaded", library.patterns().len());
-        Ok(Arc::new(Loaded::new(library)))
+        library.prepare();
+        Ok(Arc::new(Loaded::new(library, self.is_strict)))
     }
 }
 
 impl Loaded {
-    fn new(library: Library) -> Self {
+    fn new(library: Library, is_strict: bool) -> Self {
         let (languages, frameworks) = (library.languages(), library.frameworks());
-        let tool = Arc::new(tool(&languages, &frameworks));
-        Self { library, tool, languages, frameworks }
+        let known = Choice::Known { languages: &languages, frameworks: &frameworks };
+        let tool = Arc::new(tool(if is_strict { known } else { Choice::Any }));
+        Self { library, tool, is_strict, languages, frameworks }
     }
 
     fn check(&self, arguments: &Map<String, Value>) -> Vec<Problem> {
@@ -163,6 +176,9 @@ impl Loaded {
         ];
         for (name, label, supported) in choices {
             let Some(value) = arguments.get(name) else { continue };
+            if !self.is_strict && name != "verbosity" && value.is_string() {
+                continue;
+            }
             if value.as_str().is_none_or(|text| !supported.iter().any(|known| known == text)) {
                 let shown = shown(value);
                 let text = format!("Invalid {name} '{shown}'. {label}: {}", supported.join(", "));
@@ -195,7 +211,13 @@ impl Server for ThreatServer {
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         // A client must learn what the tool is called even while its patterns cannot be read.
         let tool = self.loaded().map_or_else(
-            |_| Arc::new(tool(&["python".into()], &["flask".into(), "any".into()])),
+            |_| match self.is_strict {
+                true => Arc::new(tool(Choice::Known {
+                    languages: &["python".into()],
+                    frameworks: &["flask".into(), "any".into()],
+                })),
+                false => described(),
+            },
             |loaded| loaded.tool.clone(),
         );
         mcp::page_of(&[tool], cursor, 1)
@@ -230,20 +252,16 @@ impl Server for ThreatServer {
             framework: text("framework"),
             category: None,
         };
-        let hits = loaded.library.search(&query);
+        let Found { hits, note } = loaded.library.ask(&query);
         let is_human = text("verbosity") == Some("human");
-        let answer = match is_human {
-            true => answer::human(&hits, answer::MCP_PATTERNS_MAX),
-            false => answer::agent(
-                &hits,
-                &Room {
-                    patterns_max: answer::MCP_PATTERNS_MAX,
-                    language: query.language,
-                    framework: query.framework,
-                    ..Room::default()
-                },
-            ),
+        let room = Room {
+            patterns_max: answer::MCP_PATTERNS_MAX,
+            language: query.language,
+            framework: query.framework,
+            note: note.as_deref(),
+            ..Room::default()
         };
+        let answer = if is_human { answer::human(&hits, &room) } else { answer::agent(&hits, &room) };
         tracing::info!(
             req_id = %context.id,
             "Query executed successfully: {} patterns returned",
@@ -286,11 +304,23 @@ fn shown(value: &Value) -> String {
     mcp::shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-fn tool(languages: &[String], frameworks: &[String]) -> Tool {
-    let is_default = languages == ["python"] && frameworks == ["flask", "any"];
-    let (language, framework) = match is_default {
-        true => ("Programming language (MVP: Python only)", "Framework context (MVP: Flask or any)"),
-        false => ("Programming language", "Framework context"),
+fn tool(choice: Choice<'_>) -> Tool {
+    let (language, framework) = match choice {
+        Choice::Known { languages, frameworks } => {
+            let is_default = languages == ["python"] && frameworks == ["flask", "any"];
+            let (language, framework) = match is_default {
+                true => ("Programming language (MVP: Python only)", "Framework context (MVP: Flask or any)"),
+                false => ("Programming language", "Framework context"),
+            };
+            (
+                json!({"type": "string", "enum": languages, "description": language}),
+                json!({"type": "string", "enum": frameworks, "description": framework}),
+            )
+        }
+        Choice::Any => (
+            json!({"type": "string", "description": "Programming language, such as python or rust"}),
+            json!({"type": "string", "description": "Framework, such as flask, or any"}),
+        ),
     };
     Tool::new(
         TOOL,
@@ -303,8 +333,8 @@ fn tool(languages: &[String], frameworks: &[String]) -> Tool {
                     "description": "What you're implementing (e.g., 'multi-tenant API endpoint', 'background job processing')",
                     "minLength": 1,
                 },
-                "language": {"type": "string", "enum": languages, "description": language},
-                "framework": {"type": "string", "enum": frameworks, "description": framework},
+                "language": language,
+                "framework": framework,
                 "verbosity": {
                     "type": "string",
                     "enum": VERBOSITIES,

@@ -22,55 +22,107 @@ const TOTAL_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Where patterns come from.
 #[derive(Clone, Debug)]
-pub enum Source {
-    /// Packs in the program, by name.
-    Packs(Vec<String>),
+pub struct Source {
     /// A folder of pattern files.
-    Folder(PathBuf),
+    folder: Option<PathBuf>,
+    /// Packs in the program, by name, beside the folder if there is one.
+    packs: Vec<String>,
 }
 
 impl Source {
     /// Takes what the command line says, or else the environment. An unknown pack is an error at once.
     pub fn from_arguments(arguments: &Arguments) -> Result<Self, String> {
-        if let Some(folder) = &arguments.patterns {
-            return Ok(Self::Folder(folder.clone()));
+        let (folder, packs) = (arguments.patterns.clone(), arguments.packs.clone());
+        if folder.is_none() && packs.is_empty() {
+            return Ok(Self::from_environment());
         }
-        let packs = match arguments.packs.as_slice() {
-            [] => return Ok(Self::from_environment()),
-            packs => packs.to_vec(),
-        };
         let known = threats::library::packs();
         match packs.iter().find(|pack| *pack != "all" && !known.contains(&pack.as_str())) {
             Some(unknown) => {
                 Err(format!("--packs: expected all or some of {}, found \"{unknown}\"", known.join(", ")))
             }
-            None => Ok(Self::Packs(packs)),
+            None => Ok(Self { folder, packs }),
         }
     }
 
     /// Takes what the environment says, or else the usual packs.
     pub fn from_environment() -> Self {
         match std::env::var_os("TMKB_PATTERNS").filter(|folder| !folder.is_empty()) {
-            Some(folder) => Self::Folder(folder.into()),
-            None => Self::Packs(PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect()),
+            Some(folder) => Self { folder: Some(folder.into()), packs: Vec::new() },
+            None => {
+                Self { folder: None, packs: PACKS_DEFAULT.iter().map(|pack| (*pack).to_owned()).collect() }
+            }
         }
+    }
+
+    /// Whether patterns come from files, which may change.
+    pub fn has_folder(&self) -> bool {
+        self.folder.is_some()
     }
 
     /// Loads the patterns. What cannot be used of a folder is a problem each; only a folder that
     /// cannot be read at all is a failure.
     pub fn load(&self) -> Result<(Library, Vec<Problem>), String> {
-        match self {
-            Self::Packs(packs) => {
-                let packs: Vec<&str> = packs.iter().map(String::as_str).collect();
+        let packs: Vec<&str> = self.packs.iter().map(String::as_str).collect();
+        match &self.folder {
+            None => {
                 let library = Library::builtin(&packs).map_err(|error| error.to_string())?;
                 Ok((library, Vec::new()))
             }
-            Self::Folder(folder) => load_folder(folder),
+            Some(folder) => {
+                let (library, mut problems) = load_folder(folder)?;
+                let (library, replaced) = library.with_packs(&packs).map_err(|error| error.to_string())?;
+                problems.extend(replaced);
+                Ok((library, problems))
+            }
         }
+    }
+
+    /// Loads the patterns that may be answered: those that fail validation become problems too.
+    pub fn load_valid(&self) -> Result<(Library, Vec<Problem>), String> {
+        let (library, mut problems) = self.load()?;
+        if self.folder.is_none() {
+            return Ok((library, problems));
+        }
+        let (library, invalid) = library.without_invalid();
+        problems.extend(invalid);
+        problems.sort_by(|first, second| first.file.cmp(&second.file));
+        Ok((library, problems))
+    }
+
+    /// Loads one file, and beside it what [`Source::load`] does, for its references. The problems are the file's.
+    pub fn load_file(&self, path: &Path) -> Result<(Library, Vec<Problem>, Option<String>), String> {
+        let name = path.display().to_string();
+        let text = read_text(path).map_err(|error| format!("cannot read the file {name}: {error}"))?;
+        let pattern = match threats::load::parse(&name, &text) {
+            Ok(pattern) => pattern,
+            Err(problem) => return Ok((Library::load([(name, text)]).0, vec![problem], None)),
+        };
+        let packs: Vec<&str> = self.packs.iter().map(String::as_str).collect();
+        let mut sources = vec![(String::new(), text)];
+        if let Some(folder) = &self.folder {
+            sources.extend(read_folder(folder)?.1);
+        }
+        // The empty name is the first, so that of two patterns with one id the file's is kept.
+        let (library, _) = Library::load(sources);
+        let (library, _) = library.with_packs(&packs).map_err(|error| error.to_string())?;
+        Ok((library, Vec::new(), Some(pattern.id)))
     }
 }
 
 fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
+    let (mut problems, sources) = read_folder(folder)?;
+    let (library, unusable) = Library::load(sources);
+    problems.extend(unusable);
+    problems.sort_by(|first, second| first.file.cmp(&second.file));
+    Ok((library, problems))
+}
+
+/// Files as pairs of name and text.
+type Files = Vec<(String, String)>;
+
+/// Reads the files of a folder.
+fn read_folder(folder: &Path) -> Result<(Vec<Problem>, Files), String> {
     let cannot = |error: io::Error| {
         format!(
             "patterns (-p, --patterns or TMKB_PATTERNS): cannot read the folder {}: {error}",
@@ -101,10 +153,7 @@ fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
             Err(message) => found.problems.push(problem(name, message)),
         }
     }
-    let (library, problems) = Library::load(sources);
-    found.problems.extend(problems);
-    found.problems.sort_by(|first, second| first.file.cmp(&second.file));
-    Ok((library, found.problems))
+    Ok((found.problems, sources))
 }
 
 #[derive(Default)]
@@ -189,7 +238,8 @@ fn problem(file: String, message: String) -> Problem {
     Problem { file, line: None, column: None, message }
 }
 
-/// Refuses filters that can match nothing, and names what they could be.
+/// Rejects categories that no pattern has, and misspelt languages and frameworks. Other languages and frameworks are
+/// fine: patterns that generalize are answered for them.
 pub fn check_filters(library: &Library, query: &Query<'_>) -> Result<(), String> {
     let mut categories: Vec<String> =
         library.patterns().iter().map(|pattern| pattern.category.to_lowercase()).collect();
@@ -205,6 +255,9 @@ pub fn check_filters(library: &Library, query: &Query<'_>) -> Result<(), String>
         let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
         if !known.contains(&value.to_lowercase()) {
             let nearest = mcp::nearest(value, known.iter().map(String::as_str));
+            if nearest.is_none() && flag != "--category" {
+                continue;
+            }
             let suggestion = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
             problems
                 .push(format!("{flag}: expected one of {}, found \"{value}\"{suggestion}", known.join(", ")));

@@ -123,7 +123,65 @@ fn flags_beat_the_environment_and_an_empty_variable_is_none() {
 #[test]
 fn nothing_fits_what_has_no_boundary() {
     let (code, stdout, _) = run(&["query", "-c", "center a div with css grid"]);
-    assert_eq!((code, parse(&stdout)), (0, json!({"pattern_count": 0, "patterns_included": 0})));
+    let note = "covers authorization (24 patterns, Python/Flask); nothing here is about css grid";
+    let expected = json!({"pattern_count": 0, "patterns_included": 0, "note": note});
+    assert_eq!((code, parse(&stdout)), (0, expected));
+}
+
+#[test]
+fn a_language_that_no_pattern_has_is_answered_without_foreign_code() {
+    let (code, stdout, stderr) =
+        run(&["query", "-c", "bulk delete endpoint", "-l", "rust", "--framework", "axum"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let answer = parse(&stdout);
+    assert_eq!(answer["patterns"][0]["id"], "TMKB-AUTHZ-012");
+    assert_eq!(answer["patterns"][0]["written_for"], "Python/Flask");
+    assert!(answer.get("code_pattern").is_none(), "{answer}");
+    assert!(answer["note"].as_str().is_some_and(|note| note.contains("rust and axum")), "{answer}");
+}
+
+#[test]
+fn own_patterns_come_beside_the_built_in_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let original = compatibility_data().join("patterns/authorization/tier-b/TMKB-AUTHZ-009.yaml");
+    let own = fs::read_to_string(original).expect("a pattern").replace("TMKB-AUTHZ-009", "ACME-AUTHZ-001");
+    fs::write(folder.path().join("own.yaml"), own).expect("written");
+    let (code, stdout, stderr) = run(&["-p", path, "--packs", "all", "list"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(stdout.contains("ACME-AUTHZ-001") && stdout.contains("TMKB-AUTHZ-024"), "{stdout}");
+    let (_, stdout, _) = run(&["-p", path, "list"]);
+    assert!(stdout.starts_with("Found 1 pattern(s):"), "{stdout}");
+}
+
+#[test]
+fn an_invalid_pattern_is_named_and_not_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let file = folder.path().join("bad.yaml");
+    fs::write(&file, "threat_pattern:\n  id: ACME-AUTHZ-001\n  name: n\n  severity: hihg\n")
+        .expect("written");
+    let (code, stdout, stderr) = run(&["-p", path, "--packs", "all", "query", "-c", "bulk delete"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(parse(&stdout)["patterns"][0]["id"], "TMKB-AUTHZ-012");
+    assert!(stderr.contains("bad.yaml:") && stderr.contains("ACME-AUTHZ-001 is not served: "), "{stderr}");
+    let (code, _, _) = run(&["-p", path, "--packs", "all", "get", "ACME-AUTHZ-001"]);
+    assert_eq!(code, 1);
+
+    let (code, stdout, _) = run(&["validate", file.to_str().expect("UTF-8")]);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("ERROR: severity - expected critical, high, medium, low"), "{stdout}");
+    fs::write(&file, "threat_pattern:\n  id: [1]\n").expect("written");
+    let (code, stdout, _) = run(&["validate", file.to_str().expect("UTF-8")]);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("bad.yaml:2:7: expected text for `id`, found a list"), "{stdout}");
+    let good = compatibility_data().join("patterns/authorization/tier-b/TMKB-AUTHZ-009.yaml");
+    let (code, stdout, stderr) = run(&["validate", good.to_str().expect("UTF-8")]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    assert!(stdout.ends_with("Validated 1 pattern(s): 0 error(s), 0 warning(s)\n"), "{stdout}");
+    let (code, _, stderr) = run(&["validate", "no/such.yaml"]);
+    assert_eq!(code, 2);
+    assert!(stderr.starts_with("tmkb: cannot read the file no/such.yaml: "), "{stderr}");
 }
 
 #[test]

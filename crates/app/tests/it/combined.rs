@@ -132,6 +132,19 @@ fn tool_errors_are_results_in_every_revision() {
 }
 
 #[test]
+fn threats_are_answered_for_a_language_that_no_pattern_has() {
+    let mut agent = Agent::spexus(project(), "2025-11-25", &["--toolsets", "threats"]);
+    let answer = agent.json("tmkb_query", json!({"context": "bulk delete endpoint", "language": "rust"}));
+    assert_eq!(answer["patterns"][0]["written_for"], "Python/Flask", "{answer}");
+    assert!(answer.get("code_pattern").is_none(), "{answer}");
+    let answer = agent.json("tmkb_query", json!({"context": "prevent SQL injection in a report"}));
+    assert_eq!(
+        answer["note"],
+        "covers authorization (24 patterns, Python/Flask); nothing here is about SQL injection"
+    );
+}
+
+#[test]
 fn the_tools_of_the_other_parts_work_as_the_manual_says() {
     let mut agent = Agent::spexus(project(), "2025-11-25", &["--toolsets", "trace,threats"]);
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();

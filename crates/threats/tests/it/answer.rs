@@ -19,7 +19,7 @@ fn the_count_is_that_of_the_whole_answer() {
 fn a_query_that_fits_nothing_answers_nothing() {
     let answer = ask("center a div with flexbox", &Room::default());
     assert_eq!(serde_json::to_string(&answer).unwrap(), r#"{"pattern_count":0,"patterns_included":0}"#);
-    let answer = answer::human(&[], answer::MCP_PATTERNS_MAX);
+    let answer = answer::human(&[], &Room::default());
     assert_eq!(serde_json::to_string(&answer).unwrap(), r#"{"pattern_count":0,"patterns_included":0}"#);
 }
 
@@ -142,4 +142,22 @@ fn estimate(answer: &Answer) -> usize {
 /// What the real tokenizer counts.
 fn exact(answer: &Answer) -> usize {
     bpe_openai::o200k_base().count(serde_json::to_string(answer).unwrap().as_str())
+}
+
+#[test]
+fn a_pattern_for_another_language_is_marked_and_has_no_code() {
+    let library = Library::builtin(&["all"]).unwrap();
+    let query = Query { context: "bulk delete endpoint", language: Some("rust"), ..Query::default() };
+    let found = library.ask(&query);
+    let room = Room { language: Some("rust"), note: found.note.as_deref(), ..Room::default() };
+    let answer = answer::agent(&found.hits, &room);
+    assert_eq!(answer.patterns[0].id, "TMKB-AUTHZ-012");
+    assert_eq!(answer.patterns[0].written_for.as_deref(), Some("Python/Flask"));
+    assert_eq!(answer.code_pattern, None);
+    assert!(answer.note.is_some_and(|note| note.starts_with("not written for rust")));
+
+    let answer = answer::human(&found.hits, &room);
+    assert_eq!(answer.verbose_patterns[0].written_for.as_deref(), Some("Python/Flask"));
+    let mitigations = answer.verbose_patterns.iter().flat_map(|pattern| &pattern.mitigations);
+    assert_eq!(mitigations.map(|mitigation| mitigation.code_examples.len()).sum::<usize>(), 0);
 }

@@ -80,7 +80,7 @@ fn agent_answers_have_the_fields_of_the_original() {
 fn human_answers_are_those_of_the_original() {
     let recorded: Map<String, Value> = serde_json::from_str(&read("tmkb/golden/mcp_human.json")).unwrap();
     for (query, expected) in recorded {
-        let answer = answer::human(&ranked(&expected, "verbose_patterns"), answer::MCP_PATTERNS_MAX);
+        let answer = answer::human(&ranked(&expected, "verbose_patterns"), &Room::default());
         let mut found = serde_json::to_value(&answer).unwrap();
         found["pattern_count"] = expected["pattern_count"].clone();
         assert_eq!(found, expected, "{query}");

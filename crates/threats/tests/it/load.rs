@@ -13,27 +13,27 @@ use crate::{file, files, read};
 fn a_problem_names_file_line_column_and_cause() {
     check(
         "threat_pattern:\n  id: X-Y-001\n  severity: [high]\n",
-        expect!["p.yaml:3:13: expected string scalar"],
+        expect!["p.yaml:3:13: expected text for `severity`, found a list"],
     );
     check(
         "threat_pattern:\n  id: X-Y-001\n  name: \"open\n",
-        expect!["p.yaml:4:1: invalid indentation in multiline quoted scalar"],
+        expect!["p.yaml:4:1: expected the closing quote of a text that began above"],
     );
     check(
         "threat_pattern:\n  id: X-Y-001\n id: again\n",
-        expect!["p.yaml:3:2: while parsing a block mapping, did not find expected key"],
+        expect!["p.yaml:3:2: expected a key that is indented like those above it"],
     );
     check(
         "threat_pattern:\n  id: X-Y-001\n  id: X-Y-002\n",
-        expect!["p.yaml:3:3: duplicate mapping key: id"],
+        expect!["p.yaml:3:3: expected each key once, found `id` again"],
     );
     check(
         "threat_pattern:\n  id: X-Y-001\n  triggers: {keywords: celery}\n",
-        expect!["p.yaml:3:24: expected sequence start"],
+        expect![[r#"p.yaml:3:24: expected a list for `keywords`, found "celery""#]],
     );
     check(
         "threat_pattern:\n  id: X-Y-001\n  attack_scenario: {attack_steps: [{step: one}]}\n",
-        expect!["p.yaml:3:43: invalid i64"],
+        expect![[r#"p.yaml:3:43: expected a whole number for `step`, found "one""#]],
     );
 }
 
@@ -42,8 +42,8 @@ fn what_is_no_pattern_is_a_problem() {
     check("", expect!["p.yaml: expected the key `threat_pattern`, found an empty file"]);
     check(" \n\n", expect!["p.yaml: expected the key `threat_pattern`, found an empty file"]);
     check("# only a comment\n", expect!["p.yaml:1:1: expected the key `threat_pattern`, found none"]);
-    check("- a\n- list\n", expect!["p.yaml:1:1: expected mapping start"]);
-    check("just text", expect!["p.yaml:1:1: expected mapping start"]);
+    check("- a\n- list\n", expect!["p.yaml:1:1: expected a mapping, `key: value`, found a list"]);
+    check("just text", expect![[r#"p.yaml:1:1: expected a mapping, `key: value`, found "just text""#]]);
     check(
         "threat_patern:\n  id: X-Y-001\n",
         expect!["p.yaml:1:1: expected the key `threat_pattern`, found none"],
@@ -71,7 +71,7 @@ fn hostile_files_are_refused_quickly() {
     check(bomb, expect!["p.yaml:5:11: expected aliases of at most 20000 values, found more"]);
     check(
         &format!("threat_pattern: {}", "[".repeat(100_000)),
-        expect!["p.yaml:1:17: expected mapping start"],
+        expect!["p.yaml:1:17: expected a mapping, `key: value` for `threat_pattern`, found a list"],
     );
     check(
         &format!("threat_pattern:\n  id: X-Y-001\n  x: {}", "{a: ".repeat(1_000)),
@@ -79,7 +79,9 @@ fn hostile_files_are_refused_quickly() {
     );
     check(
         &format!("threat_pattern:\n  id: X-Y-001\n  x: {}", "- ".repeat(1_000)),
-        expect!["p.yaml:3:6: block sequence entries are not allowed in this context"],
+        expect![
+            "p.yaml:3:6: expected a value for `x`, found the item of a list; begin the list on a line of its own"
+        ],
     );
     let endless = format!("threat_pattern:\n  id: X-Y-001\n  name: {}\n", "x".repeat(10 << 20));
     check(&endless, expect!["p.yaml: expected at most 1048576 bytes, found 10485799"]);
@@ -171,6 +173,43 @@ fn of_two_files_with_one_id_the_first_by_path_stays() {
     assert_eq!(library.get("X-y-001").unwrap().name, "earlier");
     expect!["z.yaml: threat_pattern.id: x-y-001 is already taken by a.yaml, which is kept"]
         .assert_eq(&problems[0].to_string());
+}
+
+#[test]
+fn an_invalid_pattern_is_left_out_and_named_with_its_line() {
+    let valid = read("tmkb/patterns/authorization/tier-b/TMKB-AUTHZ-009.yaml");
+    let (library, problems) = Library::load([
+        (
+            "a.yaml",
+            valid.replace("severity: \"high\"", "severity: \"hihg\"").replace("AUTHZ-009", "AUTHZ-999"),
+        ),
+        ("b.yaml", file("X-Y-001", "name: first")),
+        ("c.yaml", valid.clone()),
+    ]);
+    assert_eq!(problems, []);
+    let (library, problems) = library.without_invalid();
+    let ids: Vec<&str> = library.patterns().iter().map(|pattern| pattern.id.as_str()).collect();
+    assert_eq!(ids, ["TMKB-AUTHZ-009"], "a reference to a pattern that is not there does no harm");
+    let problems: String = problems.iter().map(|problem| format!("{problem}\n")).collect();
+    expect![[r#"
+        a.yaml:13: TMKB-AUTHZ-999 is not served: severity - expected critical, high, medium, low, found "hihg"; did you mean "high"?
+        b.yaml:2: X-Y-001 is not served: tier - required, found nothing; 7 more, see `tmkb validate`
+    "#]].assert_eq(&problems);
+}
+
+#[test]
+fn own_patterns_come_beside_the_built_in_ones_and_before_them() {
+    let (own, _) = Library::load([
+        ("a.yaml", file("X-Y-001", "name: own")),
+        ("b.yaml", file("TMKB-AUTHZ-001", "name: instead")),
+    ]);
+    let (library, problems) = own.with_packs(&["all"]).unwrap();
+    assert_eq!(library.patterns().len(), 25);
+    assert_eq!(library.get("TMKB-AUTHZ-001").unwrap().name, "instead");
+    assert_eq!(problems.len(), 1);
+    expect!["built-in pattern: threat_pattern.id: TMKB-AUTHZ-001 is already taken by b.yaml, which is kept"]
+        .assert_eq(&problems[0].to_string());
+    assert!(Library::load([("a.yaml", "")]).0.with_packs(&["nothing"]).is_err());
 }
 
 #[test]

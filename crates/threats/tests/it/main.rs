@@ -3,6 +3,7 @@
 mod answer;
 mod golden;
 mod load;
+mod quality;
 mod render;
 mod search;
 mod validate;

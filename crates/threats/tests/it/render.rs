@@ -93,7 +93,7 @@ fn a_verbose_query_says_why() {
                  description: Long.\nmitigations: [{id: M, name: Measure, effectiveness: high}]";
     let (library, _) = Library::load([("p.yaml", file("X-Y-001", lines))]);
     let hits = library.search(&Query { context: "a webhook", ..Query::default() });
-    let answer = answer::human(&hits, answer::HUMAN_PATTERNS_MAX);
+    let answer = answer::human(&hits, &Room { patterns_max: answer::HUMAN_PATTERNS_MAX, ..Room::default() });
     expect![[r#"
         Found 1 relevant threat pattern(s)
         ==================================================

@@ -227,6 +227,76 @@ fn filters_leave_out_what_is_for_something_else() {
 }
 
 #[test]
+fn a_language_that_no_pattern_has_gets_those_that_generalize() {
+    let library = library(&[
+        ("X-Y-001", "keywords: [webhook]\nlanguage: python\nframework: flask\ngeneralizes_to: [Rails]"),
+        ("X-Y-002", "keywords: [webhook]\nlanguage: python\nframework: flask"),
+        ("X-Y-003", "keywords: [webhook]\nlanguage: go\nframework: any\ngeneralizes_to: [Rails]"),
+    ]);
+    let found = |language, framework| {
+        let query = Query { context: "webhook", language, framework, category: None };
+        ids(&library, &query)
+    };
+    assert_eq!(found(Some("rust"), None), "X-Y-001 X-Y-003");
+    assert_eq!(found(Some("rust"), Some("axum")), "X-Y-001 X-Y-003");
+    assert_eq!(found(Some("python"), Some("django")), "X-Y-001");
+    assert_eq!(found(Some("go"), None), "X-Y-003");
+}
+
+#[test]
+fn silence_and_doubt_say_what_the_library_covers() {
+    let note = |library: &Library, context: &str, language: Option<&str>| {
+        library.ask(&Query { context, language, ..Query::default() }).note.unwrap_or_default()
+    };
+    for context in ["prevent SQL injection", "center a div with css grid", "CORS preflight fails"] {
+        let note = note(&BUILTIN, context, None);
+        assert!(
+            note.starts_with("covers authorization (24 patterns, Python/Flask); nothing here "),
+            "{note}"
+        );
+    }
+    assert!(
+        note(&BUILTIN, "prevent SQL injection in a report", None)
+            .ends_with("nothing here is about SQL injection")
+    );
+    assert!(
+        note(&TMKB, "center a div", None).starts_with("covers authorization (12 patterns, Python/Flask); ")
+    );
+    assert_eq!(note(&BUILTIN, "bulk delete endpoint", None), "");
+    expect!["not written for rust: patterns with `written_for` generalize to it, their code does not"]
+        .assert_eq(&note(&BUILTIN, "bulk delete endpoint", Some("rust")));
+    expect!["covers no category (1 pattern, Python); no pattern is left by the filters"].assert_eq(&note(
+        &library(&[("X-Y-001", "keywords: [webhook]\nlanguage: python")]),
+        "webhook",
+        Some("rust"),
+    ));
+}
+
+#[test]
+fn patterns_of_any_author_learn_from_examples() {
+    // None of these says a keyword of the public files.
+    for (context, id) in [
+        ("Send the nightly digest mails through Sidekiq instead of doing it inline", "TMKB-AUTHZ-001"),
+        ("a recycle bin for pages", "TMKB-AUTHZ-003"),
+        ("customers of one shop must never see orders of another shop", "TMKB-AUTHZ-004"),
+        ("hide the button from people who may not press it", "TMKB-AUTHZ-011"),
+    ] {
+        let found = found(&TMKB, context);
+        assert!(found.starts_with(id), "{context}: expected {id}, found {found}");
+    }
+}
+
+#[test]
+fn patterns_about_something_else_are_found_by_their_own_texts() {
+    let library = library(&[(
+        "X-Y-001",
+        "keywords: [raw sql]\nname: SQL built from strings\ndescription: Input that is pasted into a SQL statement becomes part of it.",
+    )]);
+    assert_eq!(found(&library, "build the SQL statement from strings"), "X-Y-001");
+    assert_eq!(found(&library, "a recycle bin for pages"), "");
+}
+
+#[test]
 fn an_empty_library_finds_nothing() {
     let library = library(&[]);
     assert_eq!(found(&library, "webhook"), "");
