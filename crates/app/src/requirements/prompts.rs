@@ -180,7 +180,7 @@ const THREATS: usize = 3;
 
 /// The threats of the built-in library that fit a text, a line each.
 fn fitting(text: &str) -> Vec<String> {
-    static LIBRARY: LazyLock<Option<Library>> = LazyLock::new(|| Library::builtin(&[]).ok());
+    static LIBRARY: LazyLock<Option<Library>> = LazyLock::new(|| Library::builtin(&["all"]).ok());
     let Some(library) = LIBRARY.as_ref().filter(|_| !text.trim().is_empty()) else { return Vec::new() };
     let hits = library.search(&Query { context: text, ..Query::default() });
     hits.iter().take(THREATS).map(|hit| format!("- {} {}", hit.pattern.id, hit.pattern.name)).collect()

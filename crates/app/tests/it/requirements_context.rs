@@ -255,6 +255,22 @@ fn prompts_bring_their_context() {
     }
 }
 
+#[test]
+fn prompts_name_the_threats_that_fit() {
+    let mut agent = filled(ALL);
+    let story = json!({
+        "user_story_id": "US-002",
+        "title": "Refund in the admin dashboard",
+        "description": "As support, I want a background job that refunds orders of any tenant, so that nobody waits.",
+    });
+    agent.json("update_user_story", story);
+    let arguments = json!({"user_story_id": "US-002"});
+    let result =
+        agent.ask("prompts/get", json!({"name": "suggest_acceptance_criteria", "arguments": arguments}));
+    let said = result["result"]["messages"][0]["content"]["text"].as_str().expect("text");
+    assert!(said.contains("- TMKB-"), "{said}");
+}
+
 /// [002 R8.9] [002 R8.10]
 #[test]
 fn a_prompt_says_what_it_needs() {
