@@ -1,7 +1,7 @@
 //! Requirements as JSON, CSV, Markdown and ReqIF, and back.
 //!
 //! [`write`] turns records into bytes as they come; [`read_each`] turns bytes into records as they come, and says what
-//! was wrong with the rest. What was written reads back exactly, whatever stands in the texts. Nothing here knows files,
+//! was wrong with the rest. Reading a written file gives the same records again, whatever characters their texts contain. Nothing here knows files,
 //! clocks or databases: whether a reference exists is the importer's business.
 
 mod csv;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, Tx, audit, mcp_session, revision, tally};
+use store::{Mode, Store, audit, mcp_session, revision, tally};
 use tokio::time::MissedTickBehavior;
 use tracing::level_filters::LevelFilter;
 
@@ -197,17 +197,15 @@ async fn sum_up(store: Store) {
     loop {
         every.tick().await;
         let summed_up = store.clone();
-        let done = tokio::task::spawn_blocking(move || while_more(&summed_up, tally::fold)).await;
+        let done = tokio::task::spawn_blocking(move || -> store::Result<()> {
+            while summed_up.wait(Mode::Aside, tally::fold)? {}
+            Ok(())
+        })
+        .await;
         if let Ok(Err(error)) = done {
             tracing::warn!("counts could not be summed up: {error}");
         }
     }
-}
-
-/// Does a step until there is no more to do.
-fn while_more(store: &Store, step: fn(&mut Tx<'_>) -> store::Result<bool>) -> store::Result<()> {
-    while store.wait(Mode::Aside, step)? {}
-    Ok(())
 }
 
 /// Forgets old changes and answers, now and then.

@@ -309,7 +309,7 @@ fn the_history_says_who_it_was_and_through_what() {
     assert!(text(&answer["result"]).contains("there is no user nobody"), "{answer}");
 }
 
-/// A host keeps the log of a server, which is no place for secrets.
+/// MCP clients often write a server's log to a file, so a password or token must not appear in it.
 #[test]
 fn a_new_store_is_told_of_and_has_no_secrets() {
     let folder = folder(&[]);

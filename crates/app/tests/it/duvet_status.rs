@@ -1,4 +1,4 @@
-//! How far a requirement is: the page, the gate, the summary and agents are told the same.
+//! The report page, `duvet check`, the summary and MCP give every requirement the same status.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -127,7 +127,8 @@ impl Plan<'_> {
         Ok(planned)
     }
 
-    /// Adds what a row makes or changes under its names. A name that stands in the file twice is a problem.
+    /// Registers the entity that a row creates or changes, under the row's id and reference id. It is a problem if another row has
+    /// the same one.
     pub fn add(&mut self, row: &Row, planned: &Planned) -> Result<()> {
         for name in self.names_of(row) {
             if let Some(other) = self.names.insert(&name, row.index)
@@ -276,7 +277,7 @@ impl Plan<'_> {
     }
 }
 
-/// The name of a comment in the file. What has its id and is no comment is something else.
+/// The key under which a comment is registered. The prefix keeps it apart from an entity with the same id.
 pub(super) fn comment_name(id: &str) -> String {
     format!("comment {id}")
 }

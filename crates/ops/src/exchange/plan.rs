@@ -105,7 +105,7 @@ impl Outcome {
 
 /// The part of an import's id in which the ids of what its rows make differ from it.
 const ROW_BITS: u128 = (1 << 48) - 1;
-/// How many rows are looked at together, so that what they name is fetched at once.
+/// Rows are checked in batches of this size, so that one query fetches the entities that all rows of a batch refer to.
 const BATCH_ROWS: usize = 200;
 /// A version that nothing reaches by being changed.
 const VERSION_MAX: i64 = 1_000_000_000;

@@ -28,8 +28,8 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 /// Threads for long reads: one more than there are cores, so that one slow search does not stop the lists, within bounds.
 const READERS_MIN: usize = 3;
 const READERS_MAX: usize = 9;
-/// The pages of the file that a connection keeps. Those for reads by key keep little, because there are many of them and
-/// what they have read is remembered elsewhere; those for searches keep more, and share this much.
+/// How much of the file each connection caches. Connections for reads by key are many, so each has a small cache; the larger
+/// one is divided among the readers.
 const CACHE_KIB: i64 = 8_000;
 const KEY_CACHE_KIB: i64 = 2_000;
 const READERS_CACHE_KIB: i64 = 52_000;
