@@ -21,7 +21,7 @@ fn a_create_makes_six_journeys() {
     let Some(server) = Server::shared() else { return };
     let database = server.database();
     let (url, journeys) = counted(database.url());
-    let world = World::open(&Location::parse(&url).expect("a URL"));
+    let world = open(&url);
     world.ok("create_epic", json!({ "title": "Shop", "priority": 1 }));
     world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Pay", "priority": 2 }));
     for _ in 0..=LEASED {
@@ -44,7 +44,7 @@ fn imports_are_checked_and_undone_many_rows_at_a_time() {
     let Some(server) = Server::shared() else { return };
     let database = server.database();
     let (url, journeys) = counted(database.url());
-    let world = World::open(&Location::parse(&url).expect("a URL"));
+    let world = open(&url);
     let mut file =
         String::from("kind,reference_id,epic,user_story,title\nepic,EP-1,,,New\nuser_story,US-1,EP-1,,New\n");
     for number in 1..=N_ROWS {
@@ -63,6 +63,11 @@ fn imports_are_checked_and_undone_many_rows_at_a_time() {
     let (undone, n_undone) = count("undo_import", json!({ "import_id": report["import_id"] }));
     assert_eq!(undone["deleted"], N_ROWS + 2);
     assert!(n_undone < UNDONE_MAX, "{n_undone} journeys to undo");
+}
+
+/// A world with one connection. Each connection prepares its statements, which takes journeys, whenever it is first used.
+fn open(url: &str) -> World {
+    World::open_with(&Location::parse(url).expect("a URL"), 1)
 }
 
 fn requirement() -> Value {

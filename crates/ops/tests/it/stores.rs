@@ -57,8 +57,13 @@ pub fn on_every_pair(test: impl Fn(&World, &World)) {
 impl World {
     /// Opens a store.
     pub fn open(location: &Location) -> World {
+        World::open_with(location, 4)
+    }
+
+    /// Opens a store with so many connections.
+    pub fn open_with(location: &Location, connections: usize) -> World {
         let start = Time::parse("2026-11-15T08:00:00Z").expect("a time");
-        let options = Options { connections: 4, ..Options::default() };
+        let options = Options { connections, ..Options::default() };
         let store =
             Store::open(location, options, start).unwrap_or_else(|error| panic!("{location}: {error}"));
         let first =
