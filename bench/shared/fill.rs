@@ -7,7 +7,7 @@ use anyhow::Context;
 use ops::{Call, Credentials, Engine, Kind, Request};
 use serde_json::{Value, json};
 use store::model::{Time, Via};
-use store::{Location, Options, Store, search};
+use store::{Location, Mode, Options, Store, search, tally};
 
 use crate::text::{self, PER_STORY};
 
@@ -91,12 +91,14 @@ pub fn fill(database: &str, layout: Layout) -> anyhow::Result<String> {
         });
         while store.is_remote() && threads.iter().any(|thread| !thread.is_finished()) {
             // What a server does beside its writers.
+            while store.wait(Mode::Aside, tally::fold)? {}
             search::tidy(&store)?;
             std::thread::sleep(TIDY_EVERY);
         }
         threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
     // What a server does as soon as nobody writes.
+    while store.wait(Mode::Aside, tally::fold)? {}
     search::tidy(&store)?;
     Ok(first.token)
 }
