@@ -54,7 +54,7 @@ pub use request::{Completion, CompletionReference, Request};
 pub use revision::Revision;
 pub use run::run;
 pub use schema::Schema;
-pub use server::{Changed, Context, Progress, Server};
+pub use server::{Changed, Context, Instead, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{ERROR_META, Structured, Tool, ToolOutput};
 pub use values::{VALUES_MAX, ValueCounter};

@@ -13,9 +13,9 @@ use crate::{
     profile::Profile,
     request::{Completion, CompletionReference, Request},
     revision::Revision,
-    server::{Context, Progress, Server},
+    server::{Context, Instead, Progress, Server},
     stateless,
-    tool::{Outcome, Tool, failed_result},
+    tool::{Outcome, Tool, failed_result, text_block},
     wording::{mismatch, shown, unknown_name},
 };
 
@@ -149,9 +149,9 @@ fn call_tool(
     profile: &Profile,
     client_capabilities: Option<&Map<String, Value>>,
     name: &str,
-    arguments: Value,
+    mut arguments: Value,
 ) -> Result<Outcome, Error> {
-    let tool = match server.tool(context, name) {
+    let tool = match find_tool(server, context, name) {
         Ok(Some(tool)) => tool,
         Ok(None) => return Err(unknown_tool(server, context, name)),
         Err(failure) => return failed(context, profile, &failure),
@@ -163,11 +163,16 @@ fn call_tool(
             return Err(Error::missing_capability(&missing));
         }
     }
+    let notes =
+        if server.is_literal() { Vec::new() } else { server.normalise(context, &tool, &mut arguments) };
     let outcome = server
         .check_arguments(context, &tool, &arguments)
         .and_then(|()| server.call_tool(context, &tool, arguments));
     match outcome {
-        Ok(output) => Ok(output.into_outcome(context.revision)),
+        Ok(mut output) => {
+            output.content.extend(notes.iter().map(|note| text_block(note)));
+            Ok(output.into_outcome(context.revision))
+        }
         Err(failure) => failed(context, profile, &failure),
     }
 }
@@ -178,12 +183,32 @@ fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result
     result.map(Outcome::from).ok_or_else(|| context.error(failure))
 }
 
+/// Finds a tool by its name, also where a host has put its own name before it, or a model has written it in its own way:
+/// `mcp__spexus__get_entity`, `getEntity`, `get-entity`.
+fn find_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+    let found = server.tool(context, name)?;
+    if found.is_some() || server.is_literal() {
+        return Ok(found);
+    }
+    let own = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map_or(name, |(_, own)| own);
+    let plain = nearest::plain(own);
+    if plain == name { Ok(None) } else { server.tool(context, &plain) }
+}
+
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {
-    let error = Error::new(INVALID_PARAMS, format!("Unknown tool: {}", shown(name)));
-    let known: Vec<Arc<Tool>> = server.tools(context, None).map(|page| page.items).unwrap_or_default();
-    match nearest::nearest(name, known.iter().map(|tool| tool.name.as_str())) {
-        Some(nearest) => error.with_data(json!({"code": "UNKNOWN_TOOL", "nearest": nearest})),
-        None => error,
+    let message = format!("Unknown tool: {}", shown(name));
+    match Some(server)
+        .filter(|server| !server.is_literal())
+        .and_then(|server| server.instead_of(context, name))
+    {
+        Some(Instead { tool, advice }) => {
+            let data = match tool {
+                Some(tool) => json!({"code": "UNKNOWN_TOOL", "nearest": tool}),
+                None => json!({"code": "UNKNOWN_TOOL"}),
+            };
+            Error::new(INVALID_PARAMS, format!("{message}; {advice}")).with_data(data)
+        }
+        None => Error::new(INVALID_PARAMS, message),
     }
 }
 

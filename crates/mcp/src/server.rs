@@ -19,6 +19,15 @@ use crate::{
     tool::{Tool, ToolOutput},
 };
 
+/// What to do instead of calling a tool that there is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// The tool to call.
+    pub tool: Option<String>,
+    /// The end of the message: which tool, how, or why this one cannot be called.
+    pub advice: String,
+}
+
 /// What a server offers. Methods run on any thread, several at once.
 pub trait Server: Send + Sync {
     /// What agents are told about the server when they connect.
@@ -44,6 +53,23 @@ pub trait Server: Send + Sync {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether names and arguments are taken by the letter, and nothing is said about what was probably meant.
+    fn is_literal(&self) -> bool {
+        false
+    }
+
+    /// Changes arguments into what they mean before they are checked, and returns what the caller should know about it.
+    fn normalise(&self, _context: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        tool.input_schema.normalise(arguments)
+    }
+
+    /// What somebody is to use instead who called a tool that there is not.
+    fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
+        let known: Vec<Arc<Tool>> = self.tools(context, None).map(|page| page.items).unwrap_or_default();
+        let nearest = nearest::nearest(name, known.iter().map(|tool| tool.name.as_str()))?;
+        Some(Instead { tool: Some(nearest.to_owned()), advice: format!("did you mean {nearest}?") })
     }
 
     /// Checks arguments before the tool runs. A server overrides this only to speak in its own words.

@@ -178,7 +178,7 @@ pub(crate) fn failed_result(
     Some(result)
 }
 
-fn text_block(text: &str) -> Value {
+pub(crate) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 

@@ -42,8 +42,13 @@ fn distance(found: &str, candidate: &str) -> Option<usize> {
     Some(strsim::osa_distance(found, &candidate)).filter(|distance| *distance <= distance_max)
 }
 
+/// Tells whether two names differ at most in case, separators, a plural `s` and a final `id`.
+pub fn is_same(first: &str, second: &str) -> bool {
+    stem(&plain(first)) == stem(&plain(second))
+}
+
 /// A name in small letters, with `_` between its words however they were set apart: `userStory`, `User story`.
-fn plain(name: &str) -> String {
+pub fn plain(name: &str) -> String {
     let mut plain = String::with_capacity(name.len() + 2);
     let mut was_small = false;
     for character in name.trim().chars() {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Interest, Kind, Page,
-    Profile, Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead, Interest,
+    Kind, Page, Profile, Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use super::{
     upstream::{Question, Told, Upstream},
 };
 use crate::large;
-use crate::requirements::SETS;
+use crate::requirements::{SETS, meant};
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
@@ -170,6 +170,14 @@ impl Server for Bridge {
         let is_default = || ops::find(name).is_some_and(|entry| entry.is_in_set(SETS[0]));
         let unlisted = || Arc::new(Tool::new(name, "", json!({ "type": "object" })));
         Ok(listed.or_else(|| is_default().then(unlisted)))
+    }
+
+    fn normalise(&self, _: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        meant::normalise(&tool.input_schema, arguments)
+    }
+
+    fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
+        meant::instead_of(&self.all_tools(context).ok()?, name)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

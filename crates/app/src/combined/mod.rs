@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use mcp::{
-    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Kind,
-    ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead,
+    Kind, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool,
+    ToolOutput,
 };
 use serde_json::{Map, Value};
 
@@ -242,6 +243,19 @@ impl Server for Combined {
             Owner::Both(_) => Ok(self.search.clone()),
             Owner::Threats(threats) => threats.tool(context, name),
         }
+    }
+
+    fn normalise(&self, context: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        match (self.owner(&tool.name), self.requirements()) {
+            (Owner::Requirements | Owner::Both(_), Ok(requirements)) => {
+                requirements.normalise(context, tool, arguments)
+            }
+            _ => tool.input_schema.normalise(arguments),
+        }
+    }
+
+    fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
+        requirements::meant::instead_of(&self.tools(context, None).ok()?.items, name)
     }
 
     fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {

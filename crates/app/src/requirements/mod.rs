@@ -5,6 +5,7 @@ pub mod budget;
 pub mod changes;
 mod complete;
 mod include;
+pub mod meant;
 mod progress;
 mod prompts;
 mod resources;
@@ -15,8 +16,8 @@ mod uri;
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Kind,
-    Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Instead,
+    Kind, Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use ops::{Call, Credentials, Engine, Entry, Error, Shape, known};
 use serde_json::{Map, Value, json};
@@ -232,6 +233,22 @@ impl Server for Requirements {
 
     fn tool(&self, _: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         Ok(self.tools.list().iter().find(|tool| tool.name == name).cloned())
+    }
+
+    fn normalise(&self, _: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        let notes = meant::normalise(&tool.input_schema, arguments);
+        for name in ["assignee", "assignee_id", "creator"] {
+            if arguments.get(name).and_then(Value::as_str) == Some("me")
+                && let Some(caller) = self.caller()
+            {
+                arguments[name] = json!(caller.username);
+            }
+        }
+        notes
+    }
+
+    fn instead_of(&self, _: &Context<'_>, name: &str) -> Option<Instead> {
+        meant::instead_of(self.tools.list(), name)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

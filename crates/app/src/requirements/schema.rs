@@ -71,7 +71,7 @@ const PLAIN: &[&str] = &[
 pub fn argument(name: &str, property: &Value) -> Value {
     let mut short = Map::new();
     let about = property["description"].as_str().unwrap_or_default();
-    let may_clear = about.contains("null");
+    let may_clear = about.contains("null") || about.contains("Null");
     let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| property[*keyword].as_array());
     if let Some(alternatives) = alternatives {
         let mut kept: Vec<&Value> = alternatives.iter().filter(|one| one["type"] != "null").collect();
@@ -111,7 +111,9 @@ pub fn argument(name: &str, property: &Value) -> Value {
         let items = argument("", items);
         // One value alone is what most calls have.
         if let Some(kind) = items["type"].as_str().filter(|kind| *kind != "object") {
-            short.insert("type".into(), json!([kind, "array"]));
+            let mut types = vec![kind, "array"];
+            types.extend(may_clear.then_some("null"));
+            short.insert("type".into(), json!(types));
         }
         short.insert("items".into(), items);
     }

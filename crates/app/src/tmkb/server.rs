@@ -199,6 +199,11 @@ impl Loaded {
 }
 
 impl Server for ThreatServer {
+    /// The seed says what is answered to names and arguments that are not right.
+    fn is_literal(&self) -> bool {
+        true
+    }
+
     fn is_quick(&self, request: &Request) -> bool {
         match request {
             Request::CallTool { .. } => false,

@@ -5,6 +5,7 @@
 //! the second time. It knows the keywords that tools use; [`Schema::unsupported_keywords`] names the others.
 
 mod describe;
+mod normalise;
 
 use serde_json::{Map, Number, Value};
 
