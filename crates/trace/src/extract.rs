@@ -66,7 +66,11 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
             Line::Break => None,
         })
         .collect();
-    let mut found: HashMap<String, ExtractedRequirement, RandomState> = HashMap::default();
+    let mut sentences = Sentences { lines: &lines, before: None, after: None };
+    let mut found: Vec<ExtractedRequirement> = Vec::new();
+    let mut by_text: HashMap<String, usize, RandomState> = HashMap::default();
+    // A sentence may have as many keywords as words; its text is put together once.
+    let mut last: Option<((Place, Place), usize)> = None;
     for number in candidates {
         let Some(line) = lines[number] else {
             continue;
@@ -77,18 +81,25 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
                 if line[end..].starts_with('"') {
                     continue;
                 }
-                let from = open(&lines, number, start);
-                let quote = between(&lines, from, close(&lines, number, end));
-                let key = normalize::normalize(&quote.join("\n"));
-                let spans = || quote.iter().map(|line| Span::of(line, &spec.text)).collect();
-                found
-                    .entry(key)
-                    .and_modify(|known| known.level = known.level.max(*level))
-                    .or_insert_with(|| ExtractedRequirement { start: from, level: *level, spans: spans() });
+                let from = sentences.open(number, start);
+                let to = sentences.close(number, end);
+                let index = match last {
+                    Some((sentence, index)) if sentence == (from, to) => index,
+                    _ => {
+                        let quote = between(&lines, from, to);
+                        let key = normalize::normalize(&quote.join("\n"));
+                        *by_text.entry(key).or_insert_with(|| {
+                            let spans = quote.iter().map(|line| Span::of(line, &spec.text)).collect();
+                            found.push(ExtractedRequirement { start: from, level: *level, spans });
+                            found.len() - 1
+                        })
+                    }
+                };
+                found[index].level = found[index].level.max(*level);
+                last = Some(((from, to), index));
             }
         }
     }
-    let mut found: Vec<ExtractedRequirement> = found.into_values().collect();
     found.sort_by(|first, second| {
         let order = (first.start, first.level).cmp(&(second.start, second.level));
         order.then_with(|| first.lines(&spec.text).cmp(second.lines(&spec.text)))
@@ -161,47 +172,77 @@ fn is_edge(line: &str, position: usize) -> bool {
     before != after
 }
 
-/// Finds where the sentence starts that has something at a place: after a full stop, or where its paragraph does.
-fn open(lines: &[Option<&str>], number: usize, start: usize) -> (usize, usize) {
-    if let Some(offset) = lines[number].and_then(|line| last_stop(&line[..start])) {
-        return (number, offset);
-    }
-    if number == 0 {
-        return (0, 0);
-    }
-    let mut open = (number - 1, 0);
-    for before in (0..number).rev() {
-        match lines[before] {
-            None | Some("") => return open,
-            Some(line) => {
-                if let Some(offset) = last_stop(line) {
-                    return (before, offset);
-                }
-                open = (before, 0);
-            }
-        }
-    }
-    open
+/// A line, and a byte in it.
+type Place = (usize, usize);
+
+/// Finds the ends of sentences. Lines are asked for in order, so what was found for the line before is used again: a
+/// sentence of many lines would take quadratic time otherwise.
+struct Sentences<'a> {
+    lines: &'a [Option<&'a str>],
+    /// The last line that was asked for, and where its sentence starts in the lines before it.
+    before: Option<(usize, Place)>,
+    /// The same for where its sentence ends in the lines after it.
+    after: Option<(usize, Place)>,
 }
 
-/// Finds where the sentence ends.
-fn close(lines: &[Option<&str>], number: usize, end: usize) -> (usize, usize) {
-    if let Some(offset) = lines[number].and_then(|line| first_stop(&line[end..])) {
-        return (number, end + offset);
+impl Sentences<'_> {
+    /// Finds where the sentence starts that has something at a place: after a full stop, or where its paragraph does.
+    fn open(&mut self, number: usize, start: usize) -> Place {
+        if let Some(offset) = self.lines[number].and_then(|line| last_stop(&line[..start])) {
+            return (number, offset);
+        }
+        let open = self.open_before(number);
+        self.before = Some((number, open));
+        open
     }
-    let mut close = (number + 1, 0);
-    for (after, line) in lines.iter().enumerate().skip(number + 1) {
-        match line {
-            None | Some("") => return (after, 0),
-            Some(line) => {
-                if let Some(offset) = first_stop(line) {
-                    return (after, offset);
+
+    fn open_before(&self, number: usize) -> Place {
+        if number == 0 {
+            return (0, 0);
+        }
+        let mut open = (number - 1, 0);
+        for before in (0..number).rev() {
+            let known = self.before.filter(|(line, _)| *line == before + 1).map(|(_, open)| open);
+            match (self.lines[before], known) {
+                (None | Some(""), _) => return open,
+                (Some(_), Some(known)) => return known,
+                (Some(line), None) => {
+                    if let Some(offset) = last_stop(line) {
+                        return (before, offset);
+                    }
+                    open = (before, 0);
                 }
-                close = (after, line.len());
             }
         }
+        open
     }
-    close
+
+    /// Finds where the sentence ends.
+    fn close(&mut self, number: usize, end: usize) -> Place {
+        if let Some(offset) = self.lines[number].and_then(|line| first_stop(&line[end..])) {
+            return (number, end + offset);
+        }
+        let known = self.after.filter(|(line, close)| (*line..close.0).contains(&number));
+        let close = known.map_or_else(|| self.close_after(number), |(_, close)| close);
+        self.after = Some((number, close));
+        close
+    }
+
+    fn close_after(&self, number: usize) -> Place {
+        let mut close = (number + 1, 0);
+        for (after, line) in self.lines.iter().enumerate().skip(number + 1) {
+            match line {
+                None | Some("") => return (after, 0),
+                Some(line) => {
+                    if let Some(offset) = first_stop(line) {
+                        return (after, offset);
+                    }
+                    close = (after, line.len());
+                }
+            }
+        }
+        close
+    }
 }
 
 /// Returns the position after the last full stop that ends a sentence.
