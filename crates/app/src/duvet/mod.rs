@@ -9,13 +9,14 @@ mod init;
 mod junit;
 mod lock;
 mod merge;
+mod output;
 mod query;
 mod report;
 mod sarif;
 pub mod server;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -93,12 +94,15 @@ impl Failure {
     }
 }
 
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))
+}
+
 /// The project that arguments mean, seen from the current folder.
 fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
-    let root = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
     Ok(Options {
-        root,
+        root: current_folder()?,
         config_path: arguments.config_path.clone(),
         source_patterns: arguments.source_patterns.clone(),
         requirement_patterns: arguments.requirement_patterns.clone(),

@@ -26,6 +26,8 @@ mod failover;
 mod fault_proxy;
 mod follow;
 mod health;
+mod hostile_fetch;
+mod hostile_output;
 mod hostile_project;
 mod lists;
 mod load;

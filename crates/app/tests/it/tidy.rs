@@ -65,6 +65,20 @@ fn pure_crates_touch_neither_files_nor_the_environment() {
 }
 
 #[test]
+fn one_module_of_duvet_writes_files() {
+    for path in files(&root().join("crates/app/src/duvet"), "rs") {
+        if path.components().any(|part| part.as_os_str() == "output") || path.ends_with("output.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source file");
+        for writing in ["fs::write", "File::create", "File::options", "OpenOptions", "create_dir", "rename("]
+        {
+            assert!(!text.contains(writing), "{} uses {writing}; `output.rs` writes files", path.display());
+        }
+    }
+}
+
+#[test]
 fn every_source_file_opens_with_what_it_is_for() {
     for folder in ["crates", "bench"] {
         for path in files(&root().join(folder), "rs") {
