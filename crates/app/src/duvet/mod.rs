@@ -10,6 +10,7 @@ mod junit;
 mod lock;
 mod merge;
 mod output;
+mod printable;
 mod query;
 mod report;
 mod sarif;
@@ -26,6 +27,7 @@ use trace::project::{CONFIG_PATH, Options};
 use crate::settings::Settings;
 use crate::{logging, stdio};
 use arguments::{Arguments, Command, ProjectArguments};
+use printable::{printable, printable_problem};
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
@@ -46,7 +48,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
         if !failure.message.is_empty() {
-            let _ = writeln!(anstream::stderr(), "duvet: {}", failure.message);
+            let _ = writeln!(anstream::stderr(), "duvet: {}", printable(&failure.message));
         }
         FAILED
     }))
@@ -148,7 +150,7 @@ fn environment(name: &str) -> Option<String> {
 fn show(problems: &[Diagnostic]) {
     let mut stderr = anstream::stderr().lock();
     for problem in problems {
-        let _ = stderr.write_all(diagnostics::render(problem).as_bytes());
+        let _ = stderr.write_all(diagnostics::render(&printable_problem(problem)).as_bytes());
     }
     let n_errors = problems.iter().filter(|problem| problem.is_error()).count();
     if n_errors > 0 {
@@ -159,5 +161,5 @@ fn show(problems: &[Diagnostic]) {
 /// Says what was done.
 fn progress(verb: &str, what: &str) {
     let style = anstyle::AnsiColor::Green.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {what}");
+    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {}", printable(what));
 }

@@ -13,6 +13,7 @@ use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
 use super::output::{ChosenBy, Outputs};
+use super::printable::printable;
 use super::{DONE, FAILED, Failure, environment, fetch, options, progress, show};
 
 /// How many specifications the summary names.
@@ -142,7 +143,7 @@ fn summarize(model: &Model) {
             writeln!(stderr, "{name:width$} {done:>6} {needs_tests:>11} {in_progress:>11} {not_started:>11}");
     };
     for specification in summary.specifications.iter().take(SPECIFICATIONS_MAX) {
-        row(&specification.id, specification.counts);
+        row(&printable(&specification.id), specification.counts);
     }
     if summary.specifications.len() > SPECIFICATIONS_MAX {
         row(
@@ -160,14 +161,15 @@ fn summarize(model: &Model) {
         let _ = writeln!(stderr, "\n{bold}Next{bold:#}");
     }
     for next in &summary.next {
-        let text: String = next.text.chars().take(100).collect();
-        let dots = if text.len() < next.text.len() { "…" } else { "" };
+        let cut: String = next.text.chars().take(100).collect();
+        let dots = if cut.len() < next.text.len() { "…" } else { "" };
+        let text = printable(&cut);
         let _ = writeln!(
             stderr,
             "  {:6} {:11} {}  {text}{dots}",
             next.level.name(),
             next.status.name(),
-            next.place
+            printable(&next.place)
         );
     }
 }
@@ -233,6 +235,6 @@ fn compare(project: &Project, path: &Path, report: &Report<'_>) -> Result<u8, Fa
     let difference = similar::TextDiff::from_lines(old.as_str(), &*new);
     let mut text = difference.unified_diff();
     let text = text.context_radius(4).header("committed", "current").to_string();
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = anstream::stderr().write_all(printable(&text).as_bytes());
     Err(Failure::new(format!("{shown} is not current; run `duvet report` without --ci and commit it")))
 }
