@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use mcp::{
-    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Kind,
-    ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Interest,
+    Kind, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool,
+    ToolOutput,
 };
 use serde_json::{Map, Value};
 
@@ -364,6 +365,12 @@ impl Server for Combined {
         }
         if let Some(local) = &self.local {
             follow::start(local, changed);
+        }
+    }
+
+    fn interest(&self, interest: Interest) {
+        if let Some(trace) = self.trace() {
+            trace.interest(interest);
         }
     }
 

@@ -26,6 +26,7 @@ mod failover;
 mod fault_proxy;
 mod follow;
 mod health;
+mod hostile_agent;
 mod hostile_commands;
 mod hostile_fetch;
 mod hostile_output;
