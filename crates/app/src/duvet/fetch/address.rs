@@ -22,7 +22,7 @@ pub struct Hosts {
 impl Hosts {
     /// Allows public hosts and those that are named.
     pub fn new(named: &[String]) -> Hosts {
-        let proxy = |variable| Some(host_of(&Url::parse(&super::super::environment(variable)?).ok()?));
+        let proxy = |variable| Some(host_of(&Url::parse(&crate::duvet::environment(variable)?).ok()?));
         Hosts {
             named: named.iter().map(|host| host.trim_matches(['[', ']']).to_lowercase()).collect(),
             proxies: PROXY_VARIABLES.into_iter().filter_map(proxy).collect(),
