@@ -10,6 +10,9 @@ use crate::specification::{Line, Section, Specification};
 use crate::text::Span;
 
 pub mod render;
+mod sentence;
+
+use sentence::{Place, Sentences};
 
 /// A sentence that requires something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +69,7 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
             Line::Break => None,
         })
         .collect();
-    let mut sentences = Sentences { lines: &lines, before: None, after: None };
+    let mut sentences = Sentences::new(&lines);
     let mut found: Vec<ExtractedRequirement> = Vec::new();
     let mut by_text: HashMap<String, usize, RandomState> = HashMap::default();
     // A sentence may have as many keywords as words; its text is put together once.
@@ -170,101 +173,6 @@ fn is_edge(line: &str, position: usize) -> bool {
     let before = line[..position].chars().next_back().is_some_and(is_word);
     let after = line[position..].chars().next().is_some_and(is_word);
     before != after
-}
-
-/// A line, and a byte in it.
-type Place = (usize, usize);
-
-/// Finds the ends of sentences. Lines are asked for in order, so what was found for the line before is used again: a
-/// sentence of many lines would take quadratic time otherwise.
-struct Sentences<'a> {
-    lines: &'a [Option<&'a str>],
-    /// The last line that was asked for, and where its sentence starts in the lines before it.
-    before: Option<(usize, Place)>,
-    /// The same for where its sentence ends in the lines after it.
-    after: Option<(usize, Place)>,
-}
-
-impl Sentences<'_> {
-    /// Finds where the sentence starts that has something at a place: after a full stop, or where its paragraph does.
-    fn open(&mut self, number: usize, start: usize) -> Place {
-        if let Some(offset) = self.lines[number].and_then(|line| last_stop(&line[..start])) {
-            return (number, offset);
-        }
-        let open = self.open_before(number);
-        self.before = Some((number, open));
-        open
-    }
-
-    fn open_before(&self, number: usize) -> Place {
-        if number == 0 {
-            return (0, 0);
-        }
-        let mut open = (number - 1, 0);
-        for before in (0..number).rev() {
-            let known = self.before.filter(|(line, _)| *line == before + 1).map(|(_, open)| open);
-            match (self.lines[before], known) {
-                (None | Some(""), _) => return open,
-                (Some(_), Some(known)) => return known,
-                (Some(line), None) => {
-                    if let Some(offset) = last_stop(line) {
-                        return (before, offset);
-                    }
-                    open = (before, 0);
-                }
-            }
-        }
-        open
-    }
-
-    /// Finds where the sentence ends.
-    fn close(&mut self, number: usize, end: usize) -> Place {
-        if let Some(offset) = self.lines[number].and_then(|line| first_stop(&line[end..])) {
-            return (number, end + offset);
-        }
-        let known = self.after.filter(|(line, close)| (*line..close.0).contains(&number));
-        let close = known.map_or_else(|| self.close_after(number), |(_, close)| close);
-        self.after = Some((number, close));
-        close
-    }
-
-    fn close_after(&self, number: usize) -> Place {
-        let mut close = (number + 1, 0);
-        for (after, line) in self.lines.iter().enumerate().skip(number + 1) {
-            match line {
-                None | Some("") => return (after, 0),
-                Some(line) => {
-                    if let Some(offset) = first_stop(line) {
-                        return (after, offset);
-                    }
-                    close = (after, line.len());
-                }
-            }
-        }
-        close
-    }
-}
-
-/// Returns the position after the last full stop that ends a sentence.
-fn last_stop(line: &str) -> Option<usize> {
-    let end = line.rfind('.')? + 1;
-    match line[end..].chars().next() {
-        None | Some(' ' | '\t') => Some(end),
-        // A point inside of something, such as `2.1`: then the first stop counts, as it always has.
-        Some(_) => first_stop(&line[..end - 1]),
-    }
-}
-
-/// Returns the position after the first full stop that ends a sentence.
-fn first_stop(line: &str) -> Option<usize> {
-    let mut position = 0;
-    loop {
-        let end = position + line[position..].find('.')? + 1;
-        match line[end..].chars().next() {
-            None | Some(' ' | '\t') => return Some(end),
-            Some(next) => position = end + next.len_utf8(),
-        }
-    }
 }
 
 fn between<'a>(lines: &[Option<&'a str>], start: (usize, usize), end: (usize, usize)) -> Vec<&'a str> {
