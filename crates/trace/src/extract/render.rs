@@ -43,12 +43,28 @@ const TABLE: &str = "[[spec]]";
 
 /// Writes a text as a string of TOML.
 pub fn string(text: &str) -> String {
-    toml::Value::from(text).to_string()
+    // Nearly all are so.
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
+    match text.bytes().all(is_plain) {
+        true => format!("\"{text}\""),
+        false => toml::Value::from(text).to_string(),
+    }
 }
 
 /// Whether a character may stand neither in a comment nor in a literal string of TOML.
 fn is_forbidden(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
+}
+
+/// Tells quickly that nothing in the text of a section has to be replaced or escaped.
+fn is_plain(spec: &Specification, section: &Section) -> bool {
+    let (first, last) = (section.spans().next(), section.spans().last());
+    let Some((first, last)) = first.zip(last).filter(|(first, last)| first.start <= last.end) else {
+        return false;
+    };
+    let text = &spec.text.as_bytes()[first.start as usize..last.end as usize];
+    let is_odd = |odd: bool, byte: &u8| odd | (is_forbidden(*byte) & (*byte != b'\n'));
+    !text.iter().fold(false, is_odd) && memchr::memmem::find(text, b"'''").is_none()
 }
 
 /// Replaces what may not stand in a comment.
@@ -95,10 +111,12 @@ pub fn places(
     let n_title_lines = memchr::memchr_iter(b'\n', title.as_bytes()).count();
     let target_start = "target = ".len();
     let target_end = target_start + string(&format!("{target}#{}", section.id)).len();
+    let is_plain = is_plain(spec, section);
     let (mut n_lines, mut size) = (0, 0);
     for span in section.spans() {
         n_lines += 1;
-        size += "# \n".len() + printable(span.of_text(&spec.text)).len();
+        let text = || printable(span.of_text(&spec.text)).len();
+        size += "# \n".len() + if is_plain { span.len() } else { text() };
     }
     let mut line = 6 + n_title_lines + n_lines;
     let mut start = target_end + "\n\n# \n#\n\n".len() + title.len() + size;
@@ -106,7 +124,8 @@ pub fn places(
     for requirement in requirements {
         let head = TABLE.len() + "\nlevel = \"\"\nquote = ".len() + requirement.level.name().len();
         let quote = start + head;
-        let (size, n_breaks) = match escaped_quote(spec, requirement) {
+        let escaped = if is_plain { None } else { escaped_quote(spec, requirement) };
+        let (size, n_breaks) = match escaped {
             Some(text) => (text.len(), memchr::memchr_iter(b'\n', text.as_bytes()).count()),
             None => {
                 let lines: usize = requirement.spans.iter().map(|span| span.len() + 1).sum();
