@@ -101,10 +101,6 @@ fn not_found(uri: &str) -> Failure {
 /// Reads a resource.
 pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
     let node = parse(model, uri).ok_or_else(|| not_found(uri))?;
-    if let Some(n_items) = count_children(model, &node) {
-        let items = children(model, &node, 0..n_items).into_iter();
-        return Ok(items.map(|(_, item)| Value::Object(item)).collect());
-    }
     Ok(match node {
         Node::Specification(specification) => Value::Object(described(specification)),
         Node::Section(section) => {
@@ -124,7 +120,10 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
             })
         }
         Node::Citation(citation, _) => cited(root, &citation)?,
-        _ => return Err(not_found(uri)),
+        collection => {
+            let items = children(model, &collection, 0..usize::MAX).into_iter();
+            items.map(|(_, item)| Value::Object(item)).collect()
+        }
     })
 }
 
@@ -174,13 +173,14 @@ fn count_children(model: &Model, node: &Node<'_>) -> Option<usize> {
 fn children(model: &Model, node: &Node<'_>, range: Range<usize>) -> Vec<(String, Map<String, Value>)> {
     let catalogue = &model.catalogue;
     let (start, n_items) = (range.start, range.len());
+    let within = |n_there: usize| range.start.min(n_there)..range.end.min(n_there);
     let path_of = |specification: &SpecificationEntry| format!("/specifications/{}", specification.id);
     let citation = |parent: &str, citation: &Citation| {
         let id = citation.id();
         (format!("{parent}/{}", percent_encode(&id)), object(json!({"id": id})))
     };
     match node {
-        Node::Specifications => catalogue.specifications[range]
+        Node::Specifications => catalogue.specifications[within(catalogue.specifications.len())]
             .iter()
             .map(|specification| (path_of(specification), described(specification)))
             .collect(),
@@ -208,9 +208,10 @@ fn children(model: &Model, node: &Node<'_>, range: Range<usize>) -> Vec<(String,
         }
         Node::SectionCitations(section) => {
             let parent = format!("{}/citations", catalogue.section_path(*section));
-            model.citations(*section)[range].iter().map(|one| citation(&parent, one)).collect()
+            let citations = model.citations(*section);
+            citations[within(citations.len())].iter().map(|one| citation(&parent, one)).collect()
         }
-        Node::AllRequirements => range
+        Node::AllRequirements => within(catalogue.requirements.len())
             .map(|number| {
                 let number = number as u32;
                 let path = catalogue.requirement_path(number);
