@@ -6,6 +6,7 @@
 //! read (the watcher of time-outs, a server that tells of a change, a log) asks the writer thread instead.
 
 use std::{
+    collections::HashSet,
     io::{self, Read, Write},
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
@@ -56,6 +57,10 @@ struct Waiting {
     bytes: Vec<u8>,
     /// Large texts, in order, each with its place among the bytes.
     texts: Vec<(usize, LargeText)>,
+    /// Messages that need to be said only once, after the others, however often they are added meanwhile.
+    notes: Vec<Vec<u8>>,
+    /// The same, to find out whether one is there.
+    noted: HashSet<Vec<u8>>,
     /// The other buffer, while nobody writes from it.
     spare: Vec<u8>,
     is_writing: bool,
@@ -86,10 +91,19 @@ impl Outbox {
     /// Adds a message with large texts in it, in order, each with its place.
     pub fn push_large(&self, message: &[u8], texts: Vec<(usize, LargeText)>) {
         let mut waiting = self.lock();
-        let start = waiting.bytes.len();
         waiting.push(message);
+        let start = waiting.bytes.len().saturating_sub(message.len() + 1);
         if !waiting.is_broken {
             waiting.texts.extend(texts.into_iter().map(|(at, text)| (start + at, text)));
+        }
+    }
+
+    /// Adds a message, such as that something changed, unless the same waits already. So a client that does not read
+    /// makes no more of them wait than there are things to tell of.
+    pub fn push_note(&self, message: Vec<u8>) {
+        let mut waiting = self.lock();
+        if !waiting.is_broken && waiting.noted.insert(message.clone()) {
+            waiting.notes.push(message);
         }
     }
 
@@ -111,7 +125,8 @@ impl Outbox {
     /// Writes all that waits, unless another thread is at it, which will then write this too.
     pub fn write(&self) -> io::Result<()> {
         let mut waiting = self.lock();
-        while !waiting.bytes.is_empty() && !waiting.is_writing && !waiting.is_broken {
+        while !waiting.is_empty() && !waiting.is_writing && !waiting.is_broken {
+            waiting.add_notes();
             let spare = std::mem::take(&mut waiting.spare);
             let mut writing = std::mem::replace(&mut waiting.bytes, spare);
             let texts = std::mem::take(&mut waiting.texts);
@@ -183,7 +198,7 @@ impl Outbox {
         self.wake(&waiting);
         let mut n_written = self.n_written.load(Ordering::Relaxed);
         let mut deadline = Instant::now() + patience;
-        while (waiting.is_writing || !waiting.bytes.is_empty()) && !waiting.is_broken {
+        while (waiting.is_writing || !waiting.is_empty()) && !waiting.is_broken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
                 let n_written_now = self.n_written.load(Ordering::Relaxed);
@@ -270,11 +285,80 @@ impl Waiting {
         self.bytes.len().saturating_add(usize::try_from(of_texts).unwrap_or(usize::MAX))
     }
 
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.notes.is_empty()
+    }
+
     fn push(&mut self, message: &[u8]) {
+        // What was said before comes before, unless the client is far behind.
+        if self.bytes.len() < WAITING_BYTES_MAX {
+            self.add_notes();
+        }
+        self.add(message);
+    }
+
+    fn add_notes(&mut self) {
+        self.noted.clear();
+        for note in std::mem::take(&mut self.notes) {
+            self.add(&note);
+        }
+    }
+
+    fn add(&mut self, message: &[u8]) {
         if !self.is_broken {
             self.bytes.reserve(message.len() + 1);
             self.bytes.extend_from_slice(message);
             self.bytes.push(b'\n');
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use super::*;
+
+    /// Keeps what is written, and lets a write wait until it may go on.
+    struct Slow {
+        written: Arc<Mutex<Vec<u8>>>,
+        begun: mpsc::Sender<()>,
+        may_go_on: mpsc::Receiver<()>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.begun.send(());
+            let _ = self.may_go_on.recv();
+            self.written.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_is_told_of_each_change_once() {
+        let written: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel();
+        let outbox = Arc::new(Outbox::new(Slow { written: written.clone(), begun, may_go_on }));
+        outbox.push(b"answer");
+        outbox.push_note(b"a".to_vec());
+        let writing = outbox.clone();
+        let writer = thread::spawn(move || writing.write());
+        has_begun.recv().unwrap();
+        // Nobody reads; much changes, again and again.
+        for _ in 0..100_000 {
+            outbox.push_note(b"b".to_vec());
+            outbox.push_note(b"a".to_vec());
+        }
+        assert_eq!(outbox.lock().notes.len(), 2);
+        outbox.push(b"later");
+        drop(go_on);
+        writer.join().unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&written.lock().unwrap()), "answer\na\nb\na\nlater\n");
     }
 }

@@ -46,7 +46,7 @@ pub use listed::{Prompt, PromptArgument, Resource};
 pub use message::{MESSAGE_BYTES_MAX, too_large, too_many_values};
 pub use method::method_name;
 pub use notification::{Change, Interest};
-pub use page::{Page, page_of};
+pub use page::{Page, page_from, page_of};
 pub use profile::{
     Cache, CacheScope, Capabilities, ListCapability, Profile, ResourceCapability, ToolErrors, VersionPolicy,
 };

@@ -1,5 +1,7 @@
 //! Pages of a list and the cursors between them.
 
+use std::ops::Range;
+
 use crate::failure::{Failure, FieldError, Kind};
 
 /// One page of a list.
@@ -20,13 +22,23 @@ impl<T> Page<T> {
 
 /// Cuts the page that `cursor` points at out of a list that does not change while it is read.
 pub fn page_of<T: Clone>(items: &[T], cursor: Option<&str>, page_size: usize) -> Result<Page<T>, Failure> {
+    page_from(items.len(), cursor, page_size, |range| items[range].to_vec())
+}
+
+/// The same for a list of so many items that is not made as a whole: `items` makes a range of it.
+pub fn page_from<T>(
+    n_items: usize,
+    cursor: Option<&str>,
+    page_size: usize,
+    items: impl FnOnce(Range<usize>) -> Vec<T>,
+) -> Result<Page<T>, Failure> {
     let start = match cursor {
         None => 0,
-        Some(cursor) => decode(cursor).filter(|start| *start < items.len()).ok_or_else(bad_cursor)?,
+        Some(cursor) => decode(cursor).filter(|start| *start < n_items).ok_or_else(bad_cursor)?,
     };
-    let end = items.len().min(start + page_size);
-    let next_cursor = (end < items.len()).then(|| encode(end));
-    Ok(Page { items: items[start..end].to_vec(), next_cursor })
+    let end = n_items.min(start + page_size);
+    let next_cursor = (end < n_items).then(|| encode(end));
+    Ok(Page { items: items(start..end), next_cursor })
 }
 
 fn bad_cursor() -> Failure {

@@ -10,6 +10,9 @@ use crate::specification::{Line, Section, Specification};
 use crate::text::Span;
 
 pub mod render;
+mod sentence;
+
+use sentence::{Place, Sentences};
 
 /// A sentence that requires something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +69,11 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
             Line::Break => None,
         })
         .collect();
-    let mut found: HashMap<String, ExtractedRequirement, RandomState> = HashMap::default();
+    let mut sentences = Sentences::new(&lines);
+    let mut found: Vec<ExtractedRequirement> = Vec::new();
+    let mut by_text: HashMap<String, usize, RandomState> = HashMap::default();
+    // A sentence may have as many keywords as words; its text is put together once.
+    let mut last: Option<((Place, Place), usize)> = None;
     for number in candidates {
         let Some(line) = lines[number] else {
             continue;
@@ -77,18 +84,25 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
                 if line[end..].starts_with('"') {
                     continue;
                 }
-                let from = open(&lines, number, start);
-                let quote = between(&lines, from, close(&lines, number, end));
-                let key = normalize::normalize(&quote.join("\n"));
-                let spans = || quote.iter().map(|line| Span::of(line, &spec.text)).collect();
-                found
-                    .entry(key)
-                    .and_modify(|known| known.level = known.level.max(*level))
-                    .or_insert_with(|| ExtractedRequirement { start: from, level: *level, spans: spans() });
+                let from = sentences.open(number, start);
+                let to = sentences.close(number, end);
+                let index = match last {
+                    Some((sentence, index)) if sentence == (from, to) => index,
+                    _ => {
+                        let quote = between(&lines, from, to);
+                        let key = normalize::normalize(&quote.join("\n"));
+                        *by_text.entry(key).or_insert_with(|| {
+                            let spans = quote.iter().map(|line| Span::of(line, &spec.text)).collect();
+                            found.push(ExtractedRequirement { start: from, level: *level, spans });
+                            found.len() - 1
+                        })
+                    }
+                };
+                found[index].level = found[index].level.max(*level);
+                last = Some(((from, to), index));
             }
         }
     }
-    let mut found: Vec<ExtractedRequirement> = found.into_values().collect();
     found.sort_by(|first, second| {
         let order = (first.start, first.level).cmp(&(second.start, second.level));
         order.then_with(|| first.lines(&spec.text).cmp(second.lines(&spec.text)))
@@ -159,71 +173,6 @@ fn is_edge(line: &str, position: usize) -> bool {
     let before = line[..position].chars().next_back().is_some_and(is_word);
     let after = line[position..].chars().next().is_some_and(is_word);
     before != after
-}
-
-/// Finds where the sentence starts that has something at a place: after a full stop, or where its paragraph does.
-fn open(lines: &[Option<&str>], number: usize, start: usize) -> (usize, usize) {
-    if let Some(offset) = lines[number].and_then(|line| last_stop(&line[..start])) {
-        return (number, offset);
-    }
-    if number == 0 {
-        return (0, 0);
-    }
-    let mut open = (number - 1, 0);
-    for before in (0..number).rev() {
-        match lines[before] {
-            None | Some("") => return open,
-            Some(line) => {
-                if let Some(offset) = last_stop(line) {
-                    return (before, offset);
-                }
-                open = (before, 0);
-            }
-        }
-    }
-    open
-}
-
-/// Finds where the sentence ends.
-fn close(lines: &[Option<&str>], number: usize, end: usize) -> (usize, usize) {
-    if let Some(offset) = lines[number].and_then(|line| first_stop(&line[end..])) {
-        return (number, end + offset);
-    }
-    let mut close = (number + 1, 0);
-    for (after, line) in lines.iter().enumerate().skip(number + 1) {
-        match line {
-            None | Some("") => return (after, 0),
-            Some(line) => {
-                if let Some(offset) = first_stop(line) {
-                    return (after, offset);
-                }
-                close = (after, line.len());
-            }
-        }
-    }
-    close
-}
-
-/// Returns the position after the last full stop that ends a sentence.
-fn last_stop(line: &str) -> Option<usize> {
-    let end = line.rfind('.')? + 1;
-    match line[end..].chars().next() {
-        None | Some(' ' | '\t') => Some(end),
-        // A point inside of something, such as `2.1`: then the first stop counts, as it always has.
-        Some(_) => first_stop(&line[..end - 1]),
-    }
-}
-
-/// Returns the position after the first full stop that ends a sentence.
-fn first_stop(line: &str) -> Option<usize> {
-    let mut position = 0;
-    loop {
-        let end = position + line[position..].find('.')? + 1;
-        match line[end..].chars().next() {
-            None | Some(' ' | '\t') => return Some(end),
-            Some(next) => position = end + next.len_utf8(),
-        }
-    }
 }
 
 fn between<'a>(lines: &[Option<&'a str>], start: (usize, usize), end: (usize, usize)) -> Vec<&'a str> {

@@ -1,10 +1,9 @@
 //! The lock file: what specifications said when somebody last looked, section by section.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::model::{Model, SpecificationEntry};
@@ -14,14 +13,14 @@ use crate::requirement_file::toml_error;
 pub const LOCK_PATH: &str = ".duvet/lock.toml";
 
 /// What specifications said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     #[serde(default, rename = "specification")]
     specifications: Vec<Locked>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Locked {
     source: String,
@@ -52,19 +51,8 @@ impl Lock {
 
     /// Writes the lock file.
     pub fn to_toml(&self) -> String {
-        let mut text =
-            "# What the specifications said when somebody last looked. `duvet lock` writes it.\n".to_owned();
-        for locked in &self.specifications {
-            let _ = write!(
-                text,
-                "\n[[specification]]\nsource = {:?}\nblake3 = {:?}\n\n[specification.sections]\n",
-                locked.source, locked.blake3
-            );
-            for (id, hash) in &locked.sections {
-                let _ = writeln!(text, "{id:?} = {hash:?}");
-            }
-        }
-        text
+        let text = toml::to_string(self).expect("texts and tables can be written");
+        format!("# What the specifications said when somebody last looked. `duvet lock` writes it.\n\n{text}")
     }
 
     /// Says which specifications changed since, and which citations are to be looked at again.
@@ -127,4 +115,38 @@ fn sections(specification: &SpecificationEntry) -> BTreeMap<String, String> {
 
 fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read_whatever_sections_are_called() {
+        let names = [
+            "a",
+            "section-1.2",
+            "a b",
+            "\u{200b}",
+            "\"",
+            "'",
+            "\\",
+            "\u{1}",
+            "\u{7f}",
+            "\n",
+            "ü",
+            "]",
+            "#",
+            "",
+        ];
+        let locked = |source: &&str| Locked {
+            source: (*source).to_owned(),
+            blake3: hash(source),
+            sections: names.iter().map(|name| ((*name).to_owned(), hash(name))).collect(),
+        };
+        let lock = Lock { specifications: names.iter().map(locked).collect() };
+        assert_eq!(Lock::parse(&lock.to_toml()), Ok(lock));
+        let empty = Lock::default();
+        assert_eq!(Lock::parse(&empty.to_toml()), Ok(empty));
+    }
 }

@@ -125,9 +125,20 @@ impl Project {
 
 /// Reads a file of a project as text, if it is inside of the root wherever links lead.
 pub fn read_inside(root: &Path, path: &Path) -> Result<String, String> {
+    read_if_there(root, path)?.ok_or_else(|| format!("there is no {}", path.display()))
+}
+
+/// The same for a file that may be missing.
+pub fn read_if_there(root: &Path, path: &Path) -> Result<Option<String>, String> {
     if !files::is_inside(root, path) {
         return Err("it is outside of the project".to_owned());
     }
-    let shown = path.to_string_lossy().into();
-    files::read(&root.join(path)).map_err(|reading| reading.diagnostic(&shown, Code::Unreadable).message)
+    match files::read(&root.join(path)) {
+        Ok(text) => Ok(Some(text)),
+        Err(reading) if reading.is_missing() => Ok(None),
+        Err(reading) => {
+            let shown = path.to_string_lossy().into();
+            Err(reading.diagnostic(&shown, Code::Unreadable).message)
+        }
+    }
 }

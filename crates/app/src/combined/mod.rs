@@ -13,8 +13,8 @@ use std::sync::Arc;
 use clap::ArgMatches;
 use mcp::{
     Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead,
-    Kind, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server, Tool,
-    ToolOutput,
+    Interest, Kind, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server,
+    Tool, ToolOutput,
 };
 use serde_json::{Map, Value};
 
@@ -378,6 +378,12 @@ impl Server for Combined {
         }
         if let Some(local) = &self.local {
             follow::start(local, changed);
+        }
+    }
+
+    fn interest(&self, interest: Interest) {
+        if let Some(trace) = self.trace() {
+            trace.interest(interest);
         }
     }
 

@@ -48,7 +48,7 @@ Examples:
     ///
     /// From then on `duvet check` tells when a specification changed, in which sections, and which
     /// citations to look at again.
-    Lock(ProjectArguments),
+    Lock(LockArguments),
     /// Serve the project to an AI agent over MCP, on stdin and stdout
     ///
     /// Settings come from the environment: LOG_LEVEL (off, error, warn, info, debug, trace), LOG_FORMAT
@@ -113,6 +113,10 @@ pub struct ExtractArguments {
     #[arg(short, long, default_value = ".")]
     pub out: PathBuf,
     #[command(flatten)]
+    pub fetching: FetchArguments,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+    #[command(flatten)]
     pub project: ProjectArguments,
     /// The specification, by path or URL
     pub target_path: String,
@@ -155,6 +159,34 @@ pub struct ReportArguments {
     /// Where issues can be looked at
     #[arg(long, value_name = "URL")]
     pub issue_link: Option<String>,
+    #[command(flatten)]
+    pub fetching: FetchArguments,
+    #[command(flatten)]
+    pub writing: WriteArguments,
+}
+
+/// What a project may not decide by itself: where its specifications are fetched from.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FetchArguments {
+    /// Fetch specifications from HOST though its address is private, also by http; can be repeated
+    #[arg(long = "allow-private-host", value_name = "HOST")]
+    pub private_hosts: Vec<String>,
+}
+
+/// What a project may not decide by itself: where files are written.
+#[derive(Args, Clone, Debug, Default)]
+pub struct WriteArguments {
+    /// Follow links and paths that lead out of the project when files are written
+    #[arg(long)]
+    pub write_outside: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct LockArguments {
+    #[command(flatten)]
+    pub writing: WriteArguments,
+    #[command(flatten)]
+    pub project: ProjectArguments,
 }
 
 /// Exits with 0 if every check passes, with 1 if not. Without a check nothing is asked, and this is shown.
@@ -255,6 +287,8 @@ pub struct MergeArguments {
     /// Where to write the merged report
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WriteArguments,
 }
 
 /// Which project, and what older versions took.

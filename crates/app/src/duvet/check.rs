@@ -1,12 +1,11 @@
 //! `duvet check`: the gate for CI. It writes nothing.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use trace::lock::{LOCK_PATH, Lock};
 use trace::model::{Model, TraceStatus};
-use trace::project::{Index, Project};
+use trace::project::{Index, Project, read_if_there};
 use trace::report::{Report, snapshot};
 use trace::{Code, Diagnostic, Severity};
 
@@ -47,12 +46,13 @@ pub fn run(arguments: &CheckArguments) -> Result<u8, Failure> {
 
 /// What the lock file has to say, if there is one.
 fn lock(root: &Path, model: &Model) -> Vec<Diagnostic> {
-    match fs::read_to_string(root.join(LOCK_PATH)) {
-        Ok(text) => match Lock::parse(&text) {
+    match read_if_there(root, LOCK_PATH.as_ref()) {
+        Ok(Some(text)) => match Lock::parse(&text) {
             Ok(lock) => lock.compare(model),
             Err(problem) => vec![problem],
         },
-        Err(_) => Vec::new(),
+        Ok(None) => Vec::new(),
+        Err(problem) => vec![Diagnostic::error(Code::Configuration, format!("{LOCK_PATH}: {problem}"))],
     }
 }
 
@@ -62,9 +62,13 @@ fn stale_snapshot(project: &Project, model: &Model) -> Result<Option<Diagnostic>
     let Some(path) = path else {
         return Ok(None);
     };
-    let Ok(old) = fs::read_to_string(project.options.root.join(&path)) else {
-        let message = format!("{path} is not there");
-        return Ok(Some(Diagnostic::warning(Code::Snapshot, message).help("`duvet report` writes it")));
+    let old = match read_if_there(&project.options.root, path.as_ref()) {
+        Ok(Some(old)) => old,
+        Ok(None) => {
+            let message = format!("{path} is not there");
+            return Ok(Some(Diagnostic::warning(Code::Snapshot, message).help("`duvet report` writes it")));
+        }
+        Err(problem) => return Ok(Some(Diagnostic::error(Code::Snapshot, format!("{path}: {problem}")))),
     };
     let mut new = Vec::new();
     snapshot::write(&Report::of(model), &mut new).map_err(Failure::new)?;

@@ -1,12 +1,12 @@
 //! `duvet extract`: writes the requirements of a specification into files, one for each section.
 
-use std::fs;
 use std::path::Path;
 
 use trace::extract::{self, render};
 use trace::project::{Documents, Project, requirement_folder};
 
 use super::arguments::ExtractArguments;
+use super::output::{ChosenBy, Outputs};
 use super::{Failure, fetch, options, progress};
 
 /// Extracts one specification.
@@ -21,13 +21,17 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
     };
     let project =
         Project::open(options(&arguments.project)?, &super::environment).map_err(Failure::problems)?;
-    let mut documents = Documents::new(&project, Some(fetch::fetcher(&project)));
+    let root = &project.options.root;
+    let outputs = Outputs::new(root, &arguments.writing);
+    let mut documents =
+        Documents::new(&project, Some(fetch::fetcher(&project, &arguments.fetching, &outputs)));
     let (target, specification) = documents
         .open(&arguments.target_path, arguments.format)
         .map_err(|problem| Failure::problems(vec![problem.diagnostic()]))?;
-    let name = target.path.display(&project.options.root);
+    let name = target.path.display(root);
     let local = target.path.local(&project.named_downloads()).unwrap_or_default();
     let folder = requirement_folder(&arguments.out, None, &local);
+    let outputs = outputs.inside(&arguments.out);
 
     let (mut n_requirements, mut n_sections) = (0, 0);
     for section in &specification.sections {
@@ -46,10 +50,10 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
         if Path::new(&file_name).file_name() != Some(file_name.as_ref()) {
             return Err(Failure::new(format!("section `{}` has an id that is no file name", section.id)));
         }
-        let path = folder.join(file_name);
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(&path, text))
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let path = root.join(&folder).join(file_name);
+        outputs
+            .replace(&path, ChosenBy::Project, |out| out.write_all(text.as_bytes()))
+            .map_err(Failure::new)?;
     }
     progress("Extracted", &format!("{n_requirements} requirements across {n_sections} sections"));
     Ok(super::DONE)

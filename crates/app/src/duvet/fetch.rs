@@ -1,72 +1,98 @@
-//! Fetches specifications that are not there, and keeps them.
+//! Fetches specifications that are missing, and keeps them.
+//!
+//! Annotations and the configuration of a repository name the addresses, and the repository may be hostile. So nothing
+//! is fetched from private networks unless the user names the host, wherever names and redirects lead.
 
 use std::io::Read as _;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-use std::{fs, io};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};
+use reqwest::redirect;
 use trace::project::{Fetch, Project};
 
+use super::arguments::FetchArguments;
+use super::output::{ChosenBy, Outputs};
 use super::progress;
+
+mod address;
+
+use address::Hosts;
 
 /// A document that takes longer is not coming.
 const FETCH_TIME_MAX: Duration = Duration::from_secs(30);
 /// Nor is one that is larger a specification.
-const DOCUMENT_SIZE_MAX_BYTES: u64 = 20 << 20;
+const DOCUMENT_SIZE_MAX_BYTES: usize = 20 << 20;
 const REDIRECTS_MAX: usize = 5;
 
 /// Makes what fetches the specifications of a project. Nothing is connected before something is missing.
-pub fn fetcher(project: &Project) -> Arc<Fetch> {
+pub fn fetcher(project: &Project, arguments: &FetchArguments, outputs: &Outputs) -> Arc<Fetch> {
     let root = project.options.root.clone();
+    // The folder of a configuration that the user named may be outside of the project.
+    let outputs = project.downloads.parent().map_or(outputs.clone(), |folder| outputs.inside(folder));
+    let hosts = Arc::new(Hosts::new(&arguments.private_hosts));
+    let client = OnceLock::new();
     Arc::new(move |address, local| {
-        let text = fetch(address)?;
-        keep(&root.join(local), &text).map_err(|error| format!("it cannot be kept: {error}"))?;
+        let client = client.get_or_init(|| client_for(&hosts)).as_ref().map_err(String::clone)?;
+        let text = fetch(client, &hosts, address)?;
+        outputs
+            .replace(&root.join(local), ChosenBy::Project, |out| out.write_all(text.as_bytes()))
+            .map_err(|problem| format!("it cannot be kept: {problem}"))?;
         progress("Fetched", address);
         Ok(text)
     })
 }
 
-fn fetch(address: &str) -> Result<String, String> {
-    let url = Url::parse(address).map_err(|error| error.to_string())?;
-    if !is_safe(&url) {
-        return Err("only https is fetched".to_owned());
-    }
+fn client_for(hosts: &Arc<Hosts>) -> Result<Client, String> {
     // Another provider may be there already; any will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let redirects = reqwest::redirect::Policy::custom(|attempt| {
+    let redirecting = hosts.clone();
+    let redirects = redirect::Policy::custom(move |attempt| {
+        let was_secret = attempt.previous().iter().any(|url| url.scheme() == "https");
         if attempt.previous().len() > REDIRECTS_MAX {
             attempt.error("too many redirects")
-        } else if is_safe(attempt.url()) {
-            attempt.follow()
+        } else if was_secret && attempt.url().scheme() != "https" {
+            attempt.error("it is redirected from https to http")
+        } else if let Err(problem) = redirecting.check(attempt.url()) {
+            let problem = format!("it is redirected to {}: {problem}", attempt.url());
+            attempt.error(problem)
         } else {
-            attempt.error("redirected to what is not https")
+            attempt.follow()
         }
     });
-    let client = Client::builder()
+    Client::builder()
         .user_agent(concat!("spexus-duvet/", env!("CARGO_PKG_VERSION")))
         .timeout(FETCH_TIME_MAX)
         .redirect(redirects)
+        // A connection goes to an address that the resolver returned, so a name cannot mean another one a moment later.
+        .dns_resolver(hosts.clone())
         .build()
-        .map_err(|error| reason(&error))?;
-    let request = client.get(url).header("accept", "text/plain, text/markdown, */*;q=0.5");
-    let response = request.send().and_then(Response::error_for_status).map_err(|error| reason(&error))?;
-    let mut bytes = Vec::new();
-    response.take(DOCUMENT_SIZE_MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > DOCUMENT_SIZE_MAX_BYTES {
-        return Err(format!("it is larger than {} MiB", DOCUMENT_SIZE_MAX_BYTES >> 20));
-    }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+        .map_err(|error| reason(&error))
 }
 
-/// Whether nobody on the way can change the document: by https, or from this machine.
-fn is_safe(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    url.scheme() == "https" || url.scheme() == "http" && is_local
+fn fetch(client: &Client, hosts: &Hosts, address: &str) -> Result<String, String> {
+    let start = Instant::now();
+    let url = Url::parse(address).map_err(|error| error.to_string())?;
+    hosts.check(&url)?;
+    let request = client.get(url).header("accept", "text/plain, text/markdown, */*;q=0.5");
+    let mut response = request.send().and_then(Response::error_for_status).map_err(|error| reason(&error))?;
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match response.read(&mut piece).map_err(|error| error.to_string())? {
+            0 => break,
+            n_read => bytes.extend_from_slice(&piece[..n_read]),
+        }
+        if bytes.len() > DOCUMENT_SIZE_MAX_BYTES {
+            return Err(format!("it is larger than {} MiB", DOCUMENT_SIZE_MAX_BYTES >> 20));
+        }
+        // The time limit of the client is that of each piece.
+        if start.elapsed() > FETCH_TIME_MAX {
+            return Err(format!("it took longer than {FETCH_TIME_MAX:?}"));
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// The cause behind a cause: "error sending request" says little.
@@ -80,15 +106,4 @@ fn reason(error: &reqwest::Error) -> String {
         None if error.is_timeout() => format!("nothing came within {FETCH_TIME_MAX:?}"),
         None => source.to_string(),
     }
-}
-
-/// Writes a file whole or not at all.
-fn keep(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut draft = PathBuf::from(path);
-    draft.set_extension("txt.new");
-    fs::write(&draft, text)?;
-    fs::rename(&draft, path)
 }

@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::arguments::{InitArguments, Languages};
-use super::{Failure, progress};
+use trace::extract::render::string;
+
+use super::arguments::{InitArguments, Languages, WriteArguments};
+use super::output::Outputs;
+use super::{Failure, current_folder, progress};
 
 const FOLDER: &str = ".duvet";
 
@@ -14,34 +17,30 @@ pub fn run(arguments: &InitArguments) -> Result<u8, Failure> {
         languages if languages == Languages::default() => detect(),
         languages => languages,
     };
-    std::fs::create_dir_all(FOLDER).map_err(|error| Failure::new(format!("{FOLDER}: {error}")))?;
+    let outputs = Outputs::new(&current_folder()?, &WriteArguments::default());
     for (name, text) in [
         ("config.toml", config(languages, &arguments.specification)),
         (".gitignore", "reports/\n".to_owned()),
     ] {
         let path = Path::new(FOLDER).join(name);
         let shown = path.display();
-        let written = std::fs::File::create_new(&path)
-            .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-        match written {
-            Ok(()) => progress("Wrote", &shown.to_string()),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                progress("Kept", &format!("{shown}, which is there already"));
-            }
-            Err(error) => return Err(Failure::new(format!("{shown}: {error}"))),
+        match outputs.create(&path, &text).map_err(Failure::new)? {
+            true => progress("Wrote", &shown.to_string()),
+            false => progress("Kept", &format!("{shown}, which is there already")),
         }
     }
     Ok(super::DONE)
 }
 
 fn config(languages: Languages, specifications: &[String]) -> String {
-    let mut text = format!("'$schema' = {:?}\n\n", trace::config::SCHEMA);
+    let mut text = format!("'$schema' = {}\n\n", string(trace::config::SCHEMA));
     let mut has_source = false;
     for (_, pattern, marks) in SOURCES.iter().filter(|(is_wanted, ..)| is_wanted(&languages)) {
         has_source = true;
-        let _ = writeln!(text, "[[source]]\npattern = {pattern:?}");
+        let _ = writeln!(text, "[[source]]\npattern = {}", string(pattern));
         if let Some((meta, content)) = marks {
-            let _ = writeln!(text, "comment-style = {{ meta = {meta:?}, content = {content:?} }}");
+            let (meta, content) = (string(meta), string(content));
+            let _ = writeln!(text, "comment-style = {{ meta = {meta}, content = {content} }}");
         }
         text.push('\n');
     }
@@ -53,7 +52,7 @@ fn config(languages: Languages, specifications: &[String]) -> String {
                  # source = \"https://www.rfc-editor.org/rfc/rfc2324\"\n";
     }
     for specification in specifications {
-        let _ = writeln!(text, "[[specification]]\nsource = {specification:?}");
+        let _ = writeln!(text, "[[specification]]\nsource = {}", string(specification));
     }
     text += "\n[report.html]\nenabled = true\n\n\
              # Keeps coverage from getting worse: `duvet report` writes it, `duvet report --ci` compares\n\

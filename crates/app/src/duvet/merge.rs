@@ -1,13 +1,14 @@
 //! `duvet merge`: makes one report of several.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 use trace::report::merge::{Input, merge};
 
 use super::arguments::MergeArguments;
-use super::{Failure, progress, show};
+use super::output::{ChosenBy, Outputs};
+use super::{Failure, current_folder, show};
 
 /// Places in texts are numbers of 32 bits.
 const REPORT_SIZE_MAX_BYTES: u64 = u32::MAX as u64;
@@ -17,10 +18,10 @@ pub fn run(arguments: &MergeArguments) -> Result<u8, Failure> {
     let inputs = arguments.input.iter().map(|path| read(path)).collect::<Result<Vec<Input>, Failure>>()?;
     let merged = merge(&inputs).map_err(Failure::problems)?;
     show(&merged.warnings);
-    let failed = |error: io::Error| Failure::new(format!("{}: {error}", arguments.output.display()));
-    let text = serde_json::to_vec_pretty(&merged.document).map_err(|error| failed(error.into()))?;
-    write(&arguments.output, &text).map_err(failed)?;
-    progress("Wrote", &arguments.output.display().to_string());
+    let outputs = Outputs::new(&current_folder()?, &arguments.writing);
+    outputs.write(&arguments.output, ChosenBy::User, |out| {
+        serde_json::to_writer_pretty(out, &merged.document).map_err(Into::into)
+    })?;
     Ok(super::DONE)
 }
 
@@ -37,51 +38,4 @@ fn read(path: &Path) -> Result<Input, Failure> {
         failed(&format!("is not UTF-8 text from line {} on", memchr::memchr_iter(b'\n', valid).count() + 1))
     })?;
     Ok(Input { path: path.display().to_string().into(), text })
-}
-
-/// Writes a file at once: whoever looks at it sees all of the old one or all of the new one.
-fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let existing = match File::options().write(true).open(path) {
-        Ok(file) => Some(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if let Some(mut file) = existing.as_ref().filter(|file| !is_regular(file)) {
-        return file.write_all(contents);
-    }
-    // What a link leads to changes, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let temporary = beside(&path);
-    let written = File::create_new(&temporary).and_then(|mut file| {
-        if let Some(existing) = &existing {
-            file.set_permissions(existing.metadata()?.permissions())?;
-        }
-        file.write_all(contents)
-    });
-    let renamed = written.and_then(|()| fs::rename(&temporary, &path));
-    let Err(error) = renamed else {
-        return Ok(());
-    };
-    let _ = fs::remove_file(&temporary);
-    // The folder may be closed to new files, or the file mounted by itself.
-    let is_fixed =
-        [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::ResourceBusy];
-    if existing.is_some() && is_fixed.contains(&error.kind()) {
-        fs::write(&path, contents)
-    } else {
-        Err(error)
-    }
-}
-
-/// Pipes and devices are written to, not replaced.
-fn is_regular(file: &File) -> bool {
-    file.metadata().is_ok_and(|metadata| metadata.is_file())
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }

@@ -9,13 +9,15 @@ mod init;
 mod junit;
 mod lock;
 mod merge;
+mod output;
+mod printable;
 mod query;
 mod report;
 mod sarif;
 pub mod server;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -25,6 +27,7 @@ use trace::project::{CONFIG_PATH, Options};
 use crate::settings::Settings;
 use crate::{logging, stdio};
 use arguments::{Arguments, Command, ProjectArguments};
+use printable::{printable, printable_problem};
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
@@ -45,7 +48,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(done.unwrap_or_else(|failure| {
         show(&failure.problems);
         if !failure.message.is_empty() {
-            let _ = writeln!(anstream::stderr(), "duvet: {}", failure.message);
+            let _ = writeln!(anstream::stderr(), "duvet: {}", printable(&failure.message));
         }
         FAILED
     }))
@@ -93,12 +96,15 @@ impl Failure {
     }
 }
 
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))
+}
+
 /// The project that arguments mean, seen from the current folder.
 fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
-    let root = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
     Ok(Options {
-        root,
+        root: current_folder()?,
         config_path: arguments.config_path.clone(),
         source_patterns: arguments.source_patterns.clone(),
         requirement_patterns: arguments.requirement_patterns.clone(),
@@ -144,7 +150,7 @@ fn environment(name: &str) -> Option<String> {
 fn show(problems: &[Diagnostic]) {
     let mut stderr = anstream::stderr().lock();
     for problem in problems {
-        let _ = stderr.write_all(diagnostics::render(problem).as_bytes());
+        let _ = stderr.write_all(diagnostics::render(&printable_problem(problem)).as_bytes());
     }
     let n_errors = problems.iter().filter(|problem| problem.is_error()).count();
     if n_errors > 0 {
@@ -155,5 +161,5 @@ fn show(problems: &[Diagnostic]) {
 /// Says what was done.
 fn progress(verb: &str, what: &str) {
     let style = anstyle::AnsiColor::Green.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {what}");
+    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {}", printable(what));
 }

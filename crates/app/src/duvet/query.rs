@@ -1,6 +1,6 @@
 //! `duvet query`: checks whether requirements are implemented, implementations tested, and tests run.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::Write as _;
 
 use clap::CommandFactory as _;
 use trace::diagnostic::{Code, nearest};
@@ -11,7 +11,8 @@ use trace::report::Report;
 use trace::{Annotation, Diagnostic};
 
 use super::arguments::{AnswerFormat, Arguments, CheckArgument, QueryArguments};
-use super::{DONE, FAILED, Failure, environment, options, show};
+use super::printable::printable;
+use super::{DONE, FAILED, Failure, environment, options, print, show};
 
 /// Answers on standard output.
 pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
@@ -35,12 +36,17 @@ pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
     }
     show(&warnings);
     let answers = query::answer(&report, &checks, &filter, &measurements);
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = Vec::new();
     let written = match arguments.format {
         AnswerFormat::Text => text::write(&report, &answers, arguments.verbose, &mut out),
         AnswerFormat::Json => json::write(&report, &answers, &mut out),
     };
-    written.and_then(|()| out.flush()).map_err(|error: io::Error| Failure::new(error))?;
+    written.map_err(Failure::new)?;
+    let out = String::from_utf8_lossy(&out);
+    match arguments.format {
+        AnswerFormat::Text => print(&printable(&out))?,
+        AnswerFormat::Json => print(&out)?,
+    }
     Ok(if answers.iter().all(Answer::is_passed) { DONE } else { FAILED })
 }
 

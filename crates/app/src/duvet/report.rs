@@ -1,18 +1,19 @@
 //! `duvet report`: matches the code with its specifications and writes reports.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use trace::model::Model;
-use trace::project::{CONFIG_PATH, Phase, Project};
+use trace::project::{CONFIG_PATH, Phase, Project, read_inside};
 use trace::report::gate::Gate;
 use trace::report::html::Page;
 use trace::report::{Report, json, json_v2, lcov, snapshot};
 use trace::summary::Summary;
 
 use super::arguments::ReportArguments;
+use super::output::{ChosenBy, Outputs};
+use super::printable::printable;
 use super::{DONE, FAILED, Failure, environment, fetch, options, progress, show};
 
 /// How many specifications the summary names.
@@ -23,8 +24,10 @@ type Writer = fn(&Report<'_>, &mut dyn Write) -> io::Result<()>;
 /// Writes the reports that the configuration and the command line ask for.
 pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let project = Project::open(options(&arguments.project)?, &environment).map_err(Failure::problems)?;
+    let outputs = Outputs::new(&project.options.root, &arguments.writing);
+    let fetch = fetch::fetcher(&project, &arguments.fetching, &outputs);
     let mut start = Instant::now();
-    let model = project.load(Some(fetch::fetcher(&project)), &mut |phase, count| {
+    let model = project.load(Some(fetch), &mut |phase, count| {
         let text = match phase {
             Phase::Extracted => format!("requirements from {count} specifications"),
             Phase::Found => format!("{count} sources"),
@@ -44,7 +47,7 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     });
     tell_emptiness(&project, &model);
     // The page shows what is wrong beside all the rest; the other reports would be wrong.
-    write_pages(arguments, &project, &model)?;
+    write_pages(arguments, &project, &model, &outputs)?;
     if model.has_errors() {
         show(&model.diagnostics());
         return Ok(FAILED);
@@ -65,18 +68,19 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     };
     let internal = |name: &str| environment(name).map(PathBuf::from);
     let from_config = |path: Option<&String>| path.map(PathBuf::from);
-    let reports: [(Option<PathBuf>, Writer); 7] = [
-        (arguments.json.clone(), json::write),
-        (arguments.json_v2.clone(), json_v2::write),
-        (from_config(configured.and_then(|report| report.json.as_ref())), json::write),
-        (snapshot_path.as_ref().filter(|_| !is_ci).map(PathBuf::from), snapshot::write),
-        (internal("DUVET_INTERNAL_CI_JSON"), json::write),
-        (internal("DUVET_INTERNAL_CI_JSON_V2"), json_v2::write),
-        (internal("DUVET_INTERNAL_CI_SNAPSHOT"), snapshot::write),
+    let snapshot_written = snapshot_path.as_ref().filter(|_| !is_ci);
+    let reports: [(Option<PathBuf>, ChosenBy, Writer); 7] = [
+        (arguments.json.clone(), ChosenBy::User, json::write),
+        (arguments.json_v2.clone(), ChosenBy::User, json_v2::write),
+        (from_config(configured.and_then(|report| report.json.as_ref())), ChosenBy::Project, json::write),
+        (from_config(snapshot_written), ChosenBy::Project, snapshot::write),
+        (internal("DUVET_INTERNAL_CI_JSON"), ChosenBy::User, json::write),
+        (internal("DUVET_INTERNAL_CI_JSON_V2"), ChosenBy::User, json_v2::write),
+        (internal("DUVET_INTERNAL_CI_SNAPSHOT"), ChosenBy::User, snapshot::write),
     ];
-    for (path, writer) in reports {
+    for (path, by, writer) in reports {
         if let Some(path) = path {
-            write(&path, |out| writer(&report, out))?;
+            outputs.write(&path, by, |out| writer(&report, out))?;
         }
     }
     let gate = Gate {
@@ -84,11 +88,11 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         tests: arguments.require_tests.flatten().unwrap_or(true),
     };
     if let Some(folder) = &arguments.lcov {
-        write_lcov(folder, &project, &report, gate)?;
+        write_lcov(folder, &project, &report, gate, &outputs)?;
     }
     summarize(&model);
     if let Some(path) = snapshot_path.filter(|_| is_ci) {
-        return compare(Path::new(&path), &report);
+        return compare(&project, Path::new(&path), &report);
     }
     let checked = if is_ci { gate.check(&report) } else { Ok(()) };
     // The process ends: the system takes the memory back at once, piece by piece it would take a while.
@@ -139,7 +143,7 @@ fn summarize(model: &Model) {
             writeln!(stderr, "{name:width$} {done:>6} {needs_tests:>11} {in_progress:>11} {not_started:>11}");
     };
     for specification in summary.specifications.iter().take(SPECIFICATIONS_MAX) {
-        row(&specification.id, specification.counts);
+        row(&printable(&specification.id), specification.counts);
     }
     if summary.specifications.len() > SPECIFICATIONS_MAX {
         row(
@@ -157,14 +161,15 @@ fn summarize(model: &Model) {
         let _ = writeln!(stderr, "\n{bold}Next{bold:#}");
     }
     for next in &summary.next {
-        let text: String = next.text.chars().take(100).collect();
-        let dots = if text.len() < next.text.len() { "…" } else { "" };
+        let cut: String = next.text.chars().take(100).collect();
+        let dots = if cut.len() < next.text.len() { "…" } else { "" };
+        let text = printable(&cut);
         let _ = writeln!(
             stderr,
             "  {:6} {:11} {}  {text}{dots}",
             next.level.name(),
             next.status.name(),
-            next.place
+            printable(&next.place)
         );
     }
 }
@@ -174,48 +179,51 @@ fn is_ci_environment() -> bool {
 }
 
 /// Writes the pages that the configuration, the command line and the environment ask for.
-fn write_pages(arguments: &ReportArguments, project: &Project, model: &Model) -> Result<(), Failure> {
+fn write_pages(
+    arguments: &ReportArguments,
+    project: &Project,
+    model: &Model,
+    outputs: &Outputs,
+) -> Result<(), Failure> {
     let configured = project.config.as_ref().and_then(|config| config.report.html.as_ref());
     let internal = environment("DUVET_INTERNAL_CI_HTML").map(PathBuf::from);
-    let mut paths: Vec<PathBuf> = arguments.html.iter().cloned().collect();
-    paths.extend(configured.map(PathBuf::from));
-    paths.extend(internal);
+    let mut paths: Vec<(PathBuf, ChosenBy)> = Vec::new();
+    paths.extend(arguments.html.clone().map(|path| (path, ChosenBy::User)));
+    paths.extend(configured.map(|path| (path.into(), ChosenBy::Project)));
+    paths.extend(internal.map(|path| (path, ChosenBy::User)));
     let name = project.options.root.file_name().unwrap_or_default();
     let mut page = Page::new(name.to_string_lossy().into_owned(), model);
     page.blob_link = arguments.blob_link.as_deref().or(page.blob_link);
     page.issue_link = arguments.issue_link.as_deref().or(page.issue_link);
-    paths.iter().try_for_each(|path| write(path, |out| page.write(out)))
+    paths.iter().try_for_each(|(path, by)| outputs.write(path, *by, |out| page.write(out)))
 }
 
 /// Writes an lcov file for each specification.
-fn write_lcov(folder: &Path, project: &Project, report: &Report<'_>, gate: Gate) -> Result<(), Failure> {
+fn write_lcov(
+    folder: &Path,
+    project: &Project,
+    report: &Report<'_>,
+    gate: Gate,
+    outputs: &Outputs,
+) -> Result<(), Failure> {
     // Tools know the copies in the folder of a configuration by their whole paths, and the others as they are named.
     let downloads = match project.config {
         Some(_) => project.options.root.join(&project.downloads),
         None => project.downloads.clone(),
     };
     for (index, target) in report.targets.iter().enumerate() {
-        write(&folder.join(lcov::file_name(index)), |out| lcov::write(target, &downloads, gate, out))?;
+        let path = folder.join(lcov::file_name(index));
+        outputs.write(&path, ChosenBy::User, |out| lcov::write(target, &downloads, gate, out))?;
     }
-    Ok(())
-}
-
-fn write(path: &Path, writer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
-    writer(&mut file).and_then(|()| file.flush()).map_err(failed)?;
-    progress("Wrote", &path.display().to_string());
     Ok(())
 }
 
 /// Compares the snapshot on disk with what it should be.
-fn compare(path: &Path, report: &Report<'_>) -> Result<u8, Failure> {
+fn compare(project: &Project, path: &Path, report: &Report<'_>) -> Result<u8, Failure> {
     let shown = path.display();
-    let old = fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("{shown}: {error}; run `duvet report` without --ci and commit it"))
+    // Shown is what differs, so a file that is not the project's must not be compared.
+    let old = read_inside(&project.options.root, path).map_err(|problem| {
+        Failure::new(format!("{shown}: {problem}; run `duvet report` without --ci and commit it"))
     })?;
     let mut new = Vec::new();
     snapshot::write(report, &mut new).map_err(Failure::new)?;
@@ -227,6 +235,6 @@ fn compare(path: &Path, report: &Report<'_>) -> Result<u8, Failure> {
     let difference = similar::TextDiff::from_lines(old.as_str(), &*new);
     let mut text = difference.unified_diff();
     let text = text.context_radius(4).header("committed", "current").to_string();
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = anstream::stderr().write_all(printable(&text).as_bytes());
     Err(Failure::new(format!("{shown} is not current; run `duvet report` without --ci and commit it")))
 }

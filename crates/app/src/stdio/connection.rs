@@ -84,7 +84,7 @@ impl Connection {
             state: Mutex::new(state),
             changed: Condvar::new(),
             outbox: Outbox::new(output),
-            workers: Workers::new(threads_max),
+            workers: Workers::new(threads_max, IN_FLIGHT_MAX),
         })
     }
 
@@ -208,7 +208,7 @@ impl Connection {
             let Some(connection) = connection.upgrade() else { return };
             let state = connection.lock();
             for message in state.session.notify(&change) {
-                connection.outbox.push(&message);
+                connection.outbox.push_note(message);
             }
             connection.outbox.ask();
         }));

@@ -212,7 +212,7 @@ fn a_missing_specification_is_fetched_once_and_kept() {
     let config = |source: &str| CONFIG.replace("\"spec.md\"", &format!("\"{address}{source}\""));
     fs::write(folder.path().join(".duvet/config.toml"), config("/spec.md")).expect("written");
     for _ in 0..2 {
-        let (code, _, stderr) = run(folder.path(), &["report"]);
+        let (code, _, stderr) = run(folder.path(), &["report", "--allow-private-host", "127.0.0.1"]);
         assert_eq!(code, 0, "{stderr}");
     }
     assert_eq!(requests.try_iter().collect::<Vec<_>>(), ["/spec.md"]);
@@ -220,7 +220,7 @@ fn a_missing_specification_is_fetched_once_and_kept() {
     assert_eq!(fs::read_to_string(kept).expect("kept"), SPEC);
 
     fs::write(folder.path().join(".duvet/config.toml"), config("/gone")).expect("written");
-    let (code, _, stderr) = run(folder.path(), &["report"]);
+    let (code, _, stderr) = run(folder.path(), &["report", "--allow-private-host", "127.0.0.1"]);
     assert_eq!(code, 1);
     assert!(stderr.contains("the server says 404 Not Found"), "{stderr}");
     assert!(stderr.contains("put its text into .duvet/specifications/127.0.0.1/gone.txt"), "{stderr}");

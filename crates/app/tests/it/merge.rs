@@ -86,7 +86,7 @@ fn an_input_may_be_the_output() {
 
 #[cfg(unix)]
 #[test]
-fn links_pipes_and_permissions_stay_what_they_are() {
+fn pipes_and_permissions_stay_what_they_are_and_links_if_allowed() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -98,8 +98,11 @@ fn links_pipes_and_permissions_stay_what_they_are() {
     assert!(Command::new("mkfifo").arg(at("pipe")).status().expect("mkfifo runs").success());
     let pipe = at("pipe");
     let reader = std::thread::spawn(move || fs::read_to_string(pipe).expect("what was written"));
-    for output in ["link.json", "pipe"] {
-        let (code, log) = duvet(folder.path(), &["merge", "--input", "in.json", "--output", output]);
+    let merge = ["merge", "--input", "in.json", "--output"];
+    let (code, log) = duvet(folder.path(), &[&merge[..], &["link.json"]].concat());
+    assert!(code == 1 && log.contains("link.json: is a link; pass `--write-outside` to allow it"), "{log}");
+    for more in [&["link.json", "--write-outside"][..], &["pipe"]] {
+        let (code, log) = duvet(folder.path(), &[&merge[..], more].concat());
         assert_eq!(code, 0, "{log}");
     }
     assert!(at("link.json").is_symlink());

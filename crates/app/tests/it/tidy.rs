@@ -41,7 +41,7 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn pure_crates_touch_neither_files_nor_the_environment() {
-    for name in ["exchange", "mcp", "ops", "threats", "tokens", "trace", "words"] {
+    for name in ["exchange", "mcp", "nearest", "ops", "threats", "tokens", "trace", "words"] {
         for path in files(&root().join("crates").join(name).join("src"), "rs") {
             // The one part of tracing that reads a project from disk.
             if path.components().any(|part| part.as_os_str() == "project") || path.ends_with("project.rs") {
@@ -60,6 +60,20 @@ fn pure_crates_touch_neither_files_nor_the_environment() {
             for forbidden in ["Instant::now", "SystemTime", "println!", "async fn"] {
                 assert!(!text.contains(forbidden), "{} uses {forbidden}", path.display());
             }
+        }
+    }
+}
+
+#[test]
+fn one_module_of_duvet_writes_files() {
+    for path in files(&root().join("crates/app/src/duvet"), "rs") {
+        if path.components().any(|part| part.as_os_str() == "output") || path.ends_with("output.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source file");
+        for writing in ["fs::write", "File::create", "File::options", "OpenOptions", "create_dir", "rename("]
+        {
+            assert!(!text.contains(writing), "{} uses {writing}; `output.rs` writes files", path.display());
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Finds where a text is but for one byte added, removed or replaced.
 //!
 //! Real projects lean on this (one quote in ten), and a general search for near matches takes most of a report's time,
-//! so it is done by hand: one edit leaves one half of the needle as it is, and halves are found fast. Of several matches
-//! the one is chosen that existing reports were made with; a test compares with the crate they were made with.
+//! so it is done by hand: one edit leaves one half of the needle as it is, and halves are found fast. Where they are
+//! found too often, in text that repeats itself, a search takes over whose time does not depend on that. Of several
+//! matches the one is chosen that existing reports were made with; a test compares with the crate they were made with.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -12,6 +13,9 @@ use super::exact;
 /// Shorter needles have no halves worth looking for.
 const NEEDLE_SIZE_MIN_BYTES: usize = 4;
 
+/// How often a half may be found. Each time may take as long as the needle, or as the haystack, is long.
+const HALVES_MAX: usize = 32;
+
 /// Finds a needle that is not in the haystack as it is.
 pub fn find(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     if needle.len() < NEEDLE_SIZE_MIN_BYTES {
@@ -19,15 +23,62 @@ pub fn find(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
     }
     let mut matches = Vec::new();
     let (first, second) = needle.split_at(needle.len() / 2);
-    for start in exact::occurrences(haystack, first) {
+    for (count, start) in exact::occurrences(haystack, first).enumerate() {
+        if count == HALVES_MAX {
+            return find_evenly(needle, haystack);
+        }
         ends(second, &haystack[start + first.len()..], |length| {
             matches.push((start + first.len() + length, start));
         });
     }
-    for end in exact::occurrences(haystack, second) {
+    for (count, end) in exact::occurrences(haystack, second).enumerate() {
+        if count == HALVES_MAX {
+            return find_evenly(needle, haystack);
+        }
         starts(first, &haystack[..end], |start| matches.push((end + second.len(), start)));
     }
     choose(matches)
+}
+
+/// Finds it in time that is linear in the lengths of both, whatever they are.
+///
+/// Two texts differ by one edit if what they have in common at their starts and at their ends leaves out no more than
+/// the byte that was edited.
+fn find_evenly(needle: &[u8], haystack: &[u8]) -> Option<Range<usize>> {
+    let reversed = |text: &[u8]| -> Vec<u8> { text.iter().rev().copied().collect() };
+    let at_start = common_starts(needle, haystack);
+    let at_end = common_starts(&reversed(needle), &reversed(haystack));
+    let longest = |end: usize| {
+        let lengths = (needle.len() - 1..=needle.len() + 1).rev();
+        let mut starts = lengths.filter_map(|length| end.checked_sub(length));
+        let is_alike = |start: &usize| {
+            let n_common = at_start[*start] + at_end[haystack.len() - end];
+            n_common as usize + 1 >= needle.len().max(end - start)
+        };
+        starts.find(is_alike).map(|start| (end, start))
+    };
+    first((0..=haystack.len()).filter_map(longest))
+}
+
+/// Tells for each place of a text how much of a pattern starts there.
+///
+/// This is the Z algorithm: the text that the last match has shown is known from the pattern, and is not read again.
+fn common_starts(pattern: &[u8], text: &[u8]) -> Vec<u32> {
+    let both = [pattern, text].concat();
+    let mut lengths = vec![0; both.len() + 1];
+    // The match that reaches furthest.
+    let (mut start, mut end) = (0, 0);
+    for at in 1..both.len() {
+        let mut length = if at < end { (lengths[at - start] as usize).min(end - at) } else { 0 };
+        while length < pattern.len() && at + length < both.len() && both[length] == both[at + length] {
+            length += 1;
+        }
+        lengths[at] = length as u32;
+        if at + length > end {
+            (start, end) = (at, at + length);
+        }
+    }
+    lengths.split_off(pattern.len())
 }
 
 /// The first match; one that ends later takes its place if it starts no later.
@@ -141,6 +192,14 @@ mod tests {
             let (needle, haystack) = (needle.as_bytes(), haystack.as_bytes());
             if memchr::memmem::find(haystack, needle).is_none() {
                 prop_assert_eq!(find(needle, haystack), find_slowly(needle, haystack));
+            }
+        }
+
+        #[test]
+        fn the_search_for_repetitive_text_finds_the_same(needle in "[ab]{4,12}", haystack in "[ab]{0,40}") {
+            let (needle, haystack) = (needle.as_bytes(), haystack.as_bytes());
+            if memchr::memmem::find(haystack, needle).is_none() {
+                prop_assert_eq!(find_evenly(needle, haystack), find_slowly(needle, haystack));
             }
         }
 

@@ -3,7 +3,7 @@
 //! The ids and the lines of sections are what existing annotations and reports were made with, down to where the
 //! items of lists begin and end; `pulldown-cmark` says where that is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::text::{self, Span};
 /// Reads a document.
 pub fn parse(text: Arc<str>) -> Specification {
     let mut reader =
-        Reader { text: &text, title: None, ids: HashSet::default(), sections: Vec::new(), open: None };
+        Reader { text: &text, title: None, ids: Ids::default(), sections: Vec::new(), open: None };
     tokens(&text, |token| reader.on_token(token));
     reader.close();
     let (title, sections) = (reader.title, reader.sections);
@@ -38,7 +38,7 @@ enum Token {
 struct Reader<'a> {
     text: &'a str,
     title: Option<String>,
-    ids: HashSet<String, RandomState>,
+    ids: Ids,
     sections: Vec<Section>,
     open: Option<(Heading, Vec<Line>)>,
 }
@@ -75,11 +75,34 @@ impl Reader<'_> {
             self.title = Some(title.clone());
         }
         let base = heading.id.unwrap_or_else(|| slug::slugify(heading.title.of_text(self.text)));
-        let numbered = (1..).map(|number| format!("{base}-{number}"));
-        let mut candidates = std::iter::once(base.clone()).chain(numbered);
-        let id = candidates.find(|id| !self.ids.contains(id)).unwrap_or(base);
-        self.ids.insert(id.clone());
+        let id = self.ids.next(base);
         self.sections.push(Section::new(id, title, heading.title, heading.depth, lines));
+    }
+}
+
+/// The ids of sections so far.
+#[derive(Default)]
+struct Ids {
+    taken: HashSet<String, RandomState>,
+    /// For each id that was wanted again the number to try next. All numbers below it are taken, and stay so; without
+    /// this many equal headings would take quadratic time.
+    numbers: HashMap<String, u32, RandomState>,
+}
+
+impl Ids {
+    /// Takes an id: the one that is wanted, or the first with a number behind it that is free.
+    fn next(&mut self, wanted: String) -> String {
+        if self.taken.insert(wanted.clone()) {
+            return wanted;
+        }
+        let number = self.numbers.entry(wanted.clone()).or_insert(1);
+        loop {
+            let id = format!("{wanted}-{number}");
+            *number += 1;
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
     }
 }
 

@@ -164,15 +164,17 @@ fn read_back(text: &str, format: Format) {
         assert_eq!(spec.section(&section.id), Some(number));
         let found = requirements(&spec, section);
         let written = render::toml("s", &spec, section, &found);
-        let tables: Vec<&str> = written.split('\n').collect();
-        for (requirement, (line, places)) in found.iter().zip(render::places("s", &spec, section, &found)) {
-            assert_eq!(tables[line as usize - 1], "[[spec]]");
-            assert_eq!(places.target.of_text(&written), format!("\"s#{}\"", section.id));
-            let quote = places.quote.of_text(&written);
+        let (read, problems) = requirement_file::read(&"s.toml".into(), &written);
+        assert!(problems.is_empty(), "{problems:?} in {written}");
+        let places = render::places("s", &spec, section, &found);
+        assert_eq!(read.iter().map(|read| (read.line, read.places)).collect::<Vec<_>>(), places);
+        for (requirement, read) in found.iter().zip(read) {
+            assert_eq!(*read.target, format!("s#{}", section.id));
             let lines: String = requirement.lines(&spec.text).flat_map(|line| [line, "\n"]).collect();
-            assert_eq!(quote, format!("'''\n{lines}'''"));
+            assert_eq!(read.notes.expect("a requirement has its text").comment, lines);
         }
-        render::rust("s", &spec, section, &found);
+        let rust = render::rust("s", &spec, section, &found);
+        assert!(rust.split(['\n', '\r']).all(|line| line.is_empty() || line.starts_with("//")), "{rust}");
         let view = spec.view(number);
         for requirement in &found {
             assert!(view.first(&requirement.quote(&spec.text)).is_some(), "{requirement:?} in {text:?}");

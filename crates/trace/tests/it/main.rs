@@ -14,6 +14,7 @@ mod index;
 mod json_v2;
 mod layers;
 mod lcov;
+mod linear;
 mod matching;
 mod merge;
 mod page;

@@ -13,6 +13,7 @@ mod watch;
 pub use instructions::line;
 pub use list::invalid;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use mcp::{
     Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure,
-    Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool, ToolOutput,
+    Interest, Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool,
+    ToolOutput,
 };
 use serde_json::{Value, json};
 use trace::model::Model;
@@ -64,6 +66,8 @@ pub struct TraceServer {
     current: Mutex<Option<Arc<Model>>>,
     loaded: Condvar,
     changed: Mutex<Option<Changed>>,
+    /// What the client wants to hear of, if the transport says it.
+    interest: Mutex<Option<Interest>>,
 }
 
 impl TraceServer {
@@ -75,6 +79,7 @@ impl TraceServer {
             current: Mutex::default(),
             loaded: Condvar::new(),
             changed: Mutex::default(),
+            interest: Mutex::default(),
         });
         let loading = server.clone();
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
@@ -171,6 +176,11 @@ impl TraceServer {
             changes.for_each(changed);
         }
     }
+
+    /// The resources that somebody wants to hear of; `None` if that may be any.
+    fn watched(&self) -> Option<BTreeSet<String>> {
+        lock(&self.interest).as_ref().map(|interest| interest.uris.clone())
+    }
 }
 
 /// What is known of a project that could not be read.
@@ -218,7 +228,9 @@ impl Server for TraceServer {
     }
 
     fn resources(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
-        mcp::page_of(&resources::all(&*self.model()?), cursor, resources::PAGE_SIZE)
+        let model = &*self.model()?;
+        let n_resources = resources::count(model);
+        mcp::page_from(n_resources, cursor, resources::PAGE_SIZE, |range| resources::some(model, range))
     }
 
     fn resources_under(
@@ -227,7 +239,9 @@ impl Server for TraceServer {
         path: &str,
         cursor: Option<&str>,
     ) -> Result<Page<Resource>, Failure> {
-        mcp::page_of(&resources::under(&*self.model()?, path)?, cursor, resources::PAGE_SIZE)
+        let model = &*self.model()?;
+        let under = resources::Under::find(model, path)?;
+        mcp::page_from(under.count(), cursor, resources::PAGE_SIZE, |range| under.some(range))
     }
 
     fn templates(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
@@ -256,11 +270,18 @@ impl Server for TraceServer {
         *lock(&self.changed) = Some(changed);
     }
 
+    fn interest(&self, interest: Interest) {
+        *lock(&self.interest) = Some(interest);
+    }
+
     fn is_quick(&self, request: &Request) -> bool {
         match request {
             // Those that read a file may wait for a disk.
             Request::CallTool { name, .. } => self.is_loaded() && !tools::reads_files(name),
-            Request::ReadResource(uri) => self.is_loaded() && !uri.contains("/citations/"),
+            // A collection may be large.
+            Request::ReadResource(uri) => {
+                self.is_loaded() && !uri.contains("/citations/") && !resources::is_collection(uri)
+            }
             Request::Initialize(_) | Request::Discover => self.is_loaded(),
             Request::ListTools(_) | Request::ListTemplates(_) | Request::Ping | Request::Unsubscribe(_) => {
                 true

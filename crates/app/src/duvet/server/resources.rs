@@ -1,6 +1,7 @@
 //! The resources: specifications, sections, requirements and citations by path.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use mcp::{Completion, CompletionReference, Failure, Kind, Resource};
@@ -100,9 +101,6 @@ fn not_found(uri: &str) -> Failure {
 /// Reads a resource.
 pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
     let node = parse(model, uri).ok_or_else(|| not_found(uri))?;
-    if let Some(items) = children(model, &node) {
-        return Ok(items.into_iter().map(|(_, item)| Value::Object(item)).collect());
-    }
     Ok(match node {
         Node::Specification(specification) => Value::Object(described(specification)),
         Node::Section(section) => {
@@ -122,7 +120,10 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
             })
         }
         Node::Citation(citation, _) => cited(root, &citation)?,
-        _ => return Err(not_found(uri)),
+        collection => {
+            let items = children(model, &collection, 0..usize::MAX).into_iter();
+            items.map(|(_, item)| Value::Object(item)).collect()
+        }
     })
 }
 
@@ -147,22 +148,44 @@ fn described(specification: &SpecificationEntry) -> Map<String, Value> {
     }))
 }
 
-/// What is under a collection: the path of each item and what is said of it. `None` for what is no collection.
-fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, Value>)>> {
+/// Whether a URI is that of a collection, judged by its looks.
+pub fn is_collection(uri: &str) -> bool {
+    let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    matches!(last, "specifications" | "sections" | "requirements" | "citations")
+}
+
+/// How many items are under a collection. `None` for what is not a collection.
+fn count_children(model: &Model, node: &Node<'_>) -> Option<usize> {
     let catalogue = &model.catalogue;
+    Some(match node {
+        Node::Specifications => catalogue.specifications.len(),
+        Node::Sections(specification) => specification.document.sections.len(),
+        Node::Requirements(section) => catalogue.sections[*section as usize].requirements().len(),
+        Node::CitationsOf(number) => model.citations_of(*number).count(),
+        Node::SectionCitations(section) => model.citations(*section).len(),
+        Node::AllRequirements => catalogue.requirements.len(),
+        Node::AllCitations => model.all_citations().count(),
+        _ => return None,
+    })
+}
+
+/// Some of what is under a collection: the path of each item and what is said of it.
+fn children(model: &Model, node: &Node<'_>, range: Range<usize>) -> Vec<(String, Map<String, Value>)> {
+    let catalogue = &model.catalogue;
+    let (start, n_items) = (range.start, range.len());
+    let within = |n_there: usize| range.start.min(n_there)..range.end.min(n_there);
     let path_of = |specification: &SpecificationEntry| format!("/specifications/{}", specification.id);
     let citation = |parent: &str, citation: &Citation| {
         let id = citation.id();
         (format!("{parent}/{}", percent_encode(&id)), object(json!({"id": id})))
     };
-    Some(match node {
-        Node::Specifications => catalogue
-            .specifications
+    match node {
+        Node::Specifications => catalogue.specifications[within(catalogue.specifications.len())]
             .iter()
             .map(|specification| (path_of(specification), described(specification)))
             .collect(),
         Node::Sections(specification) => {
-            let sections = specification.document.sections.iter().enumerate();
+            let sections = specification.document.sections.iter().enumerate().skip(start).take(n_items);
             let item = |(index, section): (usize, &trace::Section)| {
                 let position = specification.first_section + index as u32;
                 (catalogue.section_path(position), object(json!({"id": section.id, "title": section.title})))
@@ -176,18 +199,21 @@ fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, V
                 let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
                 (catalogue.requirement_path(number), object(json!({"identifier": identifier, "text": text})))
             };
-            numbers.map(item).collect()
+            numbers.skip(start).take(n_items).map(item).collect()
         }
         Node::CitationsOf(number) => {
             let parent = format!("{}/citations", catalogue.requirement_path(*number));
-            model.citations_of(*number).map(|one| citation(&parent, one)).collect()
+            let citations = model.citations_of(*number).skip(start).take(n_items);
+            citations.map(|one| citation(&parent, one)).collect()
         }
         Node::SectionCitations(section) => {
             let parent = format!("{}/citations", catalogue.section_path(*section));
-            model.citations(*section).iter().map(|one| citation(&parent, one)).collect()
+            let citations = model.citations(*section);
+            citations[within(citations.len())].iter().map(|one| citation(&parent, one)).collect()
         }
-        Node::AllRequirements => (0..catalogue.requirements.len() as u32)
+        Node::AllRequirements => within(catalogue.requirements.len())
             .map(|number| {
+                let number = number as u32;
                 let path = catalogue.requirement_path(number);
                 let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
                 let value = json!({"full_path": path, "identifier": identifier, "text": text});
@@ -196,6 +222,8 @@ fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, V
             .collect(),
         Node::AllCitations => model
             .all_citations()
+            .skip(start)
+            .take(n_items)
             .map(|one| {
                 let parent = citation_parent(model, &one);
                 let (path, _) = citation(&parent, &one);
@@ -203,8 +231,8 @@ fn children(model: &Model, node: &Node<'_>) -> Option<Vec<(String, Map<String, V
                 (path, object(value))
             })
             .collect(),
-        _ => return None,
-    })
+        _ => Vec::new(),
+    }
 }
 
 /// Where a citation lives: under the first requirement that it touches, or under its section.
@@ -222,15 +250,34 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Lists what is under a path.
-pub fn under(model: &Model, path: &str) -> Result<Vec<Resource>, Failure> {
-    let items = match parse(model, path).ok_or_else(|| not_found(path))? {
-        Node::Specification(specification) => children(model, &Node::Sections(specification)),
-        Node::Section(section) => children(model, &Node::Requirements(section)),
-        Node::Requirement(number) => children(model, &Node::CitationsOf(number)),
-        node => children(model, &node),
-    };
-    Ok(items.unwrap_or_default().into_iter().map(|(path, item)| resource(&path, item)).collect())
+/// What is under a path.
+pub struct Under<'a> {
+    model: &'a Model,
+    node: Node<'a>,
+}
+
+impl<'a> Under<'a> {
+    /// Finds the path.
+    pub fn find(model: &'a Model, path: &str) -> Result<Under<'a>, Failure> {
+        let node = match parse(model, path).ok_or_else(|| not_found(path))? {
+            Node::Specification(specification) => Node::Sections(specification),
+            Node::Section(section) => Node::Requirements(section),
+            Node::Requirement(number) => Node::CitationsOf(number),
+            node => node,
+        };
+        Ok(Under { model, node })
+    }
+
+    /// How much there is.
+    pub fn count(&self) -> usize {
+        count_children(self.model, &self.node).unwrap_or(0)
+    }
+
+    /// Lists some of it.
+    pub fn some(&self, range: Range<usize>) -> Vec<Resource> {
+        let items = children(self.model, &self.node, range).into_iter();
+        items.map(|(path, item)| resource(&path, item)).collect()
+    }
 }
 
 fn resource(path: &str, more: Map<String, Value>) -> Resource {
@@ -245,8 +292,16 @@ fn resource(path: &str, more: Map<String, Value>) -> Resource {
     }
 }
 
-/// Lists what there is to read at first: the collections, the specifications and their sections.
-pub fn all(model: &Model) -> Vec<Resource> {
+/// How many collections there are.
+const N_COLLECTIONS: usize = 3;
+
+/// How much there is to read at first: the collections, the specifications and their sections.
+pub fn count(model: &Model) -> usize {
+    N_COLLECTIONS + model.catalogue.specifications.len() + model.catalogue.sections.len()
+}
+
+/// Lists some of it. A page costs what is on it, not what is before it.
+pub fn some(model: &Model, range: Range<usize>) -> Vec<Resource> {
     let collection = |path: &str, name: &str, description: &str| Resource {
         uri: format!("duvet://{path}"),
         name: name.into(),
@@ -255,16 +310,29 @@ pub fn all(model: &Model) -> Vec<Resource> {
         mime_type: Some("application/json".into()),
         more: Map::new(),
     };
-    let mut resources = vec![
+    let collections: [Resource; N_COLLECTIONS] = [
         collection("/specifications", "specifications", "All specifications"),
         collection("/requirements", "requirements", "All requirements of all specifications"),
         collection("/citations", "citations", "All citations in the code"),
     ];
+    let catalogue = &model.catalogue;
     let plain =
         |(path, item): (String, Map<String, Value>)| Resource { more: Map::new(), ..resource(&path, item) };
-    resources.extend(children(model, &Node::Specifications).into_iter().flatten().map(plain));
-    for specification in &model.catalogue.specifications {
-        resources.extend(children(model, &Node::Sections(specification)).into_iter().flatten().map(plain));
+    // The part of the range that is in a list which begins at a place.
+    let within = |first: usize, n_items: usize| {
+        let start = range.start.clamp(first, first + n_items);
+        start - first..range.end.clamp(start, first + n_items) - first
+    };
+    let mut resources = collections[within(0, N_COLLECTIONS)].to_vec();
+    let specifications = within(N_COLLECTIONS, catalogue.specifications.len());
+    resources.extend(children(model, &Node::Specifications, specifications).into_iter().map(plain));
+    let first_section = N_COLLECTIONS + catalogue.specifications.len();
+    for position in within(first_section, catalogue.sections.len()) {
+        let entry = &catalogue.sections[position];
+        let specification = &catalogue.specifications[entry.specification as usize];
+        let index = entry.index as usize;
+        let section = children(model, &Node::Sections(specification), index..index + 1);
+        resources.extend(section.into_iter().map(plain));
     }
     resources
 }

@@ -22,18 +22,28 @@ const LIST_ARGUMENTS: [(&str, MakeSchema); 4] = [
     ("cursor", || json!({"type": "string"})),
     ("max_tokens", || json!({"type": "integer", "minimum": 200, "maximum": 100_000})),
 ];
+/// No citation is longer: a quote is a sentence, or a few.
+const CITATION_CHARACTERS_MAX: usize = 20_000;
+/// No path, URL or identifier is.
+const NAME_CHARACTERS_MAX: usize = 10_000;
 const CONTEXT_LINES_MAX: u64 = 100;
 const CONTEXT_LINES_DEFAULT: u64 = 5;
 
 /// Describes the tools.
 pub fn list() -> Vec<Arc<Tool>> {
-    let text = |description: &str| json!({"type": "string", "minLength": 1, "description": description});
+    let text = |description: &str| json!({"type": "string", "minLength": 1, "maxLength": NAME_CHARACTERS_MAX, "description": description});
+    let citation = json!({
+        "type": "string",
+        "minLength": 1,
+        "maxLength": CITATION_CHARACTERS_MAX,
+        "description": "e.g. //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1",
+    });
     let tools = [
         tool(
             "validate_citation",
             "Check a citation before or after writing it: does its specification, section and quoted text exist? One or several comment lines, or a bare target.",
             false,
-            vec![("citation", text("e.g. //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1"), true)],
+            vec![("citation", citation, true)],
         ),
         tool(
             "search_requirements",

@@ -138,12 +138,16 @@ fn publish(index: &Index, server: &Arc<TraceServer>, changes: &Changes, before: 
     let model = index.model();
     server.publish(model.clone());
     let is_catalogue = changes.catalogue.then_some(Change::Resources);
-    let paths = resources::changed(before, &model, changes);
+    let watched = server.watched();
+    // After a change of a specification most resources read differently, and hardly any is subscribed to.
+    let paths = match &watched {
+        Some(watched) if watched.is_empty() => BTreeSet::new(),
+        _ => resources::changed(before, &model, changes),
+    };
     // A client may have subscribed with either spelling.
-    let resources = paths
-        .into_iter()
-        .flat_map(|path| [Change::Resource(format!("duvet://{path}")), Change::Resource(path)]);
-    server.tell(is_catalogue.into_iter().chain(resources));
+    let spellings = paths.into_iter().flat_map(|path| [format!("duvet://{path}"), path]);
+    let wanted = spellings.filter(|uri| watched.as_ref().is_none_or(|watched| watched.contains(uri)));
+    server.tell(is_catalogue.into_iter().chain(wanted.map(Change::Resource)));
 }
 
 /// The folders that the system watches.
