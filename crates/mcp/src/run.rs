@@ -197,19 +197,15 @@ fn find_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Result<O
 
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {
     let message = format!("Unknown tool: {}", shown(name));
-    match Some(server)
-        .filter(|server| !server.is_literal())
-        .and_then(|server| server.instead_of(context, name))
-    {
-        Some(Instead { tool, advice }) => {
-            let data = match tool {
-                Some(tool) => json!({"code": "UNKNOWN_TOOL", "nearest": tool}),
-                None => json!({"code": "UNKNOWN_TOOL"}),
-            };
-            Error::new(INVALID_PARAMS, format!("{message}; {advice}")).with_data(data)
-        }
-        None => Error::new(INVALID_PARAMS, message),
-    }
+    let Some(Instead { tool, advice }) = server.instead_of(context, name) else {
+        return Error::new(INVALID_PARAMS, message);
+    };
+    let data = match tool {
+        Some(tool) => json!({"code": "UNKNOWN_TOOL", "nearest": tool}),
+        None => json!({"code": "UNKNOWN_TOOL"}),
+    };
+    let message = if server.is_literal() { message } else { format!("{message}; {advice}") };
+    Error::new(INVALID_PARAMS, message).with_data(data)
 }
 
 fn get_prompt(

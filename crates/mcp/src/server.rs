@@ -55,7 +55,7 @@ pub trait Server: Send + Sync {
         }
     }
 
-    /// Whether names and arguments are taken by the letter, and nothing is said about what was probably meant.
+    /// Whether names and arguments are taken by the letter, and messages are the shortest there are.
     fn is_literal(&self) -> bool {
         false
     }

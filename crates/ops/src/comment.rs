@@ -59,6 +59,7 @@ impl Operation for AddComment {
         "requirements",
         r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
     )
+    .also(&["create_comment", "comment", "post_comment", "comment_on"])
     .showing(&["reference", "content", "parent", "quote"])];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["reference", "content"];

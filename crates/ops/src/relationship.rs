@@ -44,7 +44,8 @@ impl Operation for CreateRelationship {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
-    )];
+    )
+    .also(&["link", "relate", "add_relationship", "create_link", "link_requirements"])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] =
         &["source_requirement_id", "relationship_type_id", "target_requirement_id"];

@@ -175,6 +175,7 @@ impl Operation for SearchGlobal {
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#)
             .showing(&["query", "entity_types", "project", "limit", "offset"])
+            .also(&["search", "find", "search_all"])
             .refusing(&[("entity_types", "prompt")])];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =

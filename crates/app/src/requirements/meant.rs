@@ -51,21 +51,10 @@ const IDS: [&str; 5] = ["id", "reference", "ref", "reference_id", "entity_id"];
 const PRIORITIES: [&[&str]; 4] =
     [&["critical", "p1", "urgent"], &["high", "p2"], &["medium", "p3", "normal"], &["low", "p4"]];
 
-/// Other names of tools, which may have a kind behind them, and how each is called instead.
-const ALIASES: &[(&str, &[&str], &str)] = &[
-    ("get_entity", &["get", "read", "show", "fetch", "view"], r#"{"reference": "…"}"#),
-    ("list_entities", &["list", "get_all", "all"], r#"{"kind": "{kind}"}"#),
-    ("create_{kind}", &["create", "add", "new", "make"], ""),
-    ("update_{kind}", &["update", "edit", "change", "modify"], ""),
-    ("delete_entity", &["delete", "remove"], r#"{"reference": "…"}"#),
-    ("search_global", &["search", "find", "search_all"], r#"{"query": "…"}"#),
-    ("add_comment", &["create_comment", "comment", "post_comment"], r#"{"reference": "…", "content": "…"}"#),
-    ("update_{kind}", &["set_status", "update_status", "change_status", "assign"], r#"{"status": "…"}"#),
-    (
-        "create_relationship",
-        &["link", "relate", "add_relationship", "link_requirements", "create_link"],
-        r#"{"source_requirement_id": "…", "target_requirement_id": "…", "relationship_type_id": "…"}"#,
-    ),
+/// The verbs of tools that have one for each kind, and what else they are called.
+const VERBS: &[(&str, &[&str])] = &[
+    ("create", &["create", "add", "new", "make"]),
+    ("update", &["update", "edit", "change", "modify", "set"]),
 ];
 
 /// What the names of tools call kinds.
@@ -162,15 +151,27 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str) -> Option<Instead> {
         return Some(Instead { tool: None, advice });
     }
     let plain = nearest::plain(name);
-    let alias = ALIASES.iter().find_map(|(tool, verbs, example)| {
-        let kind = kind_in(&plain, verbs)?;
-        let kind = kind.or((!tool.contains("{kind}")).then_some("epic"))?;
-        let tool = tool.replace("{kind}", kind);
-        is_shown(&tool).then(|| (tool, example.replace("{kind}", kind)))
-    });
-    if let Some((tool, example)) = alias {
-        let advice = format!("use {tool} {example}").trim_end().to_owned();
-        return Some(Instead { tool: Some(tool), advice });
+    for (verb, others) in VERBS {
+        if let Some(Some(kind)) = kind_in(&plain, others)
+            && let tool = format!("{verb}_{kind}")
+            && is_shown(&tool)
+        {
+            return Some(Instead { advice: format!("use {tool}"), tool: Some(tool) });
+        }
+    }
+    let alias = tools::all().find_map(|(entry, tool)| Some((entry, tool, kind_in(&plain, tool.also)?)));
+    if let Some((entry, tool, kind)) = alias {
+        let name = tool.name.unwrap_or(entry.name);
+        let takes_kind = tool.shown.is_none_or(|shown| shown.contains(&"kind"))
+            && entry.input_schema()["properties"]["kind"].is_object();
+        let example = match kind {
+            Some(kind) if takes_kind => json!({ "kind": kind }).to_string(),
+            _ => tool.example.to_owned(),
+        };
+        return Some(Instead {
+            tool: Some(name.to_owned()),
+            advice: format!("use {name}, such as {example}"),
+        });
     }
     let near = nearest::nearest(name, shown.iter().map(|tool| tool.as_ref().name.as_str()))?;
     Some(Instead { tool: Some(near.to_owned()), advice: format!("did you mean {near}?") })
@@ -245,13 +246,22 @@ mod tests {
         let tools = Tools::new(&ToolOptions::default());
         let advice = |name: &str| instead_of(tools.list(), name).map(|instead| instead.advice);
         for (name, meant) in [
-            ("get_requirement", r#"use get_entity {"reference": "…"}"#),
-            ("list_epics", r#"use list_entities {"kind": "epic"}"#),
-            ("listStories", r#"use list_entities {"kind": "user_story"}"#),
-            ("create_comment", r#"use add_comment {"reference": "…", "content": "…"}"#),
+            (
+                "get_requirement",
+                r#"use get_entity, such as {"reference": "REQ-001", "include": ["parents", "relationships"]}"#,
+            ),
+            ("list_epics", r#"use list_entities, such as {"kind":"epic"}"#),
+            ("listStories", r#"use list_entities, such as {"kind":"user_story"}"#),
             ("create_story", "use create_user_story"),
             ("edit_epic", "use update_epic"),
-            ("search", r#"use search_global {"query": "…"}"#),
+            (
+                "search",
+                r#"use search_global, such as {"query": "saved card", "entity_types": ["user_story", "requirement"]}"#,
+            ),
+            (
+                "create_comment",
+                r#"use add_comment, such as {"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
+            ),
             ("creat_epic", "did you mean create_epic?"),
             ("list_comments", "it is in the tool set `comments`, and not offered here"),
         ] {

@@ -87,6 +87,7 @@ impl Operation for DeleteEntity {
         delete("/steering-documents/{reference}").with(&[("kind", "steering_document")]),
     ];
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "US-001", "dry_run": true}"#)
+        .also(&["delete", "remove"])
         .showing(&["reference", "dry_run", "force"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];

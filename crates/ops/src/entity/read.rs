@@ -48,6 +48,7 @@ impl Operation for GetEntity {
     const TOOLS: &'static [Tool] = &[
         tool("requirements", r#"{"reference": "REQ-001", "include": ["parents", "relationships"]}"#)
             .showing(&["reference"])
+            .also(&["get", "read", "show", "fetch", "view"])
             .with_surroundings(),
         tool("steering", r#"{"steering_document_id": "STD-001"}"#)
             .named("get_steering_document", "Read a steering document.")
@@ -220,6 +221,7 @@ impl Operation for ListEntities {
             "requirements",
             r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
         )
+        .also(&["list", "get_all", "all"])
         .refusing(&[("kind", "prompt"), ("kind", "comment")]),
         tool("steering", r#"{"epic_id": "EP-001"}"#)
             .named("list_steering_documents", "List steering documents, or those of an epic.")

@@ -166,6 +166,8 @@ pub struct Tool {
     pub refused: &'static [(&'static str, &'static str)],
     /// Whether the answer can bring along what is above, below and beside the entity.
     pub with_surroundings: bool,
+    /// What agents call it who have not read its name, which may be followed by a kind: `get` for `get_epic`.
+    pub also: &'static [&'static str],
     /// Arguments of a call, as JSON. The examples of all tools work one after the other, deletions last.
     pub example: &'static str,
 }
@@ -183,6 +185,7 @@ pub const fn tool(set: &'static str, example: &'static str) -> Tool {
         required: &[],
         refused: &[],
         with_surroundings: false,
+        also: &[],
         example,
     }
 }
@@ -206,6 +209,13 @@ impl Tool {
     #[must_use]
     pub const fn renaming(mut self, here: &'static str, there: &'static str) -> Tool {
         self.renamed = Some((here, there));
+        self
+    }
+
+    /// Knows what else agents call the tool.
+    #[must_use]
+    pub const fn also(mut self, names: &'static [&'static str]) -> Tool {
+        self.also = names;
         self
     }
 
