@@ -1,9 +1,10 @@
 //! What covers which part of a text: the one computation behind reports, statuses and gates.
 //!
 //! It is weighed in two ways. *Literal* counts bytes, as Duvet does, because its reports compare byte for byte.
-//! *Meaning* leaves out blanks, which nobody implements.
+//! *Meaning* leaves out blanks and the marks of lists, which nobody implements.
 
 use crate::annotation::AnnotationKind;
+use crate::meaning;
 use crate::text::Span;
 
 /// A piece of a document that somebody cites.
@@ -76,7 +77,7 @@ pub struct Overlap {
 pub enum Weight<'a> {
     /// Bytes.
     Literal,
-    /// Bytes of the document that are not blank.
+    /// Bytes of the document that are neither blank nor the mark of a list.
     Meaning(&'a str),
 }
 
@@ -113,9 +114,9 @@ impl Weight<'_> {
     }
 }
 
-/// Counts the bytes of characters that are not blank.
+/// Counts the bytes of characters that are neither blank nor the mark of a list.
 fn letters(span: Span, document: &str) -> usize {
-    let bytes = &document.as_bytes()[span.range()];
+    let bytes = &document.as_bytes()[meaning::unmarked(document, span).range()];
     if bytes.is_ascii() {
         return bytes.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
     }

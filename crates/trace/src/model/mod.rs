@@ -2,7 +2,8 @@
 //! of another.
 //!
 //! A model holds files with annotations and the text each cites, as Duvet names them, and over them the view by
-//! meaning: all names of a document are one specification, blanks do not count, and requirements have a status.
+//! meaning: all names of a document are one specification, blanks and list marks do not count, cells of tables are
+//! requirements, and requirements have a status.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use crate::annotation::AnnotationKind;
 use crate::comment::{Style, StyleUse};
 use crate::diagnostic::Diagnostic;
+use crate::meaning;
 use crate::overlap::{Cover, Covers};
 
 mod catalogue;
@@ -108,8 +110,11 @@ impl Model {
                         by_section[section as usize].push(Citation::new(file, index, section));
                     }
                 } else if !annotation.quote.is_empty() {
-                    let (spans, level) = (found.spans.clone(), annotation.level);
-                    requirements.push(RequirementEntry { section, spans, level });
+                    let specification = &targets[target as usize].specification;
+                    let own = &specification.sections[found.section as usize];
+                    let meant = meaning::requirements(specification, own, &found.spans, annotation.level);
+                    let entry = |(spans, level)| RequirementEntry { section, spans, level };
+                    requirements.extend(meant.into_iter().map(entry));
                 }
             }
         }
