@@ -100,6 +100,25 @@ impl Overlap {
         kinds.iter().any(|kind| !self.parts[*kind as usize].is_empty())
     }
 
+    /// Returns what none of some kinds covers.
+    pub fn rest(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
+        let mut rest = Vec::new();
+        let covered = self.union_of(kinds);
+        for piece in &self.text {
+            let mut start = piece.start;
+            for cover in covered.iter().filter(|cover| cover.start < piece.end && piece.start < cover.end) {
+                if start < cover.start {
+                    rest.push(Span { start, end: cover.start });
+                }
+                start = cover.end.max(start);
+            }
+            if start < piece.end {
+                rest.push(Span { start, end: piece.end });
+            }
+        }
+        rest
+    }
+
     fn union_of(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
         union(kinds.iter().flat_map(|kind| self.parts[*kind as usize].iter().copied()).collect())
     }

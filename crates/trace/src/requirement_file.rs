@@ -136,6 +136,7 @@ impl Reader<'_> {
         };
         self.annotations.push(complete(Annotation {
             line: place.line,
+            last_line: place.line,
             kind: AnnotationKind::Spec,
             level: Level::Auto,
             format: Format::Auto,

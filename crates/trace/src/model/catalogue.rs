@@ -121,6 +121,16 @@ impl RequirementEntry {
     }
 }
 
+impl Catalogue {
+    /// The text of a requirement as a quote of it: blanks that a quote must have stay as they are.
+    pub fn quote(&self, number: u32) -> String {
+        let requirement = &self.requirements[number as usize];
+        let text = &self.document(requirement.section).0.document.text;
+        let pieces = requirement.spans.iter().map(|span| text.get(span.range()).unwrap_or_default());
+        pieces.collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// A document under all of its names.
 struct NamedDocument<'a> {
     names: Vec<&'a NamedTarget>,

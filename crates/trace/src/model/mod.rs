@@ -24,14 +24,16 @@ mod identity;
 mod search;
 mod state;
 mod validate;
+mod verdict;
 mod warnings;
 
 pub use catalogue::{Catalogue, NamedTarget, RequirementEntry, SectionEntry, SpecificationEntry};
 pub use citation::Citation;
 pub use file::{Link, LinkedFile, ScannedFile, SourceFile};
 pub use identity::{percent_decode, percent_encode};
-pub use state::{Label, TraceProgress, TraceState, TraceStatus};
-pub use validate::Verdict;
+pub use state::{IMPLEMENTED, Label, TESTED, TraceProgress, TraceState, TraceStatus};
+pub use validate::OpenSpecification;
+pub use verdict::{Quoted, Verdict};
 
 /// What is known of a project at one moment.
 #[derive(Debug, Default)]
@@ -73,6 +75,8 @@ pub struct Setting {
     pub styles: Vec<StyleUse>,
     /// The files of source code, whether they have annotations or not.
     pub sources: Vec<Arc<str>>,
+    /// The globs of source code that match nothing.
+    pub unmatched: Vec<String>,
 }
 
 /// For each file what is wrong in it.
@@ -106,7 +110,7 @@ impl Model {
                 };
                 let section = first_sections[target as usize] + found.section;
                 if annotation.kind != AnnotationKind::Spec {
-                    if !file.is_repeated(index) {
+                    if file.is_cited(index) {
                         by_section[section as usize].push(Citation::new(file, index, section));
                     }
                 } else if !annotation.quote.is_empty() {
@@ -198,8 +202,8 @@ impl Model {
     fn cited(&self, file: &LinkedFile) -> Vec<(u32, usize)> {
         let cited = file.annotations().enumerate().filter_map(|(index, (annotation, link))| {
             let (target, found) = link.target.zip(link.found.as_ref())?;
-            let is_cited = annotation.kind != AnnotationKind::Spec && !file.is_repeated(index);
-            is_cited.then(|| (self.first_sections[target as usize] + found.section, index))
+            let is_citation = annotation.kind != AnnotationKind::Spec && file.is_cited(index);
+            is_citation.then(|| (self.first_sections[target as usize] + found.section, index))
         });
         cited.collect()
     }
@@ -257,6 +261,19 @@ impl Model {
         };
         let touched = self.states[section].iter().enumerate().filter(move |(_, state)| touches(state));
         touched.map(move |(index, _)| first + index as u32)
+    }
+
+    /// The text of a requirement that is not implemented, or not tested, with single blanks.
+    pub fn rest(&self, number: u32, kinds: &[AnnotationKind]) -> String {
+        let (specification, _) = self.catalogue.document(self.requirement(number).section);
+        let cover = |citation: &Citation| {
+            let kind = citation.kind();
+            citation.found().spans.iter().map(|span| Cover { span: *span, by: 0, kind }).collect::<Vec<_>>()
+        };
+        let covers = Covers::new(self.citations_of(number).flat_map(cover).collect());
+        let rest = covers.over(&self.requirement(number).spans).rest(kinds);
+        let words = rest.iter().filter_map(|span| specification.document.text.get(span.range()));
+        verdict::beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
     }
 
     /// Finds a citation by its id, `path:line`.

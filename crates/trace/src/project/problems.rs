@@ -65,8 +65,9 @@ impl<'a> FileTexts<'a> {
         for place in problem.places.iter_mut().filter(|place| place.line > 0) {
             place.line += first - 1;
         }
-        let own = lines.span(annotation.line, text).map_or("", |span| span.of_text(text).trim());
-        problem.annotation = Some((annotation.line, own.to_owned()));
+        let own = (annotation.line..=annotation.last_line).filter_map(|line| lines.span(line, text));
+        let own: Vec<&str> = own.map(|span| span.of_text(text).trim()).collect();
+        problem.annotation = Some((annotation.line, own.join("\n").into()));
         problem
     }
 }
@@ -142,10 +143,8 @@ impl link::Broken {
             link::Broken::UnknownQuote(index) => {
                 let message = format!("section `{}` of {name} does not have this text", section(index));
                 let error = Diagnostic::error(Code::UnknownQuote, message).at(at(quote, "not there"));
-                match near::advice(&annotation.quote, specification, index as usize) {
-                    Some(advice) => error.help(advice),
-                    None => error,
-                }
+                let advice = near::advice(&annotation.quote, specification, index as usize);
+                advice.into_iter().flat_map(|advice| advice.help(specification)).fold(error, Diagnostic::help)
             }
         }
     }
