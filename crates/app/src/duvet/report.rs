@@ -100,6 +100,11 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 
 /// Says so where there is nothing to report on, and where there would be.
 fn tell_emptiness(project: &Project, model: &Model) {
+    if !model.setting.sources.is_empty() || project.config.is_some() {
+        for pattern in &model.setting.unmatched {
+            tell(&format!("matches {pattern}"));
+        }
+    }
     if model.paths().next().is_some() || !model.general.is_empty() {
         return;
     }
@@ -114,6 +119,10 @@ fn tell_emptiness(project: &Project, model: &Model) {
         }
         (None, None) => format!("there is no {CONFIG_PATH} here; `duvet init` writes one"),
     };
+    tell(&text);
+}
+
+fn tell(text: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}{:>12}{style:#} {text}", "Nothing");
 }
