@@ -190,7 +190,10 @@ fn write_pages(arguments: &ReportArguments, project: &Project, model: &Model) ->
     paths.extend(configured.map(PathBuf::from));
     paths.extend(internal);
     let name = project.options.root.file_name().unwrap_or_default();
+    let root = &project.options.root;
+    let read = |path: &str| trace::project::read_inside(root, Path::new(path)).ok();
     let mut page = Page::new(name.to_string_lossy().into_owned(), model);
+    page.read = Some(&read);
     page.blob_link = arguments.blob_link.as_deref().or(page.blob_link);
     page.issue_link = arguments.issue_link.as_deref().or(page.issue_link);
     paths.iter().try_for_each(|path| write(path, |out| page.write(out)))

@@ -40,8 +40,7 @@ function outlineRow(item) {
     href: isSpecification ? addressOf(item) : addressOf(specification, item),
     title: isSpecification ? item.target : `${item.number} ${item.title}`.trim(),
     "aria-current": isCurrent ? "location" : null,
-  }, title, element("span.count", n_all === 0 ? {} : { title: about }, count, n_all === 0 ? null : hidden(` ${about}`)),
-  n_all === 0 ? element("span.bar.none") : bar(item.counts));
+  }, title, ...(n_all === 0 ? [] : [element("span.count", { title: about }, count, hidden(` ${about}`)), bar(item.counts)]));
   link.style.setProperty("--depth", isSpecification ? 0 : item.depth);
   link.classList.toggle("faint", isFiltered() ? n_matching === 0 : n_all === 0 && !isSpecification && !item.isCited);
   if (!isSpecification) return link;
