@@ -154,6 +154,9 @@ pub struct ReportArguments {
     /// Fail if the snapshot is not current, or without one if anything is missing
     #[arg(long, value_name = "BOOL")]
     pub ci: Option<Option<bool>>,
+    /// Keep running, and print what each edit changes
+    #[arg(long, conflicts_with = "ci")]
+    pub watch: bool,
     /// Where the files of the project can be looked at
     #[arg(long, value_name = "URL")]
     pub blob_link: Option<String>,
