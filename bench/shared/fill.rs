@@ -1,12 +1,13 @@
 //! Fills a store with requirements through the operations themselves, so that it is what the server would have made.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use ops::{Call, Credentials, Engine, Kind, Request};
 use serde_json::{Value, json};
 use store::model::{Time, Via};
-use store::{Location, Options, Store, search};
+use store::{Location, Mode, Options, Store, search, tally};
 
 use crate::text::{self, PER_STORY};
 
@@ -14,6 +15,7 @@ use crate::text::{self, PER_STORY};
 const TOGETHER: u64 = 500;
 /// So many threads fill projects: PostgreSQL takes that many at once, and SQLite finds the next ones prepared.
 const THREADS: usize = 4;
+const TIDY_EVERY: Duration = Duration::from_secs(1);
 /// How often something is tried again that others were in the way of.
 const ATTEMPTS_MAX: usize = 20;
 /// Stories of an epic.
@@ -87,9 +89,16 @@ pub fn fill(database: &str, layout: Layout) -> anyhow::Result<String> {
                 }
             })
         });
+        while store.is_remote() && threads.iter().any(|thread| !thread.is_finished()) {
+            // What a server does beside its writers.
+            while store.wait(Mode::Aside, tally::fold)? {}
+            search::tidy(&store)?;
+            std::thread::sleep(TIDY_EVERY);
+        }
         threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
     })?;
     // What a server does as soon as nobody writes.
+    while store.wait(Mode::Aside, tally::fold)? {}
     search::tidy(&store)?;
     Ok(first.token)
 }

@@ -119,8 +119,11 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
     let n_subjects: Vec<usize> = (0..vocabulary.keys.len() as u32)
         .map(|term| subjects_of.get(&term).map_or(0, HashSet::len))
         .collect();
+    let mut sorted: Vec<usize> = (0..vocabulary.keys.len()).collect();
+    sorted.sort_by_key(|term| &vocabulary.keys[*term]);
     Ok(format!(
         "/// Every term of every example and of the texts below.\npub static TERMS: &[&str] = &{:?};\n\n\
+         /// Their indexes in the order of the terms.\npub static SORTED: &[u32] = &{sorted:?};\n\n\
          /// For each of them how many subjects have examples with it.\npub static N_SUBJECTS: &[u8] = &{n_subjects:?};\n\n\
          /// The examples.\npub static EXAMPLES: &[Example] = &[\n{examples}];\n\n\
          /// The texts of the patterns that come with the program, and their terms like those of examples.\n\

@@ -149,8 +149,9 @@ impl Settings {
     pub fn check(mut self) -> Result<(), Problems> {
         for name in self.file.keys().filter(|name| !self.known.contains(*name)) {
             let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
-            let nearest =
-                ops::nearest(name, &known).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let nearest = nearest::nearest(name, known.iter().copied())
+                .map(|near| format!("; did you mean {near}?"))
+                .unwrap_or_default();
             self.problems.push(format!("{name} (from {}): is no setting{nearest}", self.file_name));
         }
         if self.problems.is_empty() { Ok(()) } else { Err(Problems(self.problems)) }

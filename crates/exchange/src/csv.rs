@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use csv::{ByteRecord, ReaderBuilder};
 
 use crate::kind::{Kind, plain_name};
-use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, nearest, shown};
+use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, shown};
 use crate::record::{Field, Place, Record};
 
 /// The widest table that is looked at; every column is compared with all others.
@@ -227,7 +227,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) 
             None if name.trim().is_empty() => Column::Nameless,
             None => Column::Unknown,
         };
-        let message = match (column, nearest(&name, known.iter().copied())) {
+        let message = match (column, nearest::nearest(&name, known.iter().copied())) {
             (Column::Known(_), _) if found.contains(&column) => "this column stands here twice".to_owned(),
             (Column::Known(_) | Column::Nameless, _) => String::new(),
             (Column::Unknown, Some(right)) => format!("unknown column; did you mean `{right}`?"),

@@ -163,7 +163,7 @@ impl<'a> Gathering<'a> {
     fn kind(&mut self, place: &Place, name: &str) -> Option<Kind> {
         let found = Kind::find(name);
         if found.is_none() {
-            let message = match nearest(name, Kind::all().map(Kind::name)) {
+            let message = match nearest::nearest(name, Kind::all().map(Kind::name)) {
                 _ if name.trim().is_empty() => format!("expected one of {}, found nothing", kinds()),
                 Some(right) => format!("unknown kind {}; did you mean `{right}`?", shown(name)),
                 None => format!("unknown kind {}; expected one of {}", shown(name), kinds()),
@@ -254,7 +254,7 @@ impl Value {
 fn unknown_field(kind: Kind, name: &str) -> String {
     let kind_name = kind.name();
     let names = || kind.shape().fields().map(|field| field.name);
-    match nearest(name, names()) {
+    match nearest::nearest(name, names()) {
         Some(right) => format!("unknown field of {kind_name}; did you mean `{right}`?"),
         None => format!("unknown field of {kind_name}; it has {}", names().collect::<Vec<_>>().join(", ")),
     }
@@ -262,18 +262,6 @@ fn unknown_field(kind: Kind, name: &str) -> String {
 
 fn kinds() -> String {
     Kind::all().map(Kind::name).collect::<Vec<_>>().join(", ")
-}
-
-/// The name that somebody who wrote `word` most likely meant.
-pub(crate) fn nearest(word: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let word = plain_name(word);
-    // Comparing takes the product of both lengths, and a file may call a column anything.
-    if word.chars().count() > SHOWN_MAX_CHARS {
-        return None;
-    }
-    let distances = names.map(|name| (strsim::damerau_levenshtein(&word, name), name));
-    let (_, name) = distances.filter(|(distance, name)| *distance <= name.len().div_ceil(4)).min()?;
-    Some(name)
 }
 
 /// A value as messages show it: quoted, on one line, not too long.

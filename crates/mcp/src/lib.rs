@@ -58,4 +58,4 @@ pub use server::{Changed, Context, Progress, Server};
 pub use session::{Client, Session, Step, Transport};
 pub use tool::{ERROR_META, Structured, Tool, ToolOutput};
 pub use values::{VALUES_MAX, ValueCounter};
-pub use wording::{is_plain, nearest, shown};
+pub use wording::{is_plain, shown};

@@ -16,7 +16,7 @@ use crate::{
     server::{Context, Progress, Server},
     stateless,
     tool::{Outcome, Tool, failed_result},
-    wording::{mismatch, nearest, shown, unknown_name},
+    wording::{mismatch, shown, unknown_name},
 };
 
 /// The protocol allows no more completions in one answer.
@@ -181,7 +181,7 @@ fn failed(context: &Context<'_>, profile: &Profile, failure: &Failure) -> Result
 fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {
     let error = Error::new(INVALID_PARAMS, format!("Unknown tool: {}", shown(name)));
     let known: Vec<Arc<Tool>> = server.tools(context, None).map(|page| page.items).unwrap_or_default();
-    match nearest(name, known.iter().map(|tool| tool.name.as_str())) {
+    match nearest::nearest(name, known.iter().map(|tool| tool.name.as_str())) {
         Some(nearest) => error.with_data(json!({"code": "UNKNOWN_TOOL", "nearest": nearest})),
         None => error,
     }
@@ -227,7 +227,7 @@ fn find_prompt(server: &dyn Server, context: &Context<'_>, name: &str) -> Result
     loop {
         let page = server.prompts(context, cursor.as_deref())?;
         nearby = nearby.or_else(|| {
-            nearest(name, page.items.iter().map(|prompt| prompt.name.as_str())).map(str::to_owned)
+            nearest::nearest(name, page.items.iter().map(|prompt| prompt.name.as_str())).map(str::to_owned)
         });
         if let Some(prompt) = page.items.into_iter().find(|prompt| prompt.name == name) {
             return Ok(prompt);

@@ -47,7 +47,7 @@ pub(crate) fn mismatch(field: &str, expected: &str, found: &Value) -> FieldError
 
 /// Says that a name is not among those known, and which one was probably meant.
 pub(crate) fn unknown_name(name: &str, known: &[&str]) -> FieldError {
-    let nearest = nearest(name, known.iter().copied()).map(str::to_owned);
+    let nearest = nearest::nearest(name, known.iter().copied()).map(str::to_owned);
     let suggestion =
         nearest.as_ref().map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default();
     let message = if known.is_empty() {
@@ -56,23 +56,4 @@ pub(crate) fn unknown_name(name: &str, known: &[&str]) -> FieldError {
         format!("unknown{suggestion} (known: {})", known.join(", "))
     };
     FieldError { nearest, ..FieldError::new(shown(name), message) }
-}
-
-/// Returns the candidate that a person who wrote `found` most likely meant, if any is close.
-pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const LIKENESS_MIN: f64 = 0.7;
-    // Comparing is quadratic, and nobody mistypes a novel.
-    const FOUND_BYTES_MAX: usize = 200;
-    if found.len() > FOUND_BYTES_MAX {
-        return None;
-    }
-    let found = found.to_lowercase();
-    let mut best: Option<(f64, &str)> = None;
-    for candidate in candidates {
-        let likeness = strsim::jaro_winkler(&found, &candidate.to_lowercase());
-        if likeness >= LIKENESS_MIN && best.is_none_or(|(highest, _)| likeness > highest) {
-            best = Some((likeness, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
 }

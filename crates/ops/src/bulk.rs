@@ -8,9 +8,7 @@ use store::Mode;
 use crate::caller::Caller;
 use crate::context::{Cx, Met};
 use crate::error::{Error, FieldError, Result};
-use crate::operation::{
-    Command, Effect, Entry, Operation, Output, Route, Shape, Tool, command, nearest, post, tool,
-};
+use crate::operation::{Command, Effect, Entry, Operation, Output, Route, Shape, Tool, command, post, tool};
 
 /// Run up to 500 operations in one transaction: all of them happen, or none.
 ///
@@ -218,7 +216,8 @@ impl Step {
     fn entry(&self, caller: &Caller) -> Result<&'static Entry> {
         let Some(entry) = crate::find(&self.operation) else {
             let names: Vec<&str> = crate::OPERATIONS.iter().map(|entry| entry.name).collect();
-            let near = nearest(&self.operation, &names).map(|name| format!("; did you mean {name}?"));
+            let near = nearest::nearest(&self.operation, names.iter().copied())
+                .map(|name| format!("; did you mean {name}?"));
             let message = format!("there is no such operation{}", near.unwrap_or_default());
             return Err(Error::field("operation", message));
         };

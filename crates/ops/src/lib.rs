@@ -43,7 +43,7 @@ pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
 pub use operation::{
     Answer, Change, Command, Effect, Entry, FileArguments, Method, Operation, Route, SessionChange, Shape,
-    Tool, nearest,
+    Tool,
 };
 pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;

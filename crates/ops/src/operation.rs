@@ -16,7 +16,6 @@ use self::mistake::read;
 use crate::context::Cx;
 use crate::error::{Error, Result};
 
-pub use self::mistake::nearest;
 pub use self::surface::{
     Change, Columns, Command, FileArguments, Method, Route, SessionChange, Shape, Tool, command, create,
     delete, get, patch, post, put, tool,

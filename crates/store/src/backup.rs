@@ -247,7 +247,7 @@ pub(crate) fn announce(tx: &mut Tx<'_>, reached: u64, operation: &str, now: Time
 
 /// Makes the search index anew, which does not fit the copied tables.
 fn rebuild_derived(location: &Location, options: Options) -> Result<()> {
-    search::rebuild_alone(&Store::open_as_it_is(location, options)?)
+    search::rebuild_if_old(&Store::open_as_it_is(location, options)?)
 }
 
 /// Brings the schema of a file up to date, or makes it.

@@ -72,6 +72,7 @@ const STEPS: &[Step] = &[
         backfills: &[Backfill { name: "suspect relationships", slice: relationship::find_suspects }],
         ..step("0016_suspects", include_str!("../migrations/0016_suspects.sql"))
     },
+    step("0017_search_waiting", include_str!("../migrations/0017_search_waiting.sql")),
 ];
 
 /// A migration without backfills.

@@ -13,5 +13,5 @@ pub use self::find::{Found, Hit, Sort, search};
 pub(crate) use self::index::{mark_deleted, mark_restored, put_comment, put_entity, remove, tidy_some};
 pub use self::index::{moved, tidy};
 pub use self::rebuild::{Indexing, indexing};
-pub(crate) use self::rebuild::{clear, rebuild_alone, rebuild_beside, rebuild_if_old};
+pub(crate) use self::rebuild::{clear, rebuild_beside, rebuild_if_old};
 pub use self::suggest::{Suggestion, suggest};

@@ -12,6 +12,7 @@ pub mod search;
 pub mod validate;
 
 mod coverage;
+mod document;
 mod evidence;
 mod examples;
 mod field;
@@ -22,6 +23,7 @@ mod spelling;
 mod subjects;
 mod terms;
 mod text;
+mod vocabulary;
 mod wrap;
 
 pub use answer::Answer;

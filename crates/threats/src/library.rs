@@ -199,7 +199,7 @@ impl Library {
     /// Lists the ids most like the one given, best first.
     pub fn nearest(&self, id: &str) -> Vec<String> {
         let ids = self.patterns.iter().map(|pattern| pattern.id.as_str());
-        nearest(id, ids, SUGGESTIONS_MAX)
+        nearest::several(id, ids, SUGGESTIONS_MAX).into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -247,47 +247,6 @@ impl fmt::Display for UnknownPack {
 }
 
 impl std::error::Error for UnknownPack {}
-
-/// Lists the candidates within a small edit distance of a text, nearest first.
-pub(crate) fn nearest<'a>(
-    text: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-    n_max: usize,
-) -> Vec<String> {
-    let wanted = text.trim().to_lowercase();
-    // From two letters anything can be made, and a huge name is not worth the work.
-    let length = wanted.chars().count();
-    if !(3..=64).contains(&length) {
-        return Vec::new();
-    }
-    let distance_max = (length / 3).max(2);
-    let mut scored: Vec<(usize, &str)> = candidates
-        .into_iter()
-        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= distance_max)
-        .collect();
-    scored.sort();
-    scored.truncate(n_max);
-    scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
-}
-
-/// Counts the letters to add, leave out, replace, or swap with the next.
-fn distance(first: &str, second: &str) -> usize {
-    let (first, second): (Vec<char>, Vec<char>) = (first.chars().collect(), second.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=second.len()).collect()];
-    for (i, a) in first.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in second.iter().enumerate() {
-            let mut least = (rows[i][j] + usize::from(a != b)).min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == second[j - 1] && first[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[first.len()][second.len()]
-}
 
 fn duplicate(file: String, id: &str, first: &str) -> Problem {
     let message = format!("threat_pattern.id: {id} is already taken by {first}, which is kept");

@@ -4,75 +4,76 @@
 //! then outscored the seven on their own subjects, and "no pattern is about this" silenced the rest. Comparing texts
 //! links every file that is about a subject, whoever wrote it, and none that is not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeSet;
 
-use crate::examples::{self, Example};
+use crate::document;
+use crate::examples::{self, EXAMPLES, Example};
 use crate::pattern::Pattern;
-use crate::rank;
 
 /// How like a subject the texts of a pattern must be, as a cosine. Pairs that belong together have 0.09 and more.
 const LIKENESS_MIN: f32 = 0.085;
 /// What a term of an expression counts; one of a sentence counts 1.
 const EXPRESSION_WEIGHT: f32 = 1.5;
 
-/// The subjects of the examples.
+/// The subjects of the examples, and how much of each a term says.
 #[derive(Debug)]
 pub struct Subjects {
-    subjects: Vec<Subject>,
-}
-
-#[derive(Debug)]
-struct Subject {
-    name: &'static str,
-    /// Weights by term.
-    profile: HashMap<u32, f32>,
-    /// The Euclidean length of the profile.
-    length: f32,
+    names: Vec<&'static str>,
+    /// For each term of examples a weight for each subject. Looking up single weights took a third of the start.
+    weights: Vec<f32>,
+    /// For each subject the Euclidean length of its weights.
+    lengths: Vec<f32>,
 }
 
 impl Subjects {
     /// Weighs the terms of each subject.
     pub fn new(rarity: &[f32]) -> Subjects {
-        let mut frequencies: BTreeMap<&'static str, HashMap<u32, f32>> = BTreeMap::new();
-        for example in examples::EXAMPLES {
-            let weight = if example.is_expression { EXPRESSION_WEIGHT } else { 1.0 };
-            for subject in example.subjects {
-                let frequencies = frequencies.entry(subject).or_default();
+        let names: BTreeSet<&str> = EXAMPLES.iter().flat_map(|example| example.subjects).copied().collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut weights = vec![0.0_f32; examples::TERMS.len() * names.len()];
+        for example in EXAMPLES {
+            let frequency = if example.is_expression { EXPRESSION_WEIGHT } else { 1.0 };
+            for subject in example.subjects.iter().filter_map(|subject| names.binary_search(subject).ok()) {
                 for (term, _) in example.terms {
-                    *frequencies.entry(*term).or_default() += weight / example.subjects.len() as f32;
+                    weights[*term as usize * names.len() + subject] +=
+                        frequency / example.subjects.len() as f32;
                 }
             }
         }
-        let subjects = frequencies.into_iter().map(|(name, mut profile)| {
-            profile.iter_mut().for_each(|(term, weight)| {
-                *weight = rank::saturated(rarity[*term as usize], *weight);
-            });
-            let length = length(profile.values());
-            Subject { name, profile, length }
-        });
-        Subjects { subjects: subjects.collect() }
+        let mut lengths = vec![0.0_f32; names.len()];
+        for (row, rarity) in weights.chunks_exact_mut(names.len()).zip(rarity) {
+            for (weight, length) in row.iter_mut().zip(&mut lengths).filter(|(weight, _)| **weight > 0.0) {
+                *weight = document::saturated(*rarity, *weight);
+                *length += *weight * *weight;
+            }
+        }
+        lengths.iter_mut().for_each(|length| *length = length.sqrt());
+        Subjects { names, weights, lengths }
     }
 
     /// Lists the examples for a pattern whose own texts have these weights by term: those of the subject that is
     /// most like it, and of subjects that it has as keywords.
     pub fn examples_for(&self, pattern: &Pattern, own: &[(u32, f32)]) -> Vec<&'static Example> {
-        let own_length = length(own.iter().map(|(_, weight)| weight));
-        let likeness = |subject: &Subject| {
-            let shared = own.iter().filter_map(|(term, weight)| Some(weight * subject.profile.get(term)?));
-            shared.sum::<f32>() / (own_length * subject.length).max(f32::MIN_POSITIVE)
-        };
-        let mut like: Vec<(f32, &str)> =
-            self.subjects.iter().map(|subject| (likeness(subject), subject.name)).collect();
-        like.retain(|(likeness, _)| *likeness >= LIKENESS_MIN);
-        let best = like.iter().map(|(likeness, _)| *likeness).fold(0.0, f32::max);
+        let n_subjects = self.names.len();
+        let mut likeness = vec![0.0_f32; n_subjects];
+        for (term, weight) in own {
+            let start = *term as usize * n_subjects;
+            let row = self.weights.get(start..start + n_subjects).unwrap_or_default();
+            likeness.iter_mut().zip(row).for_each(|(likeness, other)| *likeness += weight * other);
+        }
+        let own_length = own.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
+        for (likeness, length) in likeness.iter_mut().zip(&self.lengths) {
+            *likeness /= (own_length * length).max(f32::MIN_POSITIVE);
+        }
+        let best = likeness.iter().copied().fold(0.0, f32::max);
         let is_keyword =
             |name: &str| pattern.triggers.keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(name));
-        like.retain(|(likeness, name)| *likeness == best || is_keyword(name));
-        let is_about = |example: &&Example| like.iter().any(|(_, name)| example.subjects.contains(name));
-        examples::EXAMPLES.iter().filter(is_about).collect()
+        let is_like = |(name, likeness): &(&&'static str, &f32)| {
+            **likeness >= LIKENESS_MIN && (**likeness == best || is_keyword(name))
+        };
+        let like: Vec<&str> =
+            self.names.iter().zip(&likeness).filter(is_like).map(|(name, _)| *name).collect();
+        let is_about = |example: &&Example| like.iter().any(|name| example.subjects.contains(name));
+        EXAMPLES.iter().filter(is_about).collect()
     }
-}
-
-fn length<'a>(weights: impl Iterator<Item = &'a f32>) -> f32 {
-    weights.map(|weight| weight * weight).sum::<f32>().sqrt()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::library::{Library, nearest};
+use crate::library::Library;
 use crate::pattern::{LEVELS, Pattern, SEVERITIES};
 
 /// What the three sentences of an agent summary may have together, in characters: some 100 tokens.
@@ -197,7 +197,7 @@ impl Check<'_> {
             if related.id.eq_ignore_ascii_case(&pattern.id) {
                 self.warning(field, "expected another pattern, found this one");
             } else if let Err(unknown) = library.get(&related.id) {
-                let hint = hint(&unknown.nearest);
+                let hint = hint(unknown.nearest.first().map(String::as_str));
                 self.error(
                     field,
                     format!("expected the id of a loaded pattern, found {:?}{hint}", related.id),
@@ -282,7 +282,7 @@ impl Check<'_> {
         if value.is_empty() || known.iter().any(|known| *known == value || *known == lower) {
             return;
         }
-        let hint = hint(&nearest(value, known.iter().copied(), 1));
+        let hint = hint(nearest::nearest(value, known.iter().copied()));
         self.add(severity, field, format!("expected {}, found {value:?}{hint}", known.join(", ")));
     }
 
@@ -300,8 +300,8 @@ impl Check<'_> {
     }
 }
 
-fn hint(nearest: &[String]) -> String {
-    nearest.first().map_or(String::new(), |nearest| format!("; did you mean {nearest:?}?"))
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest:?}?"))
 }
 
 /// `TMKB-AUTHZ-001`: capitals and digits in three parts or more, the last of them three digits.

@@ -1,5 +1,7 @@
 //! What is wrong with a project: where, why, and what would be right.
 
+pub use nearest::nearest;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,19 +156,4 @@ impl Diagnostic {
     pub fn order(&self) -> (Option<(&str, u32, u32)>, Code) {
         (self.places.first().map(|place| (&*place.path, place.line, place.column)), self.code)
     }
-}
-
-/// What is longer is no name that somebody mistyped, and comparing takes the square of its length.
-const NAME_SIZE_MAX_BYTES: usize = 1_000;
-
-/// Finds the candidate that is most like a name, if any is like it at all.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > NAME_SIZE_MAX_BYTES {
-        return None;
-    }
-    let name = name.to_lowercase();
-    let likeness = |candidate: &str| strsim::jaro_winkler(&name, &candidate.to_lowercase());
-    let scored = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
-    let best = scored.max_by(|(first, _), (second, _)| first.total_cmp(second))?;
-    (best.0 >= 0.7).then_some(best.1)
 }

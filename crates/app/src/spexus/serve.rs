@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use ops::First;
 use store::model::Via;
-use store::{Mode, Store, audit, mcp_session, revision, tally};
+use store::{Mode, Store, audit, mcp_session, revision, search, tally};
 use tokio::time::MissedTickBehavior;
 use tracing::level_filters::LevelFilter;
 
@@ -20,6 +20,8 @@ const KEPT_S: i64 = 24 * 3600;
 /// How often what is older is forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(600);
 const SUM_UP_EVERY: Duration = Duration::from_secs(5);
+/// How often documents that wait are entered in the index: each search reads all that wait.
+const ENTER_EVERY: Duration = Duration::from_secs(1);
 
 /// Files that are not for connections of clients: the store's, the log, those of telemetry.
 const FILES_RESERVED: usize = 64;
@@ -83,7 +85,14 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
-    let tidying = [tokio::spawn(forget(store.clone())), tokio::spawn(sum_up(store.clone()))];
+    let mut tidying = vec![
+        tokio::spawn(now_and_then(FORGET_EVERY, "old changes could not be forgotten", store.clone(), forget)),
+        tokio::spawn(now_and_then(SUM_UP_EVERY, "counts could not be summed up", store.clone(), sum_up)),
+    ];
+    if store.is_remote() {
+        let failed = "documents could not be entered in the search index";
+        tidying.push(tokio::spawn(now_and_then(ENTER_EVERY, failed, store.clone(), search::tidy)));
+    }
     let tell = |error| tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
     store::health::look_through(&store, tell).map_err(|error| error.to_string())?;
     let closing = app.clone();
@@ -191,32 +200,25 @@ impl Stop {
 }
 
 /// Sums up what writers have counted, so that totals are read from few rows. Each step is short, for others write meanwhile.
-async fn sum_up(store: Store) {
-    let mut every = tokio::time::interval(SUM_UP_EVERY);
+fn sum_up(store: &Store) -> store::Result<()> {
+    while store.wait(Mode::Aside, tally::fold)? {}
+    Ok(())
+}
+
+/// Does something now and then, on a thread that may wait for the database.
+async fn now_and_then(
+    every: Duration,
+    what: &'static str,
+    store: Store,
+    work: fn(&Store) -> store::Result<()>,
+) {
+    let mut every = tokio::time::interval(every);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         every.tick().await;
-        let summed_up = store.clone();
-        let done = tokio::task::spawn_blocking(move || -> store::Result<()> {
-            while summed_up.wait(Mode::Aside, tally::fold)? {}
-            Ok(())
-        })
-        .await;
-        if let Ok(Err(error)) = done {
-            tracing::warn!("counts could not be summed up: {error}");
-        }
-    }
-}
-
-/// Forgets old changes and answers, now and then.
-async fn forget(store: Store) {
-    let mut every = tokio::time::interval(FORGET_EVERY);
-    loop {
-        every.tick().await;
         let store = store.clone();
-        let done = tokio::task::spawn_blocking(move || forget_all(&store)).await;
-        if let Ok(Err(error)) = done {
-            tracing::warn!("old changes could not be forgotten: {error}");
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || work(&store)).await {
+            tracing::warn!("{what}: {error}");
         }
     }
 }
@@ -226,7 +228,8 @@ async fn forget(store: Store) {
 const FORGET_SLICE: i64 = 500;
 const FORGET_SESSIONS: i64 = 10;
 
-fn forget_all(store: &Store) -> store::Result<()> {
+/// Forgets old changes and answers.
+fn forget(store: &Store) -> store::Result<()> {
     let before = now().plus_seconds(-KEPT_S);
     loop {
         let n_forgotten = store.wait(Mode::Aside, move |tx| {

@@ -254,7 +254,7 @@ pub fn check_filters(library: &Library, query: &Query<'_>) -> Result<(), String>
     for (flag, value, known) in filters {
         let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
         if !known.contains(&value.to_lowercase()) {
-            let nearest = mcp::nearest(value, known.iter().map(String::as_str));
+            let nearest = nearest::nearest(value, known.iter().map(String::as_str));
             if nearest.is_none() && flag != "--category" {
                 continue;
             }

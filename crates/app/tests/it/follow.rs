@@ -70,7 +70,7 @@ fn specifications_and_requirement_files_are_followed() {
     fs::remove_file(agent.path("docs/kettle.md")).expect("removed");
     agent.until("no kettle", |agent| !texts(agent).contains("kettle"));
     assert_eq!(agent.json("list_invalid_citations", json!({}))[0]["error"], "URL not found");
-    assert!(agent.problems().contains("docs/kettle.md is not there"));
+    assert!(agent.problems().contains("specification not found: docs/kettle.md"));
     agent.write("docs/kettle.md", KETTLE);
     agent.until_citations(&[".duvet/todos/lid.toml:2", "src/lib.rs:1"]);
     assert_eq!(agent.problems(), "null");

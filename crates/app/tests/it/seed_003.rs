@@ -282,6 +282,20 @@ fn an_ambiguous_identifier_answers_with_all_matches() {
     }
 }
 
+/// [003 §4.3] however many requirements share a text, all of them are listed.
+#[test]
+fn requirements_of_one_text_are_all_listed() {
+    let sections: String = (0..60).map(|number| format!("## Pot {number}\n\nIt MUST boil.\n\n")).collect();
+    let mut agent = Agent::new(&[]);
+    agent.write("docs/kettle.md", &format!("# Pots\n\n{sections}"));
+    agent.until("sixty pots", |agent| {
+        agent.read("/requirements").as_array().is_some_and(|all| all.len() > 60)
+    });
+    let found = agent.json("search_requirements", json!({"query": "\"It MUST boil\"", "limit": 1}));
+    let answer = agent.json("get_requirement_status", json!({"req_identifier": found[0]["identifier"]}));
+    assert_eq!((&answer["match_count"], column(&answer["matches"], "full_path").len()), (&json!(60), 60));
+}
+
 /// [003 §4.4] what nothing cites; with what only TODOs cite if that is wanted.
 #[test]
 fn uncited_requirements_are_listed() {

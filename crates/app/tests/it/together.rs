@@ -65,6 +65,24 @@ fn start_at_once(database: &str) {
     check_all_there(&[], &epics);
 }
 
+/// Documents wait beside PostgreSQL's index, where searches find them, until a server enters them.
+#[test]
+fn a_server_enters_what_waits_in_the_search_index() {
+    let Some(installed) = Server::shared() else { return };
+    let database = installed.database();
+    let server = Spexus::start(database.url());
+    let mut client = Client::new(&server.address, &server.token);
+    assert_eq!(client.create_epic("Kettle").expect("an answer").status, 201);
+    assert_eq!(client.get("/api/v1/search?query=kettle").body["data"][0]["title"], "Kettle");
+    let mut inspector = postgres::Client::connect(database.url(), postgres::NoTls).expect("a connection");
+    inspector.batch_execute("create extension pgstattuple").expect("an extension of PostgreSQL");
+    wait_until("an empty list", || {
+        let sql = "select pending_tuples from pgstatginindex('search_document_terms')";
+        inspector.query_one(sql, &[]).expect("a count").get::<_, i64>(0) == 0
+    });
+    assert_eq!(client.get("/api/v1/search?query=kettle").body["data"][0]["title"], "Kettle");
+}
+
 #[test]
 fn two_servers_number_what_they_make_without_a_double() {
     let Some(postgres) = Server::shared() else { return };

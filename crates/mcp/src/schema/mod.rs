@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::{
     failure::FieldError,
-    wording::{nearest, shown_value, unknown_name},
+    wording::{shown_value, unknown_name},
 };
 use describe::{describe, measured, one_of};
 
@@ -252,7 +252,7 @@ impl<'a> Check<'a> {
         let message = format!("expected {}, found {}", one_of(allowed), shown_value(value));
         let nearest = value
             .as_str()
-            .and_then(|found| nearest(found, allowed.iter().filter_map(Value::as_str)))
+            .and_then(|found| nearest::nearest(found, allowed.iter().filter_map(Value::as_str)))
             .map(str::to_owned);
         self.push(FieldError { field: shown_path(path), message, allowed: allowed.to_vec(), nearest });
     }

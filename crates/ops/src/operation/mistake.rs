@@ -21,7 +21,9 @@ fn explain(path: &str, message: &str) -> FieldError {
         return FieldError { field: within(name), message: "is required".to_owned(), allowed: Vec::new() };
     }
     if let (true, Some((name, known))) = (message.starts_with("unknown field"), quoted.split_first()) {
-        let nearest = nearest(name, known).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let nearest = nearest::nearest(name, known.iter().copied())
+            .map(|name| format!("; did you mean {name}?"))
+            .unwrap_or_default();
         let parent = path.rsplit_once('.').map(|(parent, _)| format!("{parent}.")).unwrap_or_default();
         let field = if path.ends_with(name) { path.to_owned() } else { format!("{parent}{name}") };
         let allowed = known.iter().map(|&name| name.to_owned()).collect();
@@ -66,20 +68,6 @@ fn plainly(found: &str) -> &str {
         "sequence" => "a list",
         other => other,
     }
-}
-
-/// The nearest of some names, if one is near.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |other: &str| strsim::damerau_levenshtein(name, other);
-    // Who says `type` means `type_id`.
-    if let Some(longer) = known.iter().find(|other| other.strip_suffix("_id") == Some(name)) {
-        return Some(longer);
-    }
-    known
-        .iter()
-        .copied()
-        .min_by_key(|other| distance(other))
-        .filter(|other| distance(other) <= 1 + name.len() / 4)
 }
 
 #[cfg(test)]

@@ -71,32 +71,7 @@ fn rebuild_within(store: &Store, time_max: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Indexes everything that has older terms in a store that nobody else uses yet.
-pub(crate) fn rebuild_alone(store: &Store) -> Result<()> {
-    if store.is_remote() {
-        // Thousands of documents wait beside the index and go into it at once: many times faster than one by one. Each
-        // search would have to read all that waits.
-        store.wait(Mode::Write, |tx| {
-            tx.script(
-                "alter index search_document_terms set (fastupdate = on, gin_pending_list_limit = 32768)",
-            )
-        })?;
-    }
-    rebuild_if_old(store)?;
-    if store.is_remote() {
-        store.wait(Mode::Write, |tx| {
-            tx.script(
-                "alter index search_document_terms set (fastupdate = off, gin_pending_list_limit = 256)",
-            )?;
-            tx.script(
-                "set local statement_timeout = 0; select gin_clean_pending_list('search_document_terms')",
-            )
-        })?;
-    }
-    Ok(())
-}
-
-/// Forgets all documents, so that [`rebuild_alone`] indexes everything.
+/// Forgets all documents, so that [`rebuild_if_old`] indexes everything.
 pub(crate) fn clear(tx: &mut Tx<'_>) -> Result<()> {
     if tx.is_postgres() {
         tx.script("truncate search_text, search_document")?;

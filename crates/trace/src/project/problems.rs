@@ -84,12 +84,16 @@ impl Problem {
             Problem::Url(reason) => Diagnostic::error(Code::InvalidUrl, format!("invalid URL: {reason}")),
             Problem::Unreadable(message) => Diagnostic::error(Code::MissingSpecification, message.clone()),
             Problem::Missing { name, copy: None } => {
-                let name = if name.is_empty() { "the target" } else { name };
-                Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"))
+                let message = match name.as_str() {
+                    "" => "the target names no specification".to_owned(),
+                    name => format!("specification not found: {name}"),
+                };
+                Diagnostic::error(Code::MissingSpecification, message)
                     .help("paths are relative to the root of the project")
             }
             Problem::Missing { name, copy: Some((path, reason)) } => {
-                let error = Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"));
+                let message = format!("specification not found: {name}");
+                let error = Diagnostic::error(Code::MissingSpecification, message);
                 let error = match reason {
                     Some(reason) => error.help(format!("it could not be fetched: {reason}")),
                     None => error,

@@ -55,12 +55,15 @@ impl Connector {
         let timeout_ms = options.statement_timeout.as_millis();
         let given = pooled.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         let mut direct = pooled.clone();
-        // Compiling one of our short statements would take many times as long as running it.
+        // Compiling one of our short statements would take many times as long as running it. And where a plan was made for
+        // an empty table, PostgreSQL would read that table from end to end until it is analysed, a minute of writing later.
         direct.options(&format!(
-            "-c jit=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC -c {MARK}=on"
+            "-c jit=off -c enable_seqscan=off {given}-c statement_timeout={timeout_ms} -c lock_timeout={timeout_ms} -c timezone=UTC \
+             -c {MARK}=on"
         ));
         let settings = format!(
-            "; set local jit = off; set local statement_timeout = {timeout_ms}; set local lock_timeout = {timeout_ms}"
+            "; set local jit = off; set local enable_seqscan = off; set local statement_timeout = {timeout_ms}; \
+             set local lock_timeout = {timeout_ms}"
         );
         let tls = match pooled.get_ssl_mode() {
             SslMode::Disable => None,

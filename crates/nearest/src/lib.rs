@@ -1,0 +1,107 @@
+//! The name that somebody most likely meant who wrote another one. A wrong guess costs more than none, so only names that
+//! differ in a few letters are guessed, or in case, separators, a plural `s` or a final `id`.
+
+/// What is longer is no name that somebody mistyped, and comparing takes the square of its length.
+const FOUND_BYTES_MAX: usize = 200;
+
+/// Returns the candidate that is nearest to a name, if any is near.
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    several(found, candidates, 1).pop()
+}
+
+/// Lists the candidates that are near a name, nearest first, at most so many.
+pub fn several<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>, n_max: usize) -> Vec<&'a str> {
+    if found.len() > FOUND_BYTES_MAX {
+        return Vec::new();
+    }
+    let found = plain(found);
+    let mut near: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((distance(&found, candidate)?, candidate)))
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.truncate(n_max);
+    near.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// How far a candidate is from a plain name; none if it is too far.
+fn distance(found: &str, candidate: &str) -> Option<usize> {
+    if candidate.len() > FOUND_BYTES_MAX + FOUND_BYTES_MAX / 2 {
+        return None;
+    }
+    let candidate = plain(candidate);
+    if candidate == found {
+        return Some(0);
+    }
+    if stem(&candidate) == stem(found) {
+        return Some(1);
+    }
+    let length = found.chars().count();
+    // From two letters anything can be made.
+    let distance_max = if length < 3 { 0 } else { 1 + length / 4 };
+    Some(strsim::osa_distance(found, &candidate)).filter(|distance| *distance <= distance_max)
+}
+
+/// A name in small letters, with `_` between its words however they were set apart: `userStory`, `User story`.
+fn plain(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len() + 2);
+    let mut was_small = false;
+    for character in name.trim().chars() {
+        if character.is_uppercase() && was_small {
+            plain.push('_');
+        }
+        was_small = character.is_lowercase() || character.is_ascii_digit();
+        match character {
+            '-' | ' ' => plain.push('_'),
+            other => plain.extend(other.to_lowercase()),
+        }
+    }
+    plain
+}
+
+/// A plain name without what is often left out or added.
+fn stem(plain: &str) -> &str {
+    let name = plain.strip_suffix("_id").unwrap_or(plain);
+    name.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] = ["title", "type_id", "epic_id", "description", "user_story_id", "labels"];
+
+    #[test]
+    fn a_few_wrong_letters_are_forgiven() {
+        for (found, meant) in
+            [("titel", "title"), ("descripton", "description"), ("usr_story_id", "user_story_id")]
+        {
+            assert_eq!(nearest(found, NAMES), Some(meant), "{found}");
+        }
+    }
+
+    #[test]
+    fn case_separators_plurals_and_a_final_id_do_not_matter() {
+        for (found, meant) in [
+            ("userStoryId", "user_story_id"),
+            ("User-Story", "user_story_id"),
+            ("type", "type_id"),
+            ("epics", "epic_id"),
+            ("label", "labels"),
+        ] {
+            assert_eq!(nearest(found, NAMES), Some(meant), "{found}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_guessed_from_afar() {
+        for found in ["version", "id", "x", "", "summary", &"title".repeat(100)] {
+            assert_eq!(nearest(found, NAMES), None, "{found}");
+        }
+    }
+
+    #[test]
+    fn several_come_nearest_first() {
+        assert_eq!(several("EP-01", ["EP-10", "EP-001", "US-001", "EP-01"], 3), ["EP-01", "EP-10", "EP-001"]);
+    }
+}

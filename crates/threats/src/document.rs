@@ -1,0 +1,182 @@
+//! Patterns as documents of weighted fields, and what each of their terms counts; see [`crate::rank`].
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::examples;
+use crate::field::{self, Field};
+use crate::pattern::Pattern;
+use crate::terms;
+use crate::text;
+use crate::vocabulary::Vocabulary;
+
+/// How soon more occurrences of a term stop to matter: BM25's k1.
+const SATURATION: f32 = 2.5;
+/// How much a long field is held against its terms: BM25's b.
+const LENGTH_PENALTY: f32 = 0.65;
+/// What the texts of a pattern without examples count, because they have to speak alone.
+const ALONE_FACTOR: f32 = 3.0;
+
+/// How often each term occurs in a text, in the order of the terms.
+pub type Counts<'a> = Cow<'a, [(u32, u8)]>;
+
+/// A pattern, or what no pattern is about.
+pub type Document<'a> = Vec<(Field, Counts<'a>)>;
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Kind {
+    Word,
+    Pair,
+    Route,
+}
+
+impl Kind {
+    /// The kind of a term.
+    pub fn of(key: &str) -> Kind {
+        match key {
+            _ if key.contains(' ') => Kind::Pair,
+            _ if key.starts_with('/') => Kind::Route,
+            _ => Kind::Word,
+        }
+    }
+
+    /// What a term of the kind counts.
+    pub fn factor(self) -> f32 {
+        match self {
+            Kind::Word => 1.0,
+            // Its words count already.
+            Kind::Pair => 0.8,
+            Kind::Route => 1.5,
+        }
+    }
+}
+
+/// Counts the terms of the patterns' own texts; those that came with the program are counted already.
+pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<Document<'static>> {
+    let prepared: HashMap<&str, &'static [(u32, u8)]> = examples::TEXTS.iter().copied().collect();
+    let mut documents = Vec::with_capacity(patterns.len() + 1);
+    for pattern in patterns {
+        let texts = field::texts(pattern).into_iter().map(|(field, text)| {
+            let counts = match prepared.get(text) {
+                Some(known) => Cow::Borrowed(*known),
+                None => {
+                    let found = terms::terms(text, &text::words(text).words);
+                    Cow::Owned(count(found.into_iter().map(|term| terms.number(term.key))))
+                }
+            };
+            (field, counts)
+        });
+        documents.push(texts.collect());
+    }
+    documents
+}
+
+/// A trigger counts as a whole: the words of `task queue` do not name it one by one.
+pub fn keep_whole_triggers(documents: &mut [Document<'_>], kinds: &[Kind]) {
+    let is_pair = |(term, _): &(u32, u8)| kinds[*term as usize] == Kind::Pair;
+    for (_, counts) in documents.iter_mut().flatten().filter(|(field, _)| *field == Field::Keywords) {
+        if counts.iter().any(is_pair) {
+            counts.to_mut().retain(is_pair);
+        }
+    }
+}
+
+/// Returns how long each field is on average. Examples are averaged over all subjects, not only those that the
+/// patterns at hand have: few patterns, or none with examples, do not make "no pattern is about this" any longer.
+pub fn length_means(documents: &[Document<'_>]) -> [f32; Field::ALL.len()] {
+    let mut sums = [0.0_f32; Field::ALL.len()];
+    for (field, counts) in documents.iter().flatten() {
+        sums[*field as usize] += length(counts);
+    }
+    let mut subjects: HashSet<&str> = HashSet::new();
+    for example in examples::EXAMPLES {
+        subjects.extend(example.subjects);
+        sums[example.field() as usize] += length(example.terms) * example.subjects.len() as f32;
+    }
+    Field::ALL.map(|field| {
+        let n = match field {
+            Field::Examples | Field::Expressions => subjects.len(),
+            _ => documents.len(),
+        };
+        (sums[field as usize] / n.max(1) as f32).max(1.0)
+    })
+}
+
+/// Scores each term for each document, and sorts that by term.
+pub fn postings(
+    documents: &[Document<'_>],
+    length_means: &[f32; Field::ALL.len()],
+    rarity: &[f32],
+) -> (Vec<u32>, Vec<(u32, f32)>) {
+    let mut frequencies = vec![0.0_f32; rarity.len()];
+    let mut by_document: Vec<Vec<(u32, f32)>> = Vec::with_capacity(documents.len());
+    let mut starts = vec![0_u32; rarity.len() + 1];
+    for document in documents {
+        let is_alone = document.iter().all(|(field, _)| !field.is_learned());
+        let factor = if is_alone { ALONE_FACTOR } else { 1.0 };
+        let scores = weigh(document, factor, length_means, rarity, &mut frequencies);
+        scores.iter().for_each(|(term, _)| starts[*term as usize + 1] += 1);
+        by_document.push(scores);
+    }
+
+    for term in 0..rarity.len() {
+        starts[term + 1] += starts[term];
+    }
+    let mut next = starts.clone();
+    let mut scores = vec![(0, 0.0); starts[rarity.len()] as usize];
+    for (document, terms) in by_document.into_iter().enumerate() {
+        for (term, score) in terms {
+            scores[next[term as usize] as usize] = (document as u32, score);
+            next[term as usize] += 1;
+        }
+    }
+    (starts, scores)
+}
+
+/// Scores each term of a document. The frequencies are room to count in: zero before and after.
+pub fn weigh(
+    document: &Document<'_>,
+    factor: f32,
+    length_means: &[f32; Field::ALL.len()],
+    rarity: &[f32],
+    frequencies: &mut [f32],
+) -> Vec<(u32, f32)> {
+    let mut lengths = [0.0_f32; Field::ALL.len()];
+    for (field, counts) in document {
+        lengths[*field as usize] += length(counts);
+    }
+    let worth = Field::ALL.map(|field| {
+        let relative = lengths[field as usize] / length_means[field as usize];
+        factor * field.weight() / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * relative)
+    });
+    let mut touched: Vec<u32> = Vec::new();
+    for (field, counts) in document {
+        for (term, count) in counts.iter() {
+            let frequency = &mut frequencies[*term as usize];
+            if *frequency == 0.0 {
+                touched.push(*term);
+            }
+            *frequency += worth[*field as usize] * f32::from(*count);
+        }
+    }
+    let score = |term: u32| {
+        let frequency = std::mem::take(&mut frequencies[term as usize]);
+        (term, saturated(rarity[term as usize], frequency))
+    };
+    touched.into_iter().map(score).collect()
+}
+
+/// What a term adds to a score: the more often it occurs, the less each occurrence does.
+pub fn saturated(rarity: f32, frequency: f32) -> f32 {
+    rarity * frequency / (SATURATION + frequency)
+}
+
+fn count(terms: impl Iterator<Item = u32>) -> Vec<(u32, u8)> {
+    let mut terms: Vec<u32> = terms.collect();
+    terms.sort_unstable();
+    terms.chunk_by(|first, second| first == second).map(|same| (same[0], same.len().min(255) as u8)).collect()
+}
+
+fn length(counts: &[(u32, u8)]) -> f32 {
+    counts.iter().map(|(_, count)| f32::from(*count)).sum()
+}
