@@ -190,6 +190,22 @@ fn every_result_of_sarif_has_a_place_and_a_name() {
     assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], ".duvet/config.toml");
 }
 
+#[test]
+#[ignore = "needs the official schema of SARIF 2.1.0, which SARIF_SCHEMA names"]
+fn sarif_fits_the_official_schema() {
+    let path = std::env::var_os("SARIF_SCHEMA").expect("SARIF_SCHEMA names the schema");
+    let schema = std::fs::read_to_string(path).expect("the schema can be read");
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).expect("JSON")).expect("a schema");
+    let wrong = "##= card.md#cards\n\n##% stray\n\n##= card.md#card\n##= type=tset\n##= type=test\n";
+    for folder in [project(CITED), project(wrong), folder(&[("card.md", CARD)])] {
+        let (_, sarif, _) =
+            run(&folder, &["check", "--format", "sarif", "--require-citations", "--require-tests"]);
+        let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+        let errors: Vec<String> = schema.iter_errors(&sarif).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+}
+
 fn project(source: &str) -> TempDir {
     folder(&[(".duvet/config.toml", CONFIG), ("card.md", CARD), ("kiosk/a.py", source)])
 }
