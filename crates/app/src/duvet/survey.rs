@@ -45,6 +45,7 @@ pub type Marks = (&'static str, &'static str);
 pub const USUAL_MARKS: Marks = ("//=", "//#");
 const STARS: Marks = ("*=", "*#");
 const HASHES: Marks = ("##=", "##%");
+const DASHES: Marks = ("--=", "--#");
 
 type Wanted = fn(&Languages) -> bool;
 
@@ -60,6 +61,11 @@ const LANGUAGES: &[(Wanted, &[&str], &str, Marks)] = &[
     (|languages| languages.typescript, &["ts", "tsx"], "src/**/*.ts", USUAL_MARKS),
     (|languages| languages.ruby, &["rb"], "lib/**/*.rb", HASHES),
     (|languages| languages.rust, &["rs"], "src/**/*.rs", USUAL_MARKS),
+    // No flag asks for these.
+    (|_| false, &["cc", "cpp", "cxx", "hpp"], "src/**/*.cpp", USUAL_MARKS),
+    (|_| false, &["cs", "dart", "kt", "php", "scala", "swift", "zig"], "src/**/*.kt", USUAL_MARKS),
+    (|_| false, &["ex", "exs"], "lib/**/*.ex", HASHES),
+    (|_| false, &["hs", "lua"], "src/**/*.hs", DASHES),
 ];
 
 /// What is not the project's own code, or not written by hand.

@@ -57,6 +57,8 @@ pub struct SpecificationEntry {
     pub id: String,
     /// What people call it.
     pub name: String,
+    /// The title of an RFC or draft.
+    pub title: Option<String>,
     /// Its address or path.
     pub url: String,
     /// Its title or first paragraph.
@@ -185,6 +187,7 @@ impl Catalogue {
         self.by_id.insert(id.clone(), specification);
         self.specifications.push(SpecificationEntry {
             name: identity::name(&id, &best.specification, &best.name),
+            title: identity::series_title(&best.specification),
             url: best.target.path.page().unwrap_or_else(|| best.name.clone()),
             description: identity::description(&best.specification),
             spellings,

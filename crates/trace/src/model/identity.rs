@@ -45,10 +45,7 @@ pub fn name(id: &str, specification: &Specification, shown: &str) -> String {
         _ if is_series(id) => id.to_owned(),
         _ => {
             let title = specification.title.as_ref().filter(|title| !title.trim().is_empty());
-            let title = title.cloned().or_else(|| match specification.format {
-                Format::Ietf => ietf_title(&specification.text),
-                _ => None,
-            });
+            let title = title.cloned().or_else(|| series_title(specification));
             title.unwrap_or_else(|| shown.to_owned())
         }
     }
@@ -59,15 +56,16 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 
 /// Describes a specification: the title of an RFC, or the first paragraph.
 pub fn description(specification: &Specification) -> String {
-    let text = match specification.format {
-        Format::Ietf => ietf_title(&specification.text),
-        _ => None,
-    };
-    let text = text.or_else(|| first_paragraph(specification)).unwrap_or_default();
+    let text = series_title(specification).or_else(|| first_paragraph(specification)).unwrap_or_default();
     match text.char_indices().nth(DESCRIPTION_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text,
     }
+}
+
+/// Tells the title of an RFC or draft, which its name does not.
+pub fn series_title(specification: &Specification) -> Option<String> {
+    (specification.format == Format::Ietf).then(|| ietf_title(&specification.text)).flatten()
 }
 
 /// The title of an RFC stands between its head and its first section.
@@ -91,8 +89,9 @@ fn ietf_title(text: &str) -> Option<String> {
             continue;
         };
         let is_indented = |line: &&str| line.starts_with("   ");
-        let has_columns = lines.iter().any(|line| !is_indented(line) && line.contains("   "));
-        if has_columns || !has_head && !lines.iter().all(is_indented) {
+        let is_head =
+            |line: &&str| line.trim().contains("      ") && !is_indented(line) || line.starts_with("RFC");
+        if lines.iter().any(is_head) {
             has_head = true;
             continue;
         }
@@ -103,7 +102,7 @@ fn ietf_title(text: &str) -> Option<String> {
         if has_head && is_centred && !title.is_empty() && !lines.iter().all(|line| is_right(line)) {
             return Some(title.join(" "));
         }
-        if has_head && !lines.iter().all(is_indented) {
+        if !lines.iter().all(is_indented) {
             return None;
         }
     }
@@ -244,6 +243,7 @@ mod tests {
             check(head, &wide, Some(&wide.split_whitespace().collect::<Vec<_>>().join(" ")));
             check(head, "Introduction", None);
         }
+        check("1.  Pots", "   A pot MUST brew.", None);
         check(&format!("{short}\n\n{:>72}", "April 2026"), one, Some("A Protocol for Pots"));
         let name = |id: &str| {
             let text = format!("{short}\n\n\n{one}\n\n1.  Pots\n\n   Text.\n");

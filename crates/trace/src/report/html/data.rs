@@ -79,6 +79,9 @@ struct AnnotationData<'a> {
 struct SpecificationData<'a> {
     id: &'a str,
     name: &'a str,
+    /// The title of an RFC or draft, whose name is its number.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    about: &'a str,
     /// How annotations name it.
     target: &'a str,
     path: String,
@@ -220,6 +223,7 @@ fn specification<'a>(
     SpecificationData {
         id: &entry.id,
         name: &entry.name,
+        about: entry.title.as_deref().filter(|title| *title != entry.name).unwrap_or_default(),
         target: &entry.target,
         path: entry.path.to_string_lossy().into_owned(),
         is_markdown: entry.document.format == Format::Markdown,

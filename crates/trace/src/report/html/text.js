@@ -35,6 +35,7 @@ function showSpecification(specification) {
   const source = webAddress(specification.target);
   const head = element("header.document", {},
     hasTitle(specification) ? null : element("h2", {}, specification.name),
+    specification.about ? element("p.about", {}, specification.about) : null,
     element("p.muted", {}, outside(specification.target, source, ".file")),
     bar(specification.counts, ".wide"));
   textPane.replaceChildren(head, ...specification.sections.map(sectionElement));
