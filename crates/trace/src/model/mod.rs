@@ -263,19 +263,6 @@ impl Model {
         touched.map(move |(index, _)| first + index as u32)
     }
 
-    /// The text of a requirement that is not implemented, or not tested, with single blanks.
-    pub fn rest(&self, number: u32, kinds: &[AnnotationKind]) -> String {
-        let (specification, _) = self.catalogue.document(self.requirement(number).section);
-        let cover = |citation: &Citation| {
-            let kind = citation.kind();
-            citation.found().spans.iter().map(|span| Cover { span: *span, by: 0, kind }).collect::<Vec<_>>()
-        };
-        let covers = Covers::new(self.citations_of(number).flat_map(cover).collect());
-        let rest = covers.over(&self.requirement(number).spans).rest(kinds);
-        let words = rest.iter().filter_map(|span| specification.document.text.get(span.range()));
-        verdict::beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
-    }
-
     /// Finds a citation by its id, `path:line`.
     pub fn citation(&self, id: &str) -> Option<Citation> {
         let (path, line) = id.rsplit_once(':')?;

@@ -8,7 +8,7 @@ use crate::overlap::{Cover, Covers, Weight};
 use crate::specification::Format;
 use crate::text::Span;
 
-use super::Model;
+use super::{Citation, Model};
 
 /// What became of a citation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +63,19 @@ const CONDITIONS: &[&str] =
 const CONDITION_WORDS_MAX: usize = 12;
 
 impl Model {
+    /// Returns the text of a requirement that no citation of some kinds covers, with single blanks.
+    pub fn rest(&self, number: u32, kinds: &[AnnotationKind]) -> String {
+        let (specification, _) = self.catalogue.document(self.requirement(number).section);
+        let cover = |citation: &Citation| {
+            let kind = citation.kind();
+            citation.found().spans.iter().map(|span| Cover { span: *span, by: 0, kind }).collect::<Vec<_>>()
+        };
+        let covers = Covers::new(self.citations_of(number).flat_map(cover).collect());
+        let rest = covers.over(&self.requirement(number).spans).rest(kinds);
+        let words = rest.iter().filter_map(|span| specification.document.text.get(span.range()));
+        beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
+    }
+
     /// Tells how much of which requirements a text of a section covers.
     pub(super) fn quoted(&self, section: u32, found: &Found) -> Vec<Quoted> {
         let kind = AnnotationKind::Citation;
