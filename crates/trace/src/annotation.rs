@@ -16,6 +16,8 @@ use crate::text::Span;
 pub struct Annotation {
     /// The line of its first meta line, or of its table, from 1 on.
     pub line: u32,
+    /// The last line of its comment; that of its table in a requirement file.
+    pub last_line: u32,
     /// What it says of the text it quotes.
     pub kind: AnnotationKind,
     /// How binding the requirement is, where it says so.
@@ -56,6 +58,8 @@ pub struct Notes {
     pub tags: BTreeSet<String>,
     /// Where the text stands, if the annotation was made from it.
     pub known: Option<Known>,
+    /// Whether the comment itself is wrong, so that it covers nothing.
+    pub is_invalid: bool,
 }
 
 /// The place of a text in the specification that it was extracted from.
@@ -86,6 +90,11 @@ impl Annotation {
     /// The reason, or the text of a requirement; empty if there is none.
     pub fn comment(&self) -> &str {
         self.notes.as_ref().map_or("", |notes| &notes.comment)
+    }
+
+    /// Whether the comment itself is wrong: an unknown key, a value that is not allowed.
+    pub fn is_invalid(&self) -> bool {
+        self.notes.as_ref().is_some_and(|notes| notes.is_invalid)
     }
 
     /// Orders annotations of one file. Reports number annotations in this order.

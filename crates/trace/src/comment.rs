@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
+use nearest::nearest;
 
 use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
-use crate::diagnostic::{Code, Diagnostic, Place, nearest};
+use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::specification::Format;
 use crate::text::Span;
 
@@ -39,6 +40,18 @@ pub struct StyleUse {
     pub default_kind: AnnotationKind,
     /// The globs of the files that have it.
     pub patterns: Vec<String>,
+}
+
+impl StyleUse {
+    /// Whether files of that path, relative to the project, have it.
+    pub fn is_of(&self, path: &str) -> bool {
+        let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        let matches = |pattern: &String| {
+            let pattern = glob::Pattern::new(pattern.trim_start_matches("./"));
+            pattern.is_ok_and(|pattern| pattern.matches_with(path, options))
+        };
+        self.patterns.iter().any(matches)
+    }
 }
 
 /// The keys that meta lines may have.
@@ -100,6 +113,10 @@ struct Scanner<'a> {
 #[derive(Default)]
 struct Meta<'a> {
     first: Option<(&'a str, u32)>,
+    /// Where its first line starts in the file.
+    start: usize,
+    /// How many problems were found before it.
+    n_problems: usize,
     target: Option<&'a str>,
     kind: Option<(AnnotationKind, &'a str)>,
     level: Option<(Level, &'a str)>,
@@ -126,8 +143,11 @@ impl<'a> Scanner<'a> {
             }
             if let Some(body) = body.strip_prefix(&*style.meta) {
                 if !contents.is_empty() {
-                    self.finish(std::mem::take(&mut meta), &contents);
+                    self.finish(std::mem::take(&mut meta), &contents, position);
                     contents.clear();
+                }
+                if meta.first.is_none() {
+                    (meta.start, meta.n_problems) = (position, self.diagnostics.len());
                 }
                 self.on_meta(&mut meta, body.trim_start(), line);
             } else if meta.first.is_none() {
@@ -143,8 +163,30 @@ impl<'a> Scanner<'a> {
             position = end;
             line += 1;
         }
-        self.finish(meta, &contents);
+        self.finish(meta, &contents, position);
         position - start
+    }
+
+    /// Ends an annotation whose lines end at a position. What is wrong with it is told with all of it.
+    fn finish(&mut self, meta: Meta<'a>, contents: &[&'a str], end: usize) {
+        let Some((_, line)) = meta.first else {
+            return;
+        };
+        let (start, n_problems, n_annotations) = (meta.start, meta.n_problems, self.annotations.len());
+        let comment = &self.text[start..end];
+        let last_line = line + memchr::memchr_iter(b'\n', comment.trim_end().as_bytes()).count() as u32;
+        self.add(meta, contents, last_line);
+        if self.diagnostics.len() == n_problems {
+            return;
+        }
+        if let Some(annotation) = self.annotations.get_mut(n_annotations) {
+            annotation.notes.get_or_insert_default().is_invalid = true;
+        }
+        let lines: Vec<&str> = comment.lines().map(str::trim).collect();
+        let comment: Arc<str> = lines.join("\n").into();
+        for problem in &mut self.diagnostics[n_problems..] {
+            problem.annotation = Some((line, comment.clone()));
+        }
     }
 
     fn on_meta(&mut self, meta: &mut Meta<'a>, body: &'a str, line: u32) {
@@ -222,7 +264,7 @@ impl<'a> Scanner<'a> {
         self.diagnostics.push(error);
     }
 
-    fn finish(&mut self, meta: Meta<'a>, contents: &[&'a str]) {
+    fn add(&mut self, meta: Meta<'a>, contents: &[&'a str], last_line: u32) {
         let Some((first, line)) = meta.first else {
             return;
         };
@@ -274,6 +316,7 @@ impl<'a> Scanner<'a> {
         let target = self.targets.entry(target).or_insert_with(|| target.into()).clone();
         self.annotations.push(Annotation {
             line,
+            last_line,
             kind,
             level: meta.level.map_or(Level::Auto, |(level, _)| level),
             format: meta.format.map_or(Format::Auto, |(format, _)| format),

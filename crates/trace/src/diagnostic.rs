@@ -1,11 +1,13 @@
 //! What is wrong with a project: where, why, and what would be right.
 
-pub use nearest::nearest;
-
 use std::fmt;
 use std::sync::Arc;
 
 use crate::text::Span;
+
+mod code;
+
+pub use code::Code;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +22,8 @@ pub struct Diagnostic {
     pub places: Vec<Place>,
     /// What to do about it, or the nearest right thing.
     pub help: Vec<String>,
-    /// The first line of the annotation that is wrong, if it is one: its number and its text.
-    pub annotation: Option<(u32, String)>,
+    /// The annotation that is wrong, if it is one: the number of its first line, and all of its lines.
+    pub annotation: Option<(u32, Arc<str>)>,
 }
 
 /// How bad something is.
@@ -151,96 +153,5 @@ impl Diagnostic {
     /// Where it stands in a list of them: by file, line and column.
     pub fn order(&self) -> (Option<(&str, u32, u32)>, Code) {
         (self.places.first().map(|place| (&*place.path, place.line, place.column)), self.code)
-    }
-}
-
-/// The kinds of things that can be wrong, and the names by which tools know them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// The configuration cannot be read or understood.
-    Configuration,
-    /// A pattern is not a glob, or matches nothing.
-    Pattern,
-    /// A file cannot be read, or is not text.
-    Unreadable,
-    /// A meta line has a key that does not exist.
-    UnknownKey,
-    /// A meta line has a value that is not allowed.
-    InvalidValue,
-    /// A key is there twice.
-    DuplicateKey,
-    /// A key does not belong to this type of annotation.
-    MisplacedKey,
-    /// An annotation names no specification.
-    MissingTarget,
-    /// A requirement file is not as it should be.
-    RequirementFile,
-    /// A target is not a URL, though it looks like one.
-    InvalidUrl,
-    /// A specification is not there.
-    MissingSpecification,
-    /// A target names no section.
-    MissingSection,
-    /// A section is not in its specification.
-    UnknownSection,
-    /// A section has no text.
-    EmptySection,
-    /// A quote is not in its section.
-    UnknownQuote,
-    /// A quote differs from the specification by one edit.
-    Drift,
-    /// A quoted text belongs to no requirement.
-    NoRequirement,
-    /// A specification is not the one that was locked.
-    Changed,
-    /// The snapshot is not current.
-    Snapshot,
-    /// A requirement is not implemented or not tested, and shall be.
-    Incomplete,
-    /// A coverage report cannot be used, or source code with it.
-    Coverage,
-    /// There is nothing to do: no configuration, no sources, no specifications.
-    Empty,
-    /// A report that was given is not as it should be.
-    Report,
-    /// Two reports disagree.
-    Conflict,
-}
-
-impl Code {
-    /// The name by which tools know it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Code::Configuration => "configuration",
-            Code::Pattern => "pattern",
-            Code::Unreadable => "unreadable",
-            Code::UnknownKey => "unknown-key",
-            Code::InvalidValue => "invalid-value",
-            Code::DuplicateKey => "duplicate-key",
-            Code::MisplacedKey => "misplaced-key",
-            Code::MissingTarget => "missing-target",
-            Code::RequirementFile => "requirement-file",
-            Code::InvalidUrl => "invalid-url",
-            Code::MissingSpecification => "missing-specification",
-            Code::MissingSection => "missing-section",
-            Code::UnknownSection => "unknown-section",
-            Code::EmptySection => "empty-section",
-            Code::UnknownQuote => "unknown-quote",
-            Code::Drift => "drift",
-            Code::NoRequirement => "no-requirement",
-            Code::Changed => "changed-specification",
-            Code::Snapshot => "snapshot",
-            Code::Incomplete => "incomplete",
-            Code::Coverage => "coverage-report",
-            Code::Empty => "empty",
-            Code::Report => "report",
-            Code::Conflict => "conflict",
-        }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

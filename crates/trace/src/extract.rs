@@ -110,6 +110,14 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
     found
 }
 
+/// Tells how binding a text is: the highest level of its keywords, if it has any.
+pub fn level(text: &str) -> Option<Level> {
+    let is_used = |(before, word, after, _): &&(&'static str, &'static str, &'static str, Level)| {
+        occurrences(text, before, word, after).any(|(_, end)| !text[end..].starts_with('"'))
+    };
+    KEYWORDS.iter().filter(is_used).map(|(.., level)| *level).max()
+}
+
 /// Lists the lines of a section that may have a keyword: each keyword has an M, an L or a Q.
 fn candidates<'a>(spec: &'a Specification, section: &'a Section) -> impl Iterator<Item = usize> + 'a {
     let mut spans = section.spans();

@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod extract;
 pub mod link;
 pub mod lock;
+pub mod meaning;
 pub mod model;
 pub mod overlap;
 pub mod project;

@@ -1,9 +1,10 @@
 //! What covers which part of a text: the one computation behind reports, statuses and gates.
 //!
 //! It is weighed in two ways. *Literal* counts bytes, as Duvet does, because its reports compare byte for byte.
-//! *Meaning* leaves out blanks, which nobody implements.
+//! *Meaning* leaves out blanks and the marks of lists, which nobody implements.
 
 use crate::annotation::AnnotationKind;
+use crate::meaning;
 use crate::text::Span;
 
 /// A piece of a document that somebody cites.
@@ -76,7 +77,7 @@ pub struct Overlap {
 pub enum Weight<'a> {
     /// Bytes.
     Literal,
-    /// Bytes of the document that are not blank.
+    /// Bytes of the document that are neither blank nor the mark of a list.
     Meaning(&'a str),
 }
 
@@ -99,6 +100,25 @@ impl Overlap {
         kinds.iter().any(|kind| !self.parts[*kind as usize].is_empty())
     }
 
+    /// Returns what none of some kinds covers.
+    pub fn rest(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
+        let mut rest = Vec::new();
+        let covered = self.union_of(kinds);
+        for piece in &self.text {
+            let mut start = piece.start;
+            for cover in covered.iter().filter(|cover| cover.start < piece.end && piece.start < cover.end) {
+                if start < cover.start {
+                    rest.push(Span { start, end: cover.start });
+                }
+                start = cover.end.max(start);
+            }
+            if start < piece.end {
+                rest.push(Span { start, end: piece.end });
+            }
+        }
+        rest
+    }
+
     fn union_of(&self, kinds: &[AnnotationKind]) -> Vec<Span> {
         union(kinds.iter().flat_map(|kind| self.parts[*kind as usize].iter().copied()).collect())
     }
@@ -113,9 +133,9 @@ impl Weight<'_> {
     }
 }
 
-/// Counts the bytes of characters that are not blank.
+/// Counts the bytes of characters that are neither blank nor the mark of a list.
 fn letters(span: Span, document: &str) -> usize {
-    let bytes = &document.as_bytes()[span.range()];
+    let bytes = &document.as_bytes()[meaning::unmarked(document, span).range()];
     if bytes.is_ascii() {
         return bytes.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
     }

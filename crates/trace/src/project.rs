@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::annotation::Annotation;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::model::Model;
+use crate::model::{Model, SourceFile};
+use crate::specification::Specification;
 
 mod documents;
 mod extracted;
@@ -18,6 +20,7 @@ pub(crate) mod listing;
 mod load;
 mod problems;
 mod scan;
+mod stray;
 mod styles;
 mod walk;
 
@@ -25,6 +28,7 @@ pub use documents::{Documents, Fetch};
 pub use extracted::folder as requirement_folder;
 pub use files::Reading;
 pub use index::{Changes, Index};
+pub use stray::strays;
 
 /// Which project.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +125,19 @@ impl Project {
         let mut documents = Documents::new(self, fetch);
         load::load(self, &mut documents, None, watch).model
     }
+}
+
+/// Opens the specification that a comment names, as loading the project would. Nothing is fetched.
+pub fn open_named(
+    options: &Options,
+    environment: &dyn Fn(&str) -> Option<String>,
+    annotation: &Annotation,
+) -> Result<Arc<Specification>, Diagnostic> {
+    let project = Project::open(options.clone(), environment).map_err(|mut problems| problems.remove(0))?;
+    let mut documents = Documents::new(&project, None);
+    let source = SourceFile { path: "".into(), blob_link: None, is_requirements: false };
+    let index = documents.find(annotation, &source).map_err(|problem| problem.diagnostic())?;
+    Ok(documents.found()[index as usize].specification.clone())
 }
 
 /// Reads a file of a project as text, if it is inside of the root wherever links lead.

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use nearest::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
-use crate::diagnostic::{Code, Diagnostic, Place, nearest};
+use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::specification::Format;
 use crate::text::Span;
 
@@ -136,6 +137,7 @@ impl Reader<'_> {
         };
         self.annotations.push(complete(Annotation {
             line: place.line,
+            last_line: place.line,
             kind: AnnotationKind::Spec,
             level: Level::Auto,
             format: Format::Auto,

@@ -70,6 +70,11 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A short name for a text, by which it is known again: 32 hexadecimal digits of BLAKE3.
+pub fn fingerprint(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
 /// Where each line of a text starts.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {

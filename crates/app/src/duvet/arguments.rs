@@ -41,7 +41,7 @@ pub enum Command {
     #[command(after_help = "\
 Examples:
   duvet check --deny warnings
-  duvet check --require-citations --require-tests
+  duvet check --require-citations --require-tests --level MUST
   duvet check --format sarif > duvet.sarif")]
     Check(CheckArguments),
     /// Accept the specifications as they are now: write .duvet/lock.toml
@@ -103,8 +103,8 @@ pub struct Languages {
 
 #[derive(Args, Debug)]
 pub struct ExtractArguments {
-    /// How the specification is written: auto, ietf, markdown
-    #[arg(short, long, default_value = "IETF", value_parser = format)]
+    /// How the specification is written: auto (found out from the file), ietf, markdown
+    #[arg(short, long, default_value = "auto", value_parser = format)]
     pub format: trace::Format,
     /// What to write: toml, or rs for Rust comments
     #[arg(short, long, default_value = "toml")]
@@ -126,6 +126,11 @@ fn format(text: &str) -> Result<trace::Format, String> {
     text.parse().map_err(|unknown: trace::annotation::Unknown| {
         format!("expected one of {}", unknown.allowed.join(", "))
     })
+}
+
+fn level(text: &str) -> Result<trace::Level, String> {
+    let level = text.to_uppercase().parse().ok().filter(|level| *level != trace::Level::Auto);
+    level.ok_or_else(|| "expected one of MUST, SHOULD, MAY".to_owned())
 }
 
 #[derive(Args, Debug)]
@@ -153,6 +158,9 @@ pub struct ReportArguments {
     /// Fail if the snapshot is not current, or without one if anything is missing
     #[arg(long, value_name = "BOOL")]
     pub ci: Option<Option<bool>>,
+    /// Keep running, and print what each edit changes
+    #[arg(long, conflicts_with = "ci")]
+    pub watch: bool,
     /// Where the files of the project can be looked at
     #[arg(long, value_name = "URL")]
     pub blob_link: Option<String>,
@@ -262,6 +270,12 @@ pub struct CheckArguments {
     /// Fail if a requirement is implemented but not tested in full
     #[arg(long)]
     pub require_tests: bool,
+    /// Demand it of requirements of this level and above: MUST, SHOULD, MAY [default: all]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub level: Option<trace::Level>,
+    /// Pass although there was nothing to check: no configuration, source file, citation or requirement
+    #[arg(long)]
+    pub allow_empty: bool,
     /// How to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,

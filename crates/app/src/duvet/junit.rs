@@ -1,5 +1,6 @@
 //! Problems as JUnit XML, which CI systems show as tests: a suite for each specification, a case for each requirement.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use trace::Diagnostic;
@@ -7,16 +8,23 @@ use trace::model::{Model, TraceStatus};
 
 use super::server::line as problem_line;
 
-/// Writes the requirements as test cases, and the problems as a suite of their own.
-pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String {
+/// Writes the requirements as test cases, and other problems as a suite of their own. A requirement that is missing
+/// fails; one that is not done, though nobody demands it, is skipped.
+pub fn write(
+    model: &Model,
+    missing: &BTreeMap<u32, Diagnostic>,
+    problems: &[Diagnostic],
+    is_denied: bool,
+) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duvet\">\n");
     for specification in &model.catalogue.specifications {
         let numbers = model.catalogue.requirements_of(specification);
-        let n_skipped =
-            numbers.clone().filter(|number| model.state(*number).status != TraceStatus::Done).count();
+        let n_failures = missing.range(numbers.clone()).count();
+        let is_open = |number: &u32| model.state(*number).status != TraceStatus::Done;
+        let n_skipped = numbers.clone().filter(is_open).count() - n_failures;
         let _ = writeln!(
             text,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" skipped=\"{n_skipped}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{n_failures}\" skipped=\"{n_skipped}\">",
             escape(&specification.id),
             numbers.len(),
         );
@@ -25,14 +33,12 @@ pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String 
             let (_, section) = model.catalogue.document(requirement.section);
             let (class, name) = (escape(&section.id), escape(model.catalogue.text(number)));
             let status = model.state(number).status;
-            let _ = match status {
-                TraceStatus::Done => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
-                _ => writeln!(
-                    text,
-                    "    <testcase classname=\"{class}\" name=\"{name}\"><skipped message=\"{}\"/></testcase>",
-                    status.name()
-                ),
+            let result = match missing.get(&number) {
+                Some(problem) => format!("<failure message=\"{}\"/>", escape(&problem_line(problem))),
+                None if status == TraceStatus::Done => String::new(),
+                None => format!("<skipped message=\"{}\"/>", status.name()),
             };
+            case(&mut text, &class, &name, &result);
         }
         text += "  </testsuite>\n";
     }
@@ -44,16 +50,18 @@ pub fn write(model: &Model, problems: &[Diagnostic], is_denied: bool) -> String 
         problems.len()
     );
     for problem in problems {
-        let (class, message) = (problem.code.name(), escape(&problem_line(problem)));
-        let _ = match is_failure(problem) {
-            true => writeln!(
-                text,
-                "    <testcase classname=\"{class}\" name=\"{message}\"><failure message=\"{message}\"/></testcase>"
-            ),
-            false => writeln!(text, "    <testcase classname=\"{class}\" name=\"{message}\"/>"),
-        };
+        let message = escape(&problem_line(problem));
+        let failure = format!("<failure message=\"{message}\"/>");
+        case(&mut text, problem.code.name(), &message, if is_failure(problem) { &failure } else { "" });
     }
     text + "  </testsuite>\n</testsuites>\n"
+}
+
+fn case(text: &mut String, class: &str, name: &str, result: &str) {
+    let _ = match result {
+        "" => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\"/>"),
+        _ => writeln!(text, "    <testcase classname=\"{class}\" name=\"{name}\">{result}</testcase>"),
+    };
 }
 
 /// Escapes what may not stand in an attribute; characters that XML does not have become `�`.

@@ -15,6 +15,8 @@ mod query;
 mod report;
 mod sarif;
 pub mod server;
+mod survey;
+mod watch;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ pub fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),
+        Command::Report(arguments) if arguments.watch => watch::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Lock(arguments) => lock::run(arguments),

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 
 use clap::CommandFactory as _;
-use trace::diagnostic::{Code, nearest};
+use nearest::nearest;
+use trace::diagnostic::Code;
 use trace::project::Project;
 use trace::query::filter::Filter;
 use trace::query::{self, Answer, Check, json, measure, text};

@@ -104,6 +104,11 @@ pub fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 
 /// Says so where there is nothing to report on, and where there would be.
 fn tell_emptiness(project: &Project, model: &Model) {
+    if !model.setting.sources.is_empty() || project.config.is_some() {
+        for pattern in &model.setting.unmatched {
+            tell(&format!("matches {pattern}"));
+        }
+    }
     if model.paths().next().is_some() || !model.general.is_empty() {
         return;
     }
@@ -118,6 +123,10 @@ fn tell_emptiness(project: &Project, model: &Model) {
         }
         (None, None) => format!("there is no {CONFIG_PATH} here; `duvet init` writes one"),
     };
+    tell(&text);
+}
+
+fn tell(text: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}{:>12}{style:#} {text}", "Nothing");
 }
@@ -192,7 +201,10 @@ fn write_pages(
     paths.extend(configured.map(|path| (path.into(), ChosenBy::Project)));
     paths.extend(internal.map(|path| (path, ChosenBy::User)));
     let name = project.options.root.file_name().unwrap_or_default();
+    let root = &project.options.root;
+    let read = |path: &str| read_inside(root, Path::new(path)).ok();
     let mut page = Page::new(name.to_string_lossy().into_owned(), model);
+    page.read = Some(&read);
     page.blob_link = arguments.blob_link.as_deref().or(page.blob_link);
     page.issue_link = arguments.issue_link.as_deref().or(page.issue_link);
     paths.iter().try_for_each(|(path, by)| outputs.write(path, *by, |out| page.write(out)))

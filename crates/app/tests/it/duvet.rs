@@ -1,11 +1,12 @@
 //! `duvet` on the command line: reports, the gate for CI, the lock, and specifications from the web.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use serde_json::Value;
@@ -84,7 +85,8 @@ fn every_problem_is_shown_with_its_place_and_the_nearest_right_thing() {
             5 │ //# The pot MUST brew black coffee.
               │     ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ not there
               │
-              ╰ help: the nearest text is: The pot MUST brew [-black-] coffee.
+              ├ help: the nearest text is: The pot MUST brew coffee.
+              ╰ help: the difference is: The pot MUST brew [-black-] coffee.
             error[unknown-key]: there is no key `typ`
               ╭▸ src/lib.rs:8:5
               │
@@ -127,15 +129,8 @@ fn the_gate_knows_warnings_and_demands() {
 }
 
 #[test]
-fn the_gate_speaks_to_machines() {
+fn the_gate_writes_junit() {
     let folder = project("//= spec.md#nowhere\n");
-    let (_, sarif, _) = run(folder.path(), &["check", "--format", "sarif"]);
-    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
-    let result = &sarif["runs"][0]["results"][0];
-    assert_eq!((&sarif["version"], &result["ruleId"]), (&"2.1.0".into(), &"unknown-section".into()));
-    let location = &result["locations"][0]["physicalLocation"];
-    assert_eq!(location["artifactLocation"]["uri"], "src/lib.rs");
-    assert_eq!(location["region"]["startLine"], 1);
     let (_, junit, _) = run(folder.path(), &["check", "--format", "junit"]);
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
@@ -260,6 +255,112 @@ fn a_project_is_started_for_the_languages_that_are_there() {
     .assert_eq(&config);
     let (code, _, stderr) = run(folder.path(), &["init"]);
     assert!(code == 0 && stderr.contains("Kept .duvet/config.toml"), "{stderr}");
+}
+
+#[test]
+fn a_project_is_started_with_patterns_that_match() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = [
+        ("Cargo.toml", ""),
+        ("README.md", "# Kiosk\n\nYou MUST read this.\n"),
+        ("docs/card.md", "# Card\n\n* A card MUST be read.\n* It MAY be kept.\n"),
+        ("docs/notes.md", "# Notes\n\nNothing is required.\n"),
+        ("kiosk/a.py", ""),
+        ("kiosk/b.py", ""),
+        ("tools/deep/c.py", ""),
+        ("node_modules/x/d.js", ""),
+        (".venv/lib/e.py", ""),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    check(
+        folder.path(),
+        &["init"],
+        0,
+        expect![[r#"
+               Wrote .duvet/config.toml
+               Wrote .duvet/.gitignore
+              Source kiosk/*.py matches 2 files
+              Source tools/**/*.py matches 1 file
+        Specification docs/card.md has 2 requirements
+
+        Cite a requirement above the code that implements it, for instance in kiosk/a.py:
+
+            ##= docs/card.md#card
+            ##% A card MUST be read.
+
+        Next: duvet report
+    "#]],
+    );
+    let config = fs::read_to_string(folder.path().join(".duvet/config.toml")).expect("a configuration");
+    let (start, _) = config.split_once("[report.html]").expect("reports");
+    expect![[r###"
+        '$schema' = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+
+        [[source]]
+        pattern = "kiosk/*.py"
+        comment-style = { meta = "##=", content = "##%" }
+
+        [[source]]
+        pattern = "tools/**/*.py"
+        comment-style = { meta = "##=", content = "##%" }
+
+        [[specification]]
+        source = "docs/card.md"
+
+    "###]]
+    .assert_eq(start);
+    // What it wrote is right: every pattern matches, and the sample can be pasted.
+    fs::write(folder.path().join("kiosk/a.py"), "##= docs/card.md#card\n##% A card MUST be read.\n")
+        .expect("written");
+    let (code, stdout, stderr) = run(folder.path(), &["check"]);
+    assert!(code == 0 && stdout.starts_with("2 requirements: 0 done, 1 need tests"), "{stdout}{stderr}");
+    let (_, _, stderr) = run(folder.path(), &["report"]);
+    assert!(!stderr.contains("Nothing matches"), "{stderr}");
+    fs::remove_dir_all(folder.path().join("tools")).expect("removed");
+    let (_, _, stderr) = run(folder.path(), &["report"]);
+    assert!(stderr.contains("Nothing matches tools/**/*.py"), "{stderr}");
+}
+
+#[test]
+fn the_format_of_a_specification_is_found_in_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.md"), SPEC).expect("written");
+    let (code, _, stderr) = run(folder.path(), &["extract", "--out", "markdown", "spec.md"]);
+    assert!(code == 0 && stderr.contains("Extracted 3 requirements across 2 sections"), "{stderr}");
+    fs::write(folder.path().join("spec.txt"), "1.  Pot\n\n   A pot MUST brew.\n").expect("written");
+    let (code, _, stderr) = run(folder.path(), &["extract", "--out", "ietf", "spec.txt"]);
+    assert!(code == 0 && stderr.contains("Extracted 1 requirements across 1 sections"), "{stderr}");
+}
+
+#[test]
+fn a_watched_report_prints_what_an_edit_changed() {
+    let folder = project("fn brew() {}\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_duvet"));
+    command.args(["report", "--watch", "--json", "report.json"]).current_dir(folder.path()).env_remove("CI");
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("duvet runs");
+    let (sender, lines) = mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().expect("its stderr"));
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let until = |wanted: &str| loop {
+        match lines.recv_timeout(Duration::from_secs(60)) {
+            Ok(line) if line.contains(wanted) => return,
+            Ok(_) => {}
+            Err(_) => panic!("it never said {wanted}"),
+        }
+    };
+    until("watching");
+    fs::write(folder.path().join("src/lib.rs"), CITED).expect("written");
+    until("not started → needs tests: spec-md#brewing  The pot MUST brew coffee.");
+    until("0 done, 1 need tests, 0 in progress, 2 not started; 0 problems");
+    fs::write(folder.path().join("src/lib.rs"), CITED.replace("#brewing", "#brewin")).expect("written");
+    until("needs tests → not started");
+    until("spec.md has no section `brewin`");
+    child.kill().expect("it ends");
+    child.wait().expect("it ended");
 }
 
 fn project(source: &str) -> tempfile::TempDir {

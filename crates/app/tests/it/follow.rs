@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn specifications_and_requirement_files_are_followed() {
     fs::remove_file(agent.path("docs/kettle.md")).expect("removed");
     agent.until("no kettle", |agent| !texts(agent).contains("kettle"));
     assert_eq!(agent.json("list_invalid_citations", json!({}))[0]["error"], "URL not found");
-    assert!(agent.problems().contains("docs/kettle.md is not there"));
+    assert!(agent.problems().contains("specification not found: docs/kettle.md"));
     agent.write("docs/kettle.md", KETTLE);
     agent.until_citations(&[".duvet/todos/lid.toml:2", "src/lib.rs:1"]);
     assert_eq!(agent.problems(), "null");
@@ -183,7 +183,7 @@ fn old_flags_are_followed_without_a_configuration() {
     assert_eq!(agent.problems(), "null");
     assert_eq!(
         agent.json("validate_citation", json!({"citation": "//? docs/kettle.md#lid"})),
-        json!({"valid": true})
+        json!({"valid": true, "warning": "only the target is given, which covers nothing; quote the requirement"})
     );
 }
 
@@ -307,7 +307,8 @@ fn answers_are_consistent_while_files_change() {
             let answer = agent.ask("resources/read", json!({"uri": full_path}));
             if let Some(text) = answer["result"]["contents"][0]["text"].as_str() {
                 let citation: Value = serde_json::from_str(text).expect("JSON");
-                assert_eq!(citation["comment_text"], "//= docs/kettle.md#lid", "{full_path}: {citation}");
+                let comment = citation["comment_text"].as_str().expect("a text");
+                assert!(comment.starts_with("//= docs/kettle.md#lid"), "{full_path}: {citation}");
                 n_read += 1;
             }
             let id = full_path.rsplit_once("citations/").expect("the path of a citation").1;
@@ -325,7 +326,35 @@ fn answers_are_consistent_while_files_change() {
     assert!(n_read > 0, "no citation was read while files changed");
 }
 
-/// An edit is in the next answer before anybody could ask.
+/// An edit is in the next answer, however soon somebody asks: the question waits for it.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_answer_after_an_edit_is_current() {
+    let mut agent = Agent::new(&[("src/lib.rs", LID)]);
+    agent.until_citations(&["src/lib.rs:1"]);
+    // A question waits for 20 ms and no longer, which a busy machine may need for something else.
+    let check = |agent: &mut Agent, expected: &[&str]| {
+        let start = Instant::now();
+        let citations = agent.citations();
+        let is_late = start.elapsed() >= Duration::from_millis(20);
+        assert!(is_late || citations == expected, "{citations:?} after {:?}", start.elapsed());
+        agent.until_citations(expected);
+        !is_late
+    };
+    let mut n_soon = 0;
+    for n_lines in 1..50 {
+        let edited = format!("src/lib.rs:{}", n_lines + 1);
+        agent.write("src/lib.rs", &format!("{}{LID}", "\n".repeat(n_lines)));
+        n_soon += usize::from(check(&mut agent, &[&edited]));
+        agent.write("src/new.rs", LID);
+        n_soon += usize::from(check(&mut agent, &[&edited, "src/new.rs:1"]));
+        fs::remove_file(agent.path("src/new.rs")).expect("removed");
+        n_soon += usize::from(check(&mut agent, &[&edited]));
+    }
+    assert!(n_soon > 0, "every answer was late");
+}
+
+/// An edit is known soon where nobody waits for it.
 #[test]
 fn an_edit_is_known_at_once() {
     let mut agent = Agent::new(&[("src/lib.rs", LID)]);

@@ -18,6 +18,7 @@ mod conformance;
 mod disk;
 mod durability;
 mod duvet;
+mod duvet_gate;
 mod duvet_query;
 mod duvet_report;
 mod duvet_status;

@@ -1,5 +1,7 @@
 //! The server of seed 003, sentence by sentence: its tools and texts. `[003 …]` names the part that a test proves.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, column, folder, stateless, text, usual};
@@ -22,12 +24,21 @@ fn citations_are_validated() {
     let mut agent = Agent::new(SOURCES);
     let rfc = "https://www.rfc-editor.org/rfc/rfc9999";
     let mut check = |citation: &str, expected: Value| {
-        assert_eq!(agent.json("validate_citation", json!({"citation": citation})), expected, "{citation}");
+        let mut answer = agent.json("validate_citation", json!({"citation": citation}));
+        let answer = answer.as_object_mut().expect("an object");
+        // What is covered is tested apart.
+        for key in ["requirement", "requirements", "share", "detail"] {
+            answer.remove(key);
+        }
+        assert_eq!(Value::Object(answer.clone()), expected, "{citation}");
     };
+    let target_only = "only the target is given, which covers nothing; quote the requirement";
+    check(&format!("//= {rfc}#section-2.1"), json!({"valid": true, "warning": target_only}));
+    check(&format!("{rfc}#section-2.1"), json!({"valid": true, "warning": target_only}));
+    let pour = "A pot MUST pour, and it MUST stop when the cup is full.";
+    let lines = format!("//= {rfc}#section-2.2\n//# {pour}");
+    check(&format!("{rfc}#section-2.2"), json!({"valid": true, "warning": target_only, "lines": lines}));
     let valid = json!({"valid": true});
-    check(&format!("//= {rfc}#section-2.1"), valid.clone());
-    check(&format!("{rfc}#section-2.1"), valid.clone());
-    check("docs/kettle.md#lid", valid.clone());
     check(
         "//= https://datatracker.ietf.org/doc/html/rfc9999#section-2.1\n//# A pot MAY sing.",
         valid.clone(),
@@ -39,30 +50,76 @@ fn citations_are_validated() {
         valid,
     );
     check("//= https:// nowhere#x", json!({"valid": false, "error": "Invalid URL"}));
-    let unknown = json!({"valid": false, "error": "Specification not found", "nearest": rfc});
-    check("//= https://www.rfc-editor.org/rfc/rfc9998#section-2.1", unknown);
-    let section =
-        json!({"valid": false, "error": "Section not found", "nearest": format!("{rfc}#section-2.1")});
+    let unknown = json!({"valid": false, "error": "Specification not found", "nearest": rfc, "lines": format!("//= {rfc}#section-2.1")});
+    check("//= https://www.rfc-editor.org/rfc/rfc9998#section-2.1", unknown.clone());
+    // What resources are called is not what comments call them.
+    check("//= rfc9999#2.1", unknown);
+    let nearest = format!("{rfc}#section-2.1");
+    let section = json!({"valid": false, "error": "Section not found", "nearest": nearest, "lines": format!("//= {nearest}")});
     check(&format!("//= {rfc}#section-2.11"), section);
     check(
         "//= docs/kettle.md",
         json!({"valid": false, "error": "Section not found", "nearest": "docs/kettle.md#section"}),
     );
-    let quote = json!({"valid": false, "error": "Requirement not found", "nearest": "the nearest text is: A pot MUST brew [-tea.-]{+coffee.+}"});
+    check(
+        "//= docs/kettle.md#3.1",
+        json!({"valid": false, "error": "Section not found", "nearest": "docs/kettle.md#3-1-error-handling", "lines": "//= docs/kettle.md#3-1-error-handling"}),
+    );
+    let quote = json!({"valid": false, "error": "Requirement not found", "nearest": "A pot MUST brew coffee.", "difference": "A pot MUST brew [-tea.-]{+coffee.+}", "lines": format!("//= {rfc}#section-2.1\n//# A pot MUST brew coffee.")});
     check(&format!("//= {rfc}#section-2.1\n//# A pot MUST brew tea."), quote);
-    let elsewhere = json!({"valid": false, "error": "Requirement not found", "nearest": "it stands in section `section-2.2`"});
-    check(&format!("//= {rfc}#section-2.1\n//# stop when the cup is full"), elsewhere);
+    let stop = "stop when the cup is full";
+    let elsewhere = json!({"valid": false, "error": "Requirement not found", "nearest": format!("{rfc}#section-2.2"), "lines": format!("//= {rfc}#section-2.2\n//# {stop}")});
+    check(&format!("//= {rfc}#section-2.1\n//# {stop}"), elsewhere);
     let no_requirement = json!({"valid": true, "warning": "the quoted text belongs to no requirement"});
     check(&format!("//= {rfc}#section-2\n//# A pot has a lid."), no_requirement);
-    let fuzzy = json!({"valid": true, "fuzzy": true, "warning": "differs by one edit: A pot MUST [-bre-]{+brew+} coffee."});
+    let fuzzy = json!({"valid": true, "fuzzy": true, "warning": "the quote differs by one edit: A pot MUST [-bre-]{+brew+} coffee.", "lines": format!("//= {rfc}#section-2.1\n//# A pot MUST brew coffee.")});
     check(&format!("//= {rfc}#section-2.1\n//# A pot MUST bre coffee."), fuzzy);
     check(
         "what is this",
         json!({"valid": false, "error": "Invalid citation", "nearest": "//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1"}),
     );
-    let answer =
-        agent.json("validate_citation", json!({"citation": "//= type=tset\n//= docs/kettle.md#lid"}));
-    assert_eq!((&answer["valid"], &answer["error"]), (&json!(false), &json!("there is no type `tset`")));
+    check(
+        "//= type=tset\n//= docs/kettle.md#lid",
+        json!({"valid": false, "error": "there is no type `tset`", "nearest": "test", "lines": "//= type=test\n//= docs/kettle.md#lid"}),
+    );
+}
+
+/// [003 §4.1] what a quote covers of its requirement is told, and what it leaves out.
+#[test]
+fn a_valid_citation_tells_what_it_covers() {
+    let mut agent = Agent::new(SOURCES);
+    let target = "https://www.rfc-editor.org/rfc/rfc9999#section-2.2";
+    let pour = "A pot MUST pour, and it MUST stop when the cup is full.";
+    let mut check = |quote: &str, share: Value, rest: Value, warning: Value| {
+        let citation = format!("//= {target}\n//= type=test\n//# {quote}");
+        let answer = agent.json("validate_citation", json!({"citation": citation}));
+        assert_eq!(answer["valid"], true, "{answer}");
+        assert_eq!(answer["requirement"]["text"], pour, "{answer}");
+        assert_eq!((&answer["share"], &answer["rest"], &answer["warning"]), (&share, &rest, &warning));
+        let lines = (!warning.is_null()).then(|| format!("//= {target}\n//= type=test\n//# {pour}"));
+        assert_eq!(answer["lines"], json!(lines), "{answer}");
+    };
+    check(pour, json!(1.0), Value::Null, Value::Null);
+    check(
+        "A pot MUST pour",
+        json!(0.27),
+        json!("and it MUST stop when the cup is full."),
+        json!("the quote leaves out a condition: when the cup is full."),
+    );
+    check("and it MUST stop when the cup is full.", json!(0.69), json!("A pot MUST pour,"), Value::Null);
+    check(
+        "pour",
+        json!(0.09),
+        json!("A pot MUST , and it MUST stop when the cup is full."),
+        json!(
+            "a quote of one word says little, and means its first occurrence; quote the sentence; \
+             the quote leaves out a condition: when the cup is full."
+        ),
+    );
+    let both = format!("//= {}\n//# A pot SHOULD keep it hot. A pot MAY", target.replace("2.2", "2.1"));
+    let answer = agent.json("validate_citation", json!({"citation": both}));
+    assert_eq!(column(&answer["requirements"], "text"), ["A pot SHOULD keep it hot.", "A pot MAY sing."]);
+    assert_eq!(answer["requirements"][1]["rest"], "sing.");
 }
 
 /// [003 §4.1] every comment style of the project is understood.
@@ -79,6 +136,55 @@ fn citations_are_validated_in_the_styles_of_the_project() {
     ] {
         let answer = agent.json("validate_citation", json!({"citation": citation}));
         assert_eq!(answer["valid"], is_valid, "{citation}: {answer}");
+    }
+    let foreign =
+        json!({"citation": "//= docs/kettle.md#lid\n//# The lid MUST close.", "file_path": "src/a.py"});
+    let answer = agent.json("validate_citation", foreign);
+    assert_eq!(answer["warning"], "citations in src/a.py are written with `##=` and `##%`");
+    assert_eq!(answer["lines"], "##= docs/kettle.md#lid\n##% The lid MUST close.");
+}
+
+/// [003 §4.1] what is valid here is what `duvet check` takes, before and after it is written.
+#[test]
+fn a_citation_is_valid_if_the_gate_takes_it() {
+    let mut agent = Agent::new(SOURCES);
+    agent.write("docs/cup.md", "# Cup\n\nA cup MAY be full.\n\n# Empty\n");
+    let rfc = "https://www.rfc-editor.org/rfc/rfc9999";
+    for (citation, is_valid) in [
+        (format!("//= {rfc}#section-2.1\n//# A pot MAY sing."), true),
+        (format!("//= {rfc}.txt#2.1\n//# A pot MAY sing."), true),
+        (format!("//= {rfc}#section-2.1\n//= format=ietf\n//# A pot MAY sing."), true),
+        ("//= https://tools.ietf.org/rfc/rfc9999#section-2.1".into(), true),
+        ("//= rfc9999#section-2.1".into(), false),
+        ("//= docs-kettle-md#lid".into(), false),
+        ("//= docs/kettle.md#Lid".into(), false),
+        ("//= ./docs/kettle.md#lid\n//# The lid MUST close.".into(), true),
+        ("//= docs/../docs/kettle.md#lid".into(), true),
+        ("//= docs/cup.md#cup\n//# A cup MAY be full.".into(), true),
+        ("//= docs/cup.md#empty\n//# A cup".into(), false),
+        ("//= docs/saucer.md#cup".into(), false),
+        ("//= /docs/kettle.md#lid".into(), false),
+        ("//= docs/kettle.md#lid\n//= level=HIGH\n//# The lid MUST close.".into(), false),
+        ("//= docs/kettle.md#lid\n//= feature=x\n//# The lid MUST close.".into(), false),
+        ("//= docs/kettle.md#lid\n//= type=exception\n//# The lid MUST close.".into(), true),
+        ("//= docs/kettle.md#lid\n//# The lid MUST close.\n//= docs/kettle.md#lids".into(), false),
+        ("//= docs/kettle.md#lid\n//= docs/kettle.md#lid".into(), false),
+        ("//= type=test\n//# The lid MUST close.".into(), false),
+    ] {
+        let answer = agent.json("validate_citation", json!({"citation": citation}));
+        assert_eq!(answer["valid"], is_valid, "{citation}: {answer}");
+        agent.write("src/new.rs", &format!("fn a() {{}}\n    {}\n", citation.replace('\n', "\n    ")));
+        let mut gate = Command::new(env!("CARGO_BIN_EXE_duvet"));
+        let gate = gate.args(["check", "--format", "json"]).current_dir(agent.root()).output().expect("runs");
+        assert_eq!(gate.status.code(), Some(i32::from(!is_valid)), "{citation}");
+        // The comment can be passed back as it is told.
+        let invalid = agent.json("list_invalid_citations", json!({}));
+        assert_eq!(invalid.as_array().expect("a list").is_empty(), is_valid, "{citation}: {invalid}");
+        for wrong in invalid.as_array().expect("a list") {
+            let (comment, file) = (&wrong["comment_text"], &wrong["file_path"]);
+            let again = agent.json("validate_citation", json!({"citation": comment, "file_path": file}));
+            assert_eq!(again["valid"], false, "{wrong} {again}");
+        }
     }
 }
 
@@ -176,6 +282,20 @@ fn an_ambiguous_identifier_answers_with_all_matches() {
     }
 }
 
+/// [003 §4.3] however many requirements share a text, all of them are listed.
+#[test]
+fn requirements_of_one_text_are_all_listed() {
+    let sections: String = (0..60).map(|number| format!("## Pot {number}\n\nIt MUST boil.\n\n")).collect();
+    let mut agent = Agent::new(&[]);
+    agent.write("docs/kettle.md", &format!("# Pots\n\n{sections}"));
+    agent.until("sixty pots", |agent| {
+        agent.read("/requirements").as_array().is_some_and(|all| all.len() > 60)
+    });
+    let found = agent.json("search_requirements", json!({"query": "\"It MUST boil\"", "limit": 1}));
+    let answer = agent.json("get_requirement_status", json!({"req_identifier": found[0]["identifier"]}));
+    assert_eq!((&answer["match_count"], column(&answer["matches"], "full_path").len()), (&json!(60), 60));
+}
+
 /// [003 §4.4] what nothing cites; with what only TODOs cite if that is wanted.
 #[test]
 fn uncited_requirements_are_listed() {
@@ -193,6 +313,19 @@ fn uncited_requirements_are_listed() {
         agent.json("list_uncited_requirements", json!({"spec_id": "docs-kettle-md", "include_todo": true}));
     assert_eq!(column(&with_todos, "text"), [texts[0], texts[1], "The lid MUST close.", texts[2]]);
     assert_eq!(agent.json("list_uncited_requirements", json!({})).as_array().map(Vec::len), Some(7));
+}
+
+/// [003 §4.4, §4.8] a citation that is wrong covers nothing.
+#[test]
+fn invalid_citations_cover_nothing() {
+    for wrong in ["type=tset", "level=HIGH", "colour=red"] {
+        let source = format!("//= docs/kettle.md#lid\n//= {wrong}\n//# The lid MUST close.\n");
+        let mut agent = Agent::new(&[("src/wrong.rs", &source)]);
+        let uncited = agent.json("list_uncited_requirements", json!({"spec_id": "docs-kettle-md"}));
+        assert!(column(&uncited, "text").contains(&"The lid MUST close.".to_owned()), "{wrong}: {uncited}");
+        let all = agent.json("get_prioritized_requirements", json!({"spec_id": "docs-kettle-md"}));
+        assert!(column(&all, "status").iter().all(|status| status == "not_started"), "{wrong}: {all}");
+    }
 }
 
 /// [003 §4.5] everything that is wrong, each with its place, its reason, and what would be right.
@@ -224,17 +357,20 @@ fn invalid_citations_are_listed() {
         [
             (".duvet/todos/stale.toml", 2, "[[todo]]", "Requirement not found"),
             (wrong, 1, "//= docs/kettle.md#lids", "Section not found"),
-            (wrong, 3, "//= docs/kettle.md#lid", "Requirement not found"),
+            (wrong, 3, "//= docs/kettle.md#lid\n//# The lid MUST cloze it.", "Requirement not found"),
             (wrong, 6, "//= docs/kettles.md#lid", "URL not found"),
             (wrong, 8, "//= https://example.com:x/a#b", "Invalid URL"),
-            (wrong, 10, "//= type=tset", "there is no type `tset`"),
+            (wrong, 10, "//= type=tset\n//= docs/kettle.md#lid", "there is no type `tset`"),
             (wrong, 13, "//= colour=red", "there is no key `colour`"),
             (wrong, 13, "//= colour=red", "the annotation names no specification"),
             (wrong, 15, "//= docs/kettle.md", "Section not found"),
         ]
     );
     assert_eq!(invalid[1]["suggestion"], "did you mean `lid`?");
-    assert_eq!(invalid[2]["suggestion"], "the nearest text is: The lid MUST [-cloze it.-]{+close.+}");
+    assert_eq!(invalid[1]["lines"], "//= docs/kettle.md#lid");
+    assert_eq!(invalid[2]["nearest"], "The lid MUST close.");
+    assert_eq!(invalid[2]["difference"], "The lid MUST [-cloze it.-]{+close.+}");
+    assert_eq!(invalid[2]["lines"], "//= docs/kettle.md#lid\n//# The lid MUST close.");
     let of_kettle = agent.json("list_invalid_citations", json!({"spec_id": "docs-kettle-md"}));
     assert!(!of_kettle.to_string().contains("kettles.md"), "{of_kettle}");
     assert_eq!(agent.json("list_invalid_citations", json!({"spec_id": "rfc9999"})), json!([]));
@@ -401,9 +537,9 @@ fn the_tools_are_listed_in_few_tokens() {
 #[test]
 fn a_tool_may_be_named_by_tool() {
     let mut agent = Agent::new(SOURCES);
-    let arguments = json!({"citation": "//= https://www.rfc-editor.org/rfc/rfc9999#section-2.1"});
-    let answer = agent.ask("tools/call", json!({"tool": "validate_citation", "arguments": arguments}));
-    assert_eq!(text(&answer["result"]), r#"{"valid":true}"#);
+    let arguments = json!({"url": "https://www.rfc-editor.org/rfc/rfc9999"});
+    let answer = agent.ask("tools/call", json!({"tool": "resolve_spec_id", "arguments": arguments}));
+    assert_eq!(text(&answer["result"]), r#"{"spec_id":"rfc9999"}"#);
     for (params, code) in [
         (json!({"tool": "no_such_tool", "arguments": {}}), -32602),
         (json!({"tool": 5, "arguments": {}}), -32602),

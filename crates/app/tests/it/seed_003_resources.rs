@@ -74,7 +74,9 @@ fn citations_are_listed_and_read() {
         let citation = agent.read(&format!("{citations}/{id}"));
         assert_eq!(citation["file_path"], "src/brew.rs");
         assert_eq!(citation["line_number"], 2);
-        assert_eq!(citation["comment_text"], "//= https://www.rfc-editor.org/rfc/rfc9999#section-2.1");
+        let comment = "//= https://www.rfc-editor.org/rfc/rfc9999#section-2.1\n//# A pot MUST brew coffee.";
+        assert_eq!(citation["comment_text"], comment);
+        assert_eq!(agent.json("validate_citation", json!({"citation": comment}))["valid"], true);
         assert_eq!(citation["context_lines"][0], "fn main() {");
         assert_eq!(citation["context_lines"][4], "}");
     }

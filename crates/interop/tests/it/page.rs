@@ -88,7 +88,9 @@ fn make(files: &[(&str, &str)]) -> Made {
     let options = Options { root: folder.path().to_owned(), ..Options::default() };
     let project = Project::open(options, &|_| None).expect("the configuration is right");
     let model = project.load(None, &mut |_, _| {});
-    let page = Page::new("kettle".to_owned(), &model);
+    let read = |path: &str| fs::read_to_string(folder.path().join(path)).ok();
+    let mut page = Page::new("kettle".to_owned(), &model);
+    page.read = Some(&read);
     let mut html = Vec::new();
     page.write(&mut html).expect("memory can be written");
     let path = folder.path().join("report.html");
@@ -197,7 +199,7 @@ fn a_click_shows_who_cites_the_text() {
             The kettle MUST boil water.
             implemented 100 %
             tested 100 %
-            Implementation 1 lib.rs:1 Test 1 lib.rs:4"#]],
+            Implementation 1 lib.rs:1 1 //= kettle.md#boiling 2 //# The kettle MUST boil water. Test 1 lib.rs:4 4 //= kettle.md#boiling 5 //= type=test 6 //# The kettle MUST boil water."#]],
     );
     check(
         &links(&browser),
@@ -208,7 +210,12 @@ fn a_click_shows_who_cites_the_text() {
 
     browser.evaluate("[...document.querySelectorAll('#text .piece')].at(-1).click()");
     browser.wait_until("document.querySelector('#detail .state').innerText.includes('not started')");
-    check(&browser.texts("#detail .citations"), &expect!["To do 1 lib.rs:14 feature safety issue 12"]);
+    check(
+        &browser.texts("#detail .citations"),
+        &expect![
+            "To do 1 lib.rs:14 14 //= kettle.md#pouring 15 //= type=todo 16 //= feature=safety 17 //= tracking-issue=12 18 //# The lid MUST be closed. feature safety issue 12"
+        ],
+    );
     check(
         &links(&browser),
         &expect![[r#"
@@ -221,13 +228,89 @@ fn a_click_shows_who_cites_the_text() {
     check(
         &browser.texts("#detail .state, #detail .citations"),
         &expect![[r#"
-        cited, no requirement
-        Implementation 1 lib.rs:20"#]],
+            cited, no requirement
+            Implementation 1 lib.rs:20 20 //= kettle.md#kettles 21 //# Kettles talk to each other."#]],
     );
 }
 
+#[test]
+fn the_lines_of_a_citation_are_shown_with_links() {
+    let code = "mod a {\n    //= kettle.md#boiling\n    //# The kettle MUST boil water.\n    fn boil() {\n        heat();\n    }\n\n    fn other() {}\n}\n";
+    let made = make(&[("kettle.md", SPECIFICATION), ("lib.rs", code), (".duvet/config.toml", CONFIG)]);
+    let Some((browser, _made)) = open(made, "") else { return };
+    browser.click(".piece.needs-tests");
+    check(
+        browser.evaluate("document.querySelector('.source').innerText").as_str().unwrap_or_default(),
+        &expect![[r#"
+            2 //= kettle.md#boiling
+            3 //# The kettle MUST boil water.
+            4 fn boil() {
+            5     heat();
+            6 }
+        "#]],
+    );
+    check(
+        browser
+            .evaluate("[...document.querySelectorAll('.source a')].map(a => a.href).join('\\n')")
+            .as_str()
+            .unwrap_or_default(),
+        &expect![[r#"
+            https://example.com/blob/main/lib.rs#L2
+            https://example.com/blob/main/lib.rs#L3
+            https://example.com/blob/main/lib.rs#L4
+            https://example.com/blob/main/lib.rs#L5
+            https://example.com/blob/main/lib.rs#L6"#]],
+    );
+}
+
+#[test]
+fn todo_and_exception_are_visible_in_the_text() {
+    let source = format!(
+        "{SOURCE}\n//= kettle.md#boiling\n//= type=exception\n//= reason=no lamp\n//# It MAY glow.\n"
+    );
+    let made = make(&[("kettle.md", SPECIFICATION), ("lib.rs", &source), (".duvet/config.toml", CONFIG)]);
+    let Some((browser, _made)) = open(made, "") else { return };
+    let badges = "[...document.querySelectorAll('#text .badge')].map(b => \
+        `${b.innerText} (${b.title}): ${b.nextElementSibling.innerText}`).join('\\n')";
+    check(
+        browser.evaluate(badges).as_str().unwrap_or_default(),
+        &expect![[r#"
+        exception (no lamp): It MAY glow.
+        todo (12): The lid MUST be closed."#]],
+    );
+}
+
+#[test]
+fn the_page_opens_on_a_specification_that_requires_something() {
+    let config = format!("{CONFIG}[[specification]]\nsource = 'about.md'\n")
+        .replace("\n[report.html]", "")
+        .replace("blob-link = \"https://example.com/blob/main/\"\n", "")
+        .replace("issue-link = \"https://example.com/issues\"\n", "");
+    let made = make(&[
+        ("about.md", "# About\n\nNothing is required.\n"),
+        ("kettle.md", SPECIFICATION),
+        ("lib.rs", SOURCE),
+        (".duvet/config.toml", &config),
+    ]);
+    let Some((browser, _made)) = open(made, "") else { return };
+    check(&browser.texts("#text h1, #text .depth-0"), &expect!["Kettles"]);
+}
+
+#[test]
+fn marks_stay_within_the_margin() {
+    let line = (0..12).map(|number| format!("K{number} MUST boil. ")).collect::<String>();
+    let specification = format!("# Kettles\n\n{line}\n");
+    let made = make(&[("kettle.md", &specification), ("lib.rs", ""), (".duvet/config.toml", CONFIG)]);
+    let Some((browser, _made)) = open(made, "") else { return };
+    let outside = "(() => { const left = document.getElementById('text').getBoundingClientRect().left; \
+        const marks = [...document.querySelectorAll('.gutter')].map(mark => mark.getBoundingClientRect().left); \
+        return `${marks.length} marks, ${marks.filter(mark => mark < left).length} outside`; })()";
+    check(browser.evaluate(outside).as_str().unwrap_or_default(), &expect!["12 marks, 0 outside"]);
+}
+
 fn links(browser: &Browser) -> String {
-    let links = "[...document.querySelectorAll('#detail a[target]')].map(a => a.href).join('\\n')";
+    let links =
+        "[...document.querySelectorAll('#detail a[target]:not(.number)')].map(a => a.href).join('\\n')";
     browser.evaluate(links).as_str().expect("links are joined").to_owned()
 }
 
@@ -394,8 +477,8 @@ fn all_spellings_of_a_document_are_one() {
     check(
         &browser.texts("#detail .state, #detail .citations"),
         &expect![[r#"
-        done MUST
-        Implementation 2 lib.rs:6 lib.rs:9 Test 1 lib.rs:12"#]],
+            done MUST
+            Implementation 2 lib.rs:6 6 //= https://datatracker.ietf.org/doc/html/rfc9999#section-1 7 //# The pot MUST accept lib.rs:9 9 //= https://tools.ietf.org/rfc/rfc9999#1 10 //# BREW. Test 1 lib.rs:12 12 //= https://www.rfc-editor.org/rfc/rfc9999#section-1 13 //= type=test 14 //# The pot MUST accept BREW."#]],
     );
 }
 
@@ -439,8 +522,8 @@ It MUST keep {{data}}, \u{2028} and <img src=x onerror=\"owned=1\"> as text, &lt
     check(
         &browser.texts("#text section:last-of-type .chunk, #detail .reason"),
         &expect![[r#"
-        The page MUST NOT run `<script>owned=1</script>` or `</script>`. It MUST keep {{data}}, and <img src=x onerror="owned=1"> as text, &lt; too.
-        </script><script>owned=1</script>"#]],
+            todoThe page MUST NOT run `<script>owned=1</script>` or `</script>`. exceptionIt MUST keep {{data}}, and <img src=x onerror="owned=1"> as text, &lt; too.
+            </script><script>owned=1</script>"#]],
     );
     check(
         &browser.texts("#text h2, #text h3, #problems summary strong, #problems li em"),

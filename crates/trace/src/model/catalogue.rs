@@ -57,6 +57,8 @@ pub struct SpecificationEntry {
     pub id: String,
     /// What people call it.
     pub name: String,
+    /// The title of an RFC or draft.
+    pub title: Option<String>,
     /// Its address or path.
     pub url: String,
     /// Its title or first paragraph.
@@ -121,6 +123,16 @@ impl RequirementEntry {
     }
 }
 
+impl Catalogue {
+    /// The text of a requirement as a quote of it: blanks that a quote must have stay as they are.
+    pub fn quote(&self, number: u32) -> String {
+        let requirement = &self.requirements[number as usize];
+        let text = &self.document(requirement.section).0.document.text;
+        let pieces = requirement.spans.iter().map(|span| text.get(span.range()).unwrap_or_default());
+        pieces.collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// A document under all of its names.
 struct NamedDocument<'a> {
     names: Vec<&'a NamedTarget>,
@@ -175,6 +187,7 @@ impl Catalogue {
         self.by_id.insert(id.clone(), specification);
         self.specifications.push(SpecificationEntry {
             name: identity::name(&id, &best.specification, &best.name),
+            title: identity::series_title(&best.specification),
             url: best.target.path.page().unwrap_or_else(|| best.name.clone()),
             description: identity::description(&best.specification),
             spellings,

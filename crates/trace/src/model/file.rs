@@ -76,8 +76,13 @@ impl LinkedFile {
         self.scanned.annotations.iter().zip(&self.links)
     }
 
+    /// Whether an annotation counts: its comment is right, and does not repeat the one before.
+    pub fn is_cited(&self, index: usize) -> bool {
+        !self.scanned.annotations[index].is_invalid() && !self.is_repeated(index)
+    }
+
     /// Whether an annotation repeats the one before, which another way of reading the file found.
-    pub fn is_repeated(&self, index: usize) -> bool {
+    fn is_repeated(&self, index: usize) -> bool {
         let annotations = &self.scanned.annotations;
         index > 0 && !self.scanned.source_of.is_empty() && annotations[index - 1] == annotations[index]
     }

@@ -42,9 +42,11 @@ fn is_rfc(stem: &str) -> bool {
 pub fn name(id: &str, specification: &Specification, shown: &str) -> String {
     match id.strip_prefix("rfc") {
         Some(number) if is_rfc(id) => format!("RFC {number}"),
+        _ if is_series(id) => id.to_owned(),
         _ => {
             let title = specification.title.as_ref().filter(|title| !title.trim().is_empty());
-            title.cloned().unwrap_or_else(|| shown.to_owned())
+            let title = title.cloned().or_else(|| series_title(specification));
+            title.unwrap_or_else(|| shown.to_owned())
         }
     }
 }
@@ -54,36 +56,65 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 
 /// Describes a specification: the title of an RFC, or the first paragraph.
 pub fn description(specification: &Specification) -> String {
-    let text = match specification.format {
-        Format::Ietf => ietf_title(&specification.text),
-        _ => None,
-    };
-    let text = text.or_else(|| first_paragraph(specification)).unwrap_or_default();
+    let text = series_title(specification).or_else(|| first_paragraph(specification)).unwrap_or_default();
     match text.char_indices().nth(DESCRIPTION_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text,
     }
 }
 
-/// The title of an RFC is the first indented paragraph after its head.
+/// Tells the title of an RFC or draft, which its name does not.
+pub fn series_title(specification: &Specification) -> Option<String> {
+    (specification.format == Format::Ietf).then(|| ietf_title(&specification.text)).flatten()
+}
+
+/// The title of an RFC stands between its head and its first section.
+const HEAD_LINES_MAX: usize = 80;
+/// A line of this length leaves no room to centre it.
+const WIDE_BYTES: usize = 60;
+
+/// Finds the title of an RFC or draft: the first centred paragraph after its head. The head names authors and the date
+/// in a column on the right, which may go on below the column on the left.
 fn ietf_title(text: &str) -> Option<String> {
-    let mut title: Vec<&str> = Vec::new();
+    let mut paragraph: Vec<&str> = Vec::new();
     let mut has_head = false;
-    for line in text.lines().take(60) {
-        let line = line.trim_end().trim_start_matches(['\u{feff}', '\u{c}']);
-        if line.trim().is_empty() {
-            if !title.is_empty() {
-                break;
-            }
-        } else if line.starts_with("   ") && has_head {
-            title.push(line.trim());
-        } else if !title.is_empty() {
-            return None;
-        } else {
+    let lines = text.lines().take(HEAD_LINES_MAX).map(|line| line.trim_start_matches(['\u{feff}', '\u{c}']));
+    for line in lines.chain([""]) {
+        if !line.trim().is_empty() {
+            paragraph.push(line.trim_end());
+            continue;
+        }
+        let lines = std::mem::take(&mut paragraph);
+        let Some(first) = lines.first() else {
+            continue;
+        };
+        let is_indented = |line: &&str| line.starts_with("   ");
+        let is_head =
+            |line: &&str| line.trim().contains("      ") && !is_indented(line) || line.starts_with("RFC");
+        if lines.iter().any(is_head) {
             has_head = true;
+            continue;
+        }
+        let is_title = |line: &&str| !line.starts_with("draft-") && !line.trim_matches(['-', '=']).is_empty();
+        let title: Vec<&str> = lines.iter().map(|line| line.trim()).filter(is_title).collect();
+        // A title may be as wide as the page.
+        let is_centred = lines.iter().any(is_indented) || first.len() >= WIDE_BYTES;
+        if has_head && is_centred && !title.is_empty() && !lines.iter().all(|line| is_right(line)) {
+            return Some(title.join(" "));
+        }
+        if !lines.iter().all(is_indented) {
+            return None;
         }
     }
-    (!title.is_empty()).then(|| title.join(" "))
+    None
+}
+
+/// Whether a line stands in the right column of a head, and not in the middle as titles do.
+fn is_right(line: &str) -> bool {
+    const WIDTH: usize = 72;
+    let n_before = line.len() - line.trim_start().len();
+    let n_after = WIDTH.saturating_sub(line.chars().count());
+    n_before > 3 * (n_after + 1) && n_after < 4
 }
 
 fn first_paragraph(specification: &Specification) -> Option<String> {
@@ -186,6 +217,41 @@ mod tests {
     #[track_caller]
     fn check(target: &str, expected: &str) {
         assert_eq!(specification_id(&TargetPath::parse(target).unwrap(), target), expected);
+    }
+
+    #[test]
+    fn the_title_follows_the_head() {
+        let check = |head: &str, title: &str, expected: Option<&str>| {
+            let text = format!("\n\n{head}\n\n\n{title}\n\nAbstract\n\n   This is about pots.\n");
+            assert_eq!(ietf_title(&text).as_deref(), expected, "{text}");
+        };
+        let short = "Pot Working Group                                              A. Author\n\
+                     Request for Comments: 9999                                    April 2026";
+        // The column of the authors goes on below, here with a date and an address.
+        let long = "Pot Task Force (PTF)                                        A. Author\n\
+                    Request for Comments: 9998                                     B. Maker\n\
+                    \u{20}                                                    Institute of Tea\n\
+                    \u{20}                                                          April 2026";
+        let one = "                     A Protocol for Pots";
+        for head in [short, long] {
+            check(head, one, Some("A Protocol for Pots"));
+            let two = "                  Pots, and what is to be\n                       said of Lids";
+            check(head, two, Some("Pots, and what is to be said of Lids"));
+            let draft = format!("{one}\n                    draft-author-pots-03");
+            check(head, &draft, Some("A Protocol for Pots"));
+            let wide = format!("{} of\n                     Kettles", "Procedures".repeat(7));
+            check(head, &wide, Some(&wide.split_whitespace().collect::<Vec<_>>().join(" ")));
+            check(head, "Introduction", None);
+        }
+        check("1.  Pots", "   A pot MUST brew.", None);
+        check(&format!("{short}\n\n{:>72}", "April 2026"), one, Some("A Protocol for Pots"));
+        let name = |id: &str| {
+            let text = format!("{short}\n\n\n{one}\n\n1.  Pots\n\n   Text.\n");
+            name(id, &Specification::parse(text.into(), "x.txt", Format::Ietf), "https://example.com/x")
+        };
+        assert_eq!(name("rfc9999"), "RFC 9999");
+        assert_eq!(name("draft-author-pots-03"), "draft-author-pots-03");
+        assert_eq!(name("docs-x-txt"), "A Protocol for Pots");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! of another.
 //!
 //! A model holds files with annotations and the text each cites, as Duvet names them, and over them the view by
-//! meaning: all names of a document are one specification, blanks do not count, and requirements have a status.
+//! meaning: all names of a document are one specification, blanks and list marks do not count, cells of tables are
+//! requirements, and requirements have a status.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use crate::annotation::AnnotationKind;
 use crate::comment::{Style, StyleUse};
 use crate::diagnostic::Diagnostic;
+use crate::meaning;
 use crate::overlap::{Cover, Covers};
 
 mod catalogue;
@@ -22,14 +24,16 @@ mod identity;
 mod search;
 mod state;
 mod validate;
+mod verdict;
 mod warnings;
 
 pub use catalogue::{Catalogue, NamedTarget, RequirementEntry, SectionEntry, SpecificationEntry};
 pub use citation::Citation;
 pub use file::{Link, LinkedFile, ScannedFile, SourceFile};
 pub use identity::{percent_decode, percent_encode};
-pub use state::{Label, TraceProgress, TraceState, TraceStatus};
-pub use validate::Verdict;
+pub use state::{IMPLEMENTED, Label, TESTED, TraceProgress, TraceState, TraceStatus};
+pub use validate::OpenSpecification;
+pub use verdict::{Quoted, Verdict};
 
 /// What is known of a project at one moment.
 #[derive(Debug, Default)]
@@ -71,6 +75,8 @@ pub struct Setting {
     pub styles: Vec<StyleUse>,
     /// The files of source code, whether they have annotations or not.
     pub sources: Vec<Arc<str>>,
+    /// The globs of source code that match nothing.
+    pub unmatched: Vec<String>,
 }
 
 /// For each file what is wrong in it.
@@ -104,12 +110,15 @@ impl Model {
                 };
                 let section = first_sections[target as usize] + found.section;
                 if annotation.kind != AnnotationKind::Spec {
-                    if !file.is_repeated(index) {
+                    if file.is_cited(index) {
                         by_section[section as usize].push(Citation::new(file, index, section));
                     }
                 } else if !annotation.quote.is_empty() {
-                    let (spans, level) = (found.spans.clone(), annotation.level);
-                    requirements.push(RequirementEntry { section, spans, level });
+                    let specification = &targets[target as usize].specification;
+                    let own = &specification.sections[found.section as usize];
+                    let meant = meaning::requirements(specification, own, &found.spans, annotation.level);
+                    let entry = |(spans, level)| RequirementEntry { section, spans, level };
+                    requirements.extend(meant.into_iter().map(entry));
                 }
             }
         }
@@ -193,8 +202,8 @@ impl Model {
     fn cited(&self, file: &LinkedFile) -> Vec<(u32, usize)> {
         let cited = file.annotations().enumerate().filter_map(|(index, (annotation, link))| {
             let (target, found) = link.target.zip(link.found.as_ref())?;
-            let is_cited = annotation.kind != AnnotationKind::Spec && !file.is_repeated(index);
-            is_cited.then(|| (self.first_sections[target as usize] + found.section, index))
+            let is_citation = annotation.kind != AnnotationKind::Spec && file.is_cited(index);
+            is_citation.then(|| (self.first_sections[target as usize] + found.section, index))
         });
         cited.collect()
     }

@@ -24,6 +24,13 @@ pub struct TraceState {
     pub n_tested: usize,
 }
 
+/// The kinds of annotations that implement what they quote.
+pub const IMPLEMENTED: &[AnnotationKind] =
+    &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
+/// The kinds of annotations that test what they quote.
+pub const TESTED: &[AnnotationKind] =
+    &[AnnotationKind::Test, AnnotationKind::Implication, AnnotationKind::Exception];
+
 /// How far a requirement is, in a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceStatus {
@@ -118,10 +125,6 @@ impl TraceProgress {
 impl TraceState {
     /// Weighs what covers a requirement of a document. Citations are told by their positions in the section.
     pub fn of(overlap: Overlap, document: &str, kind_of: impl Fn(u32) -> AnnotationKind) -> TraceState {
-        const IMPLEMENTED: &[AnnotationKind] =
-            &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
-        const TESTED: &[AnnotationKind] =
-            &[AnnotationKind::Test, AnnotationKind::Implication, AnnotationKind::Exception];
         let weight = Weight::Meaning(document);
         let size = overlap.whole(weight);
         let count = |kinds: &[AnnotationKind]| {

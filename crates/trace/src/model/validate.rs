@@ -1,155 +1,311 @@
-//! Checks a citation that somebody is about to write.
+//! Checks a citation that somebody is about to write. It is right if and only if loading the project would take it.
 
 use std::sync::Arc;
 
+use nearest::nearest;
+
 use crate::annotation::{Annotation, AnnotationKind};
-use crate::comment::{self, Style};
-use crate::diagnostic::nearest;
-use crate::link::{Broken, link};
-use crate::overlap::{Cover, Covers};
-use crate::quote::{Likeness, near};
-use crate::specification::Format;
+use crate::comment::{self, Style, StyleUse};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::link::{Broken, Found, link};
+use crate::quote::Likeness;
+use crate::quote::near::{self, Advice};
+use crate::specification::{Format, Specification};
 use crate::target::TargetPath;
-use crate::text::Span;
 
 use super::Model;
 use super::catalogue::SpecificationEntry;
 use super::identity;
+use super::verdict::{Verdict, condition, lines};
 
-/// What became of a citation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// What is wrong, if anything.
-    pub error: Option<String>,
-    /// What would be right.
-    pub nearest: Option<String>,
-    /// What is worth a look although it is right.
-    pub warning: Option<String>,
-    /// Whether the quote is there but for one edit.
-    pub is_fuzzy: bool,
-    /// The section that it speaks of, by position.
-    pub section: Option<u32>,
-    /// The requirements that it touches.
-    pub requirements: Vec<u32>,
-}
+/// Opens the specification that an annotation names although no other does yet.
+pub type OpenSpecification<'a> = dyn Fn(&Annotation) -> Result<Arc<Specification>, Diagnostic> + 'a;
 
-impl Verdict {
-    fn wrong(error: &str, nearest: Option<String>) -> Verdict {
-        Verdict { error: Some(error.to_owned()), nearest, ..Verdict::default() }
-    }
+/// How many warnings are told of citations that are checked together.
+const WARNINGS_MAX: usize = 8;
 
-    /// Whether it is right.
-    pub fn is_valid(&self) -> bool {
-        self.error.is_none()
-    }
+/// A citation as it was read.
+struct Written<'a> {
+    annotation: Annotation,
+    /// The marks that it has, or shall have.
+    used: &'a StyleUse,
 }
 
 impl Model {
-    /// Checks a citation: lines in any of the project's comment styles, or a bare target.
-    pub fn validate(&self, citation: &str) -> Verdict {
-        let annotation = match self.read(citation) {
-            Ok(annotation) => annotation,
-            Err(problem) => {
-                return Verdict { error: Some(problem.0), nearest: problem.1, ..Verdict::default() };
-            }
+    /// Checks a citation: lines in any of the project's comment styles, or a bare target. With a file it is checked as
+    /// if it stood there.
+    pub fn validate(&self, citation: &str, file: Option<&str>, open: &OpenSpecification<'_>) -> Verdict {
+        let default = StyleUse {
+            style: Style::default(),
+            default_kind: AnnotationKind::default(),
+            patterns: Vec::new(),
         };
-        let name = annotation.target_path();
-        if name.contains("://") && TargetPath::parse(name).is_err() {
-            return Verdict::wrong("Invalid URL", None);
+        let (written, warning) = match self.read(citation, file, &default) {
+            Ok(read) => read,
+            Err(verdict) => return *verdict,
+        };
+        let is_foreign = warning.is_some();
+        let mut verdict = Verdict { warnings: warning.into_iter().collect(), ..Verdict::default() };
+        for (index, written) in written.iter().enumerate() {
+            let next = self.judge(written, open);
+            if !next.is_valid() {
+                return next;
+            }
+            let new = next.warnings.into_iter().filter(|new| !verdict.warnings.contains(new));
+            let new: Vec<String> =
+                new.take(WARNINGS_MAX - verdict.warnings.len().min(WARNINGS_MAX)).collect();
+            verdict.warnings.extend(new);
+            verdict.is_fuzzy |= next.is_fuzzy;
+            verdict.requirements.extend(next.requirements);
+            verdict.lines = match (index, verdict.lines, next.lines) {
+                (0, _, next) => next,
+                (_, all, _) => all,
+            };
         }
-        let Some(specification) = self.resolve(name) else {
-            let names =
-                self.catalogue.specifications.iter().flat_map(|specification| &specification.spellings);
-            let nearest = nearest(name, names.map(String::as_str)).map(str::to_owned);
-            return Verdict::wrong("Specification not found", nearest);
-        };
-        let Some(id) = annotation.target_section().filter(|id| !id.is_empty()) else {
-            return Verdict::wrong("Section not found", Some(format!("{name}#section")));
-        };
-        let document = &specification.document;
-        let Some(section) = self.catalogue.section(specification, id) else {
-            let ids = document.sections.iter().map(|section| &*section.id);
-            let nearest = nearest(id, ids).map(|id| format!("{name}#{id}"));
-            return Verdict::wrong("Section not found", nearest);
-        };
-        let index = (section - specification.first_section) as usize;
-        // Reports take fewer names than people do.
-        let exact = &document.sections[index].id;
-        let warning =
-            document.section(id).is_none().then(|| format!("reports know the section as `{exact}`"));
-        let annotation = Annotation { target: format!("{name}#{exact}").into(), ..annotation };
-        match link(&annotation, document) {
-            Ok(found) => {
-                let cover = |span: &Span| Cover { span: *span, by: 0, kind: annotation.kind };
-                let covers = Covers::new(found.spans.iter().map(cover).collect());
-                let is_touched =
-                    |number: &usize| !covers.over(&self.catalogue.requirements[*number].spans).by.is_empty();
-                let range = self.catalogue.sections[section as usize].requirements();
-                let touched: Vec<u32> = range.filter(is_touched).map(|number| number as u32).collect();
-                let is_fuzzy = found.likeness == Likeness::OneEdit;
-                let warning = warning.or_else(|| {
-                    if annotation.quote.is_empty() {
-                        None
-                    } else if touched.is_empty() {
-                        Some("the quoted text belongs to no requirement".to_owned())
-                    } else if is_fuzzy {
-                        let sentence = near::nearest_sentence(&annotation.quote, &document.view(index).text)?;
-                        Some(format!(
-                            "differs by one edit: {}",
-                            near::difference(&annotation.quote, sentence.1)
-                        ))
-                    } else {
-                        None
-                    }
-                });
-                Verdict {
-                    warning,
-                    is_fuzzy,
-                    section: Some(section),
-                    requirements: touched,
-                    ..Verdict::default()
-                }
-            }
-            Err(Broken::UnknownQuote(_)) => {
-                let advice = near::advice(&annotation.quote, document, index);
-                Verdict { section: Some(section), ..Verdict::wrong("Requirement not found", advice) }
-            }
-            Err(_) => Verdict { section: Some(section), ..Verdict::wrong("Requirement not found", None) },
+        if let (Some(written), None, true) = (written.first(), &verdict.lines, is_foreign) {
+            let annotation = &written.annotation;
+            verdict.lines = Some(lines(written.used, annotation, &annotation.target, &annotation.quote));
         }
+        verdict
     }
 
-    /// Reads a citation in whatever style it is written.
-    fn read(&self, citation: &str) -> Result<Annotation, (String, Option<String>)> {
-        let path: Arc<str> = "citation".into();
-        let default = [Style::default()];
-        let styles = self.setting.styles.iter().map(|used| &used.style).chain(&default);
+    /// Checks what was read.
+    fn judge(&self, written: &Written<'_>, open: &OpenSpecification<'_>) -> Verdict {
+        let annotation = &written.annotation;
+        let lines = |target: &str, quote: &str| Some(lines(written.used, annotation, target, quote));
+        let (document, first_section) = match self.named(annotation, open) {
+            Ok(found) => found,
+            Err(problem) => return self.unknown_specification(written, &problem),
+        };
+        let name = annotation.target_path();
+        let target = |index: usize| format!("{name}#{}", document.sections[index].id);
+        let found = match link(annotation, &document) {
+            Ok(found) => found,
+            Err(broken @ (Broken::NoSection | Broken::UnknownSection)) => {
+                let id = annotation.target_section().unwrap_or_default();
+                let ids = document.sections.iter().map(|section| &*section.id);
+                let known = identity::section(&document, id).map(target);
+                let guess = known.or_else(|| nearest(id, ids).map(|id| format!("{name}#{id}")));
+                let (code, detail) = match broken {
+                    Broken::NoSection => {
+                        (Code::MissingSection, format!("the target {name} names no section"))
+                    }
+                    _ => (Code::UnknownSection, format!("{name} has no section `{id}`")),
+                };
+                let corrected = guess.as_deref().and_then(|guess| lines(guess, &annotation.quote));
+                let nearest = guess.or_else(|| Some(format!("{name}#section")));
+                return Verdict {
+                    nearest,
+                    lines: corrected,
+                    ..Verdict::wrong(code, "Section not found", detail)
+                };
+            }
+            Err(Broken::EmptySection(index)) => {
+                let detail =
+                    format!("section `{}` of {name} has no text", document.sections[index as usize].id);
+                return Verdict::wrong(Code::EmptySection, "Requirement not found", detail);
+            }
+            Err(Broken::UnknownQuote(index)) => {
+                let id = &document.sections[index as usize].id;
+                let detail = format!("section `{id}` of {name} does not have this text");
+                let wrong = Verdict::wrong(Code::UnknownQuote, "Requirement not found", detail);
+                let section = first_section.map(|first| first + index);
+                return match self.advice(&annotation.quote, &document, index, section) {
+                    Some(Advice::Elsewhere(other)) => Verdict {
+                        lines: lines(&target(other), &annotation.quote),
+                        nearest: Some(target(other)),
+                        ..wrong
+                    },
+                    Some(Advice::Nearest { text, difference }) => Verdict {
+                        lines: lines(&annotation.target, &text),
+                        nearest: Some(text),
+                        difference: Some(difference),
+                        ..wrong
+                    },
+                    None => wrong,
+                };
+            }
+        };
+        self.right(written, &document, first_section.map(|first| first + found.section), &found)
+    }
+
+    /// Says what a citation covers that is right, and what is worth a look.
+    fn right(
+        &self,
+        written: &Written<'_>,
+        document: &Specification,
+        section: Option<u32>,
+        found: &Found,
+    ) -> Verdict {
+        let annotation = &written.annotation;
+        let whole = |number: u32| {
+            Some(lines(written.used, annotation, &annotation.target, &self.catalogue.quote(number)))
+        };
+        let mut verdict = Verdict { is_fuzzy: found.likeness == Likeness::OneEdit, ..Verdict::default() };
+        let mut warn = |warning: String| verdict.warnings.push(warning);
+        if annotation.quote.is_empty() {
+            warn("only the target is given, which covers nothing; quote the requirement".to_owned());
+            let own = section.map(|section| self.catalogue.sections[section as usize].requirements());
+            // Of several nobody knows which is meant.
+            verdict.lines = own.filter(|own| own.len() == 1).and_then(|own| whole(own.start as u32));
+            return verdict;
+        }
+        let requirements = section.map(|section| self.quoted(section, found)).unwrap_or_default();
+        if requirements.is_empty() {
+            warn("the quoted text belongs to no requirement".to_owned());
+        }
+        if found.likeness == Likeness::OneEdit {
+            let text = &document.view(found.section as usize).text;
+            if let Some((_, sentence)) = near::nearest_sentence(&annotation.quote, text) {
+                let difference = near::difference(&annotation.quote, sentence);
+                warn(format!("the quote differs by one edit: {difference}"));
+            }
+        }
+        if annotation.quote.split_whitespace().count() == 1 {
+            warn(ONE_WORD.to_owned());
+        }
+        let left_out = requirements.iter().find_map(|quoted| condition(&quoted.rest));
+        if let Some(condition) = left_out {
+            warn(format!("the quote leaves out a condition: {condition}"));
+        }
+        if !verdict.warnings.is_empty() {
+            verdict.lines = requirements.first().and_then(|quoted| whole(quoted.number));
+        }
+        Verdict { requirements, ..verdict }
+    }
+
+    /// Finds the text nearest to a quote: a requirement of the section, else a sentence.
+    fn advice(
+        &self,
+        quote: &str,
+        document: &Specification,
+        index: u32,
+        section: Option<u32>,
+    ) -> Option<Advice> {
+        let advice = near::advice(quote, document, index as usize);
+        if let Some(Advice::Elsewhere(_)) = advice {
+            return advice;
+        }
+        let own = section.map(|section| self.catalogue.sections[section as usize].requirements());
+        let quotes: Vec<String> =
+            own.into_iter().flatten().map(|number| self.catalogue.quote(number as u32)).collect();
+        let nearest = near::nearest_of(quote, quotes.iter().map(String::as_str));
+        nearest
+            .map(|text| Advice::Nearest { text: text.to_owned(), difference: near::difference(quote, text) })
+            .or(advice)
+    }
+
+    /// Finds the specification that an annotation names, as loading the project would, and the position of its first
+    /// section if it is in the catalogue.
+    fn named(
+        &self,
+        annotation: &Annotation,
+        open: &OpenSpecification<'_>,
+    ) -> Result<(Arc<Specification>, Option<u32>), Diagnostic> {
+        let name = annotation.target_path();
+        let path = match name.starts_with('/') {
+            true => Ok(TargetPath::Path(name.into())),
+            false => TargetPath::parse(name),
+        };
+        let known = path.ok().and_then(|path| {
+            let is_same = |named: &super::NamedTarget| {
+                named.target.path == path && named.target.format == annotation.format
+            };
+            self.targets.iter().position(is_same)
+        });
+        if let Some(index) = known {
+            return Ok((self.targets[index].specification.clone(), Some(self.first_sections[index])));
+        }
+        let document = open(annotation)?;
+        let is_same = |entry: &&SpecificationEntry| {
+            entry.document.format == document.format && entry.document.text == document.text
+        };
+        let entry = self.catalogue.specifications.iter().find(is_same);
+        Ok((document, entry.map(|entry| entry.first_section)))
+    }
+
+    fn unknown_specification(&self, written: &Written<'_>, problem: &Diagnostic) -> Verdict {
+        let annotation = &written.annotation;
+        let error = match problem.code {
+            Code::InvalidUrl => "Invalid URL",
+            _ => "Specification not found",
+        };
+        let name = annotation.target_path();
+        let specifications = &self.catalogue.specifications;
+        let known = self.resolve(name).or_else(|| {
+            let names = specifications.iter().flat_map(|specification| &specification.spellings);
+            nearest(name, names.map(String::as_str)).and_then(|name| self.resolve(name))
+        });
+        let mut verdict = Verdict::wrong(problem.code, error, problem.message.clone());
+        let Some(known) = known.filter(|_| problem.code != Code::InvalidUrl) else {
+            return verdict;
+        };
+        let id = annotation.target_section().unwrap_or_default();
+        let section = identity::section(&known.document, id).map(|index| &known.document.sections[index].id);
+        let target = format!("{}#{}", known.target, section.map_or(id, String::as_str));
+        verdict.lines = Some(lines(written.used, annotation, &target, &annotation.quote));
+        verdict.nearest = Some(known.target.clone());
+        verdict
+    }
+
+    /// Reads a citation in whatever style it is written. Also returns a warning if the project does not write it so.
+    fn read<'a>(
+        &'a self,
+        citation: &str,
+        file: Option<&str>,
+        default: &'a StyleUse,
+    ) -> Result<(Vec<Written<'a>>, Option<String>), Box<Verdict>> {
+        let path: Arc<str> = file.unwrap_or("citation").into();
+        let of_file: Vec<&StyleUse> =
+            self.setting.styles.iter().filter(|used| file.is_some_and(|file| used.is_of(file))).collect();
+        let all = self.setting.styles.iter().collect();
+        let styles = if of_file.is_empty() { all } else { of_file };
+        let scan = |used: &StyleUse| comment::scan(&path, citation, &used.style, used.default_kind);
         let mut problem = None;
-        for style in styles {
-            let (annotations, problems) = comment::scan(&path, citation, style, AnnotationKind::Citation);
-            if let (Some(annotation), true) = (annotations.into_iter().next(), problems.is_empty()) {
-                return Ok(annotation);
+        for used in &styles {
+            let (annotations, problems) = scan(used);
+            if !annotations.is_empty() && problems.is_empty() {
+                let written = annotations.into_iter().map(|annotation| Written { annotation, used });
+                return Ok((written.collect(), None));
             }
             problem = problem.or(problems.into_iter().next());
         }
         if let Some(problem) = problem {
-            return Err((problem.message, problem.help.into_iter().next()));
+            return Err(Box::new(misspelt(citation, problem)));
+        }
+        let first = styles.first().copied().unwrap_or(default);
+        let others = self.setting.styles.iter().chain([default]);
+        for other in others {
+            let (annotations, problems) = scan(other);
+            if annotations.is_empty() || !problems.is_empty() {
+                continue;
+            }
+            let (meta, content) = (&first.style.meta, &first.style.content);
+            let whose = file.unwrap_or("this project");
+            let warning = format!("citations in {whose} are written with `{meta}` and `{content}`");
+            let written = annotations.into_iter().map(|annotation| Written { annotation, used: first });
+            return Ok((written.collect(), Some(warning)));
         }
         let target = citation.trim();
         let is_bare = !target.is_empty() && !target.contains(char::is_whitespace);
         if !is_bare {
-            let example = "//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1".to_owned();
-            return Err(("Invalid citation".to_owned(), Some(example)));
+            let mut verdict = Verdict::wrong(Code::MissingTarget, "Invalid citation", "Invalid citation");
+            let example = "https://www.rfc-editor.org/rfc/rfc2324#section-2.1";
+            verdict.nearest = Some(format!("{} {example}", first.style.meta));
+            return Err(Box::new(verdict));
         }
-        Ok(Annotation {
+        let annotation = Annotation {
             line: 1,
-            kind: AnnotationKind::Citation,
+            last_line: 1,
+            kind: first.default_kind,
             level: Default::default(),
             format: Format::Auto,
             target: target.into(),
             quote: "".into(),
             notes: None,
             places: Default::default(),
-        })
+        };
+        Ok((vec![Written { annotation, used: first }], None))
     }
 
     /// Finds a specification by its id, its address in any spelling, or its path.
@@ -172,3 +328,24 @@ impl Model {
         by_name.or_else(|| self.catalogue.specification(&id).filter(|_| identity::is_series(&id)))
     }
 }
+
+/// Says what is wrong with the comment itself. Where a word was meant that there is, it is put in its place.
+fn misspelt(citation: &str, problem: Diagnostic) -> Verdict {
+    let mut verdict = Verdict::wrong(problem.code, &problem.message, problem.message.clone());
+    let meant = problem.help.iter().find_map(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"));
+    verdict.nearest = meant.map(str::to_owned).or_else(|| problem.help.first().cloned());
+    if let (Some(meant), Some(place)) = (meant, problem.places.first()) {
+        let mut lines: Vec<String> = citation.lines().map(str::to_owned).collect();
+        if let Some(line) = lines.get_mut(place.line.saturating_sub(1) as usize) {
+            let (start, width) = (place.column.saturating_sub(1) as usize, place.width as usize);
+            let (before, after) = (line.chars().take(start), line.chars().skip(start + width));
+            *line = before.chain(meant.chars()).chain(after).collect();
+        }
+        verdict.lines = Some(lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n"));
+    }
+    verdict
+}
+
+/// What is wrong with a quote of one word.
+pub const ONE_WORD: &str =
+    "a quote of one word says little, and means its first occurrence; quote the sentence";

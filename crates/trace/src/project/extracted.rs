@@ -62,6 +62,7 @@ impl ExtractedSection {
             };
             Annotation {
                 line,
+                last_line: line,
                 kind: AnnotationKind::Spec,
                 level: requirement.level,
                 // A requirement file does not say it either.

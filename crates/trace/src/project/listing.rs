@@ -57,6 +57,8 @@ pub struct Listing {
     entries: Vec<(Arc<str>, Arc<FileKind>)>,
     /// Relative to the project.
     pub folders: BTreeSet<PathBuf>,
+    /// The globs of source code that match nothing.
+    pub unmatched: Vec<String>,
 }
 
 impl Listing {
@@ -65,6 +67,9 @@ impl Listing {
         let mut listing = Listing::default();
         let mut add = |pattern: &str, kind: FileKind| {
             let found = expand(&project.options, pattern, &mut listing.folders, diagnostics);
+            if found.is_empty() && kind != FileKind::Requirements {
+                listing.unmatched.push(pattern.to_owned());
+            }
             let kind = Arc::new(kind);
             listing.entries.extend(found.into_iter().map(|path| (path, kind.clone())));
         };

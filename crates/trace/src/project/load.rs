@@ -128,6 +128,7 @@ pub fn load(
         issue_link: project.config.as_ref().and_then(|config| config.report.issue_link.clone()),
         styles: project.styles(),
         sources,
+        unmatched: std::mem::take(&mut listing.unmatched),
     };
     let targets = targets(project, documents);
     let model = Model::new(setting, general, targets, linked.collect(), problems.collect());

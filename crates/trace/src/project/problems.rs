@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use nearest::nearest;
+
 use crate::annotation::{Annotation, Places};
 use crate::config::SpecificationSource;
-use crate::diagnostic::{Code, Diagnostic, Place, nearest};
+use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::link;
 use crate::quote::near;
 use crate::specification::Specification;
@@ -65,8 +67,9 @@ impl<'a> FileTexts<'a> {
         for place in problem.places.iter_mut().filter(|place| place.line > 0) {
             place.line += first - 1;
         }
-        let own = lines.span(annotation.line, text).map_or("", |span| span.of_text(text).trim());
-        problem.annotation = Some((annotation.line, own.to_owned()));
+        let own = (annotation.line..=annotation.last_line).filter_map(|line| lines.span(line, text));
+        let own: Vec<&str> = own.map(|span| span.of_text(text).trim()).collect();
+        problem.annotation = Some((annotation.line, own.join("\n").into()));
         problem
     }
 }
@@ -83,12 +86,16 @@ impl Problem {
             Problem::Url(reason) => Diagnostic::error(Code::InvalidUrl, format!("invalid URL: {reason}")),
             Problem::Unreadable(message) => Diagnostic::error(Code::MissingSpecification, message.clone()),
             Problem::Missing { name, copy: None } => {
-                let name = if name.is_empty() { "the target" } else { name };
-                Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"))
+                let message = match name.as_str() {
+                    "" => "the target names no specification".to_owned(),
+                    name => format!("specification not found: {name}"),
+                };
+                Diagnostic::error(Code::MissingSpecification, message)
                     .help("paths are relative to the root of the project")
             }
             Problem::Missing { name, copy: Some((path, reason)) } => {
-                let error = Diagnostic::error(Code::MissingSpecification, format!("{name} is not there"));
+                let message = format!("specification not found: {name}");
+                let error = Diagnostic::error(Code::MissingSpecification, message);
                 let error = match reason {
                     Some(reason) => error.help(format!("it could not be fetched: {reason}")),
                     None => error,
@@ -142,10 +149,8 @@ impl link::Broken {
             link::Broken::UnknownQuote(index) => {
                 let message = format!("section `{}` of {name} does not have this text", section(index));
                 let error = Diagnostic::error(Code::UnknownQuote, message).at(at(quote, "not there"));
-                match near::advice(&annotation.quote, specification, index as usize) {
-                    Some(advice) => error.help(advice),
-                    None => error,
-                }
+                let advice = near::advice(&annotation.quote, specification, index as usize);
+                advice.into_iter().flat_map(|advice| advice.help(specification)).fold(error, Diagnostic::help)
             }
         }
     }

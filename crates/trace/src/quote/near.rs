@@ -2,34 +2,76 @@
 
 use std::collections::HashSet;
 
+use crate::meaning;
 use crate::specification::Specification;
+use crate::text::Span;
 
 /// How many words a quote and a sentence must have in common, of those that either has.
 const LIKENESS_MIN: f32 = 0.5;
 /// A sentence longer than this is not shown in full.
 const SENTENCE_CHARACTERS_MAX: usize = 300;
 
-/// Says where a quote stands if it stands in another section, or which sentence is nearest and how it differs.
-pub fn advice(quote: &str, specification: &Specification, section: usize) -> Option<String> {
+/// What somebody may have meant by a quote that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// It stands in another section, by index.
+    Elsewhere(usize),
+    /// The nearest sentence, and how the quote differs from it.
+    Nearest {
+        /// To quote it.
+        text: String,
+        /// Word by word.
+        difference: String,
+    },
+}
+
+impl Advice {
+    /// Says so.
+    pub fn help(&self, specification: &Specification) -> Vec<String> {
+        match self {
+            Advice::Elsewhere(section) => {
+                vec![format!("the text is in section `{}`", specification.sections[*section].id)]
+            }
+            Advice::Nearest { text, difference } => {
+                vec![format!("the nearest text is: {text}"), format!("the difference is: {difference}")]
+            }
+        }
+    }
+}
+
+/// Finds where a quote stands if it stands in another section, or the sentence that is nearest.
+pub fn advice(quote: &str, specification: &Specification, section: usize) -> Option<Advice> {
     let elsewhere = (0..specification.sections.len())
         .filter(|other| *other != section)
         .find(|other| specification.view(*other).has(quote));
     if let Some(other) = elsewhere {
-        return Some(format!("it stands in section `{}`", specification.sections[other].id));
+        return Some(Advice::Elsewhere(other));
     }
     let (likeness, nearest) = nearest_sentence(quote, &specification.view(section).text)?;
-    (likeness >= LIKENESS_MIN).then(|| format!("the nearest text is: {}", difference(quote, nearest)))
+    let text = meaning::unmarked(nearest, Span::new(0, nearest.len())).of_text(nearest);
+    let advice = || Advice::Nearest { text: text.to_owned(), difference: difference(quote, text) };
+    (likeness >= LIKENESS_MIN).then(advice)
+}
+
+/// Finds the text that has most words in common with a quote, if it has enough.
+pub fn nearest_of<'a>(quote: &str, texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (likeness, text) = most_alike(quote, texts)?;
+    (likeness >= LIKENESS_MIN).then_some(text)
 }
 
 /// Finds the sentence of a text that has most words in common with a quote.
 pub fn nearest_sentence<'a>(quote: &str, text: &'a str) -> Option<(f32, &'a str)> {
+    most_alike(quote, sentences(text))
+}
+
+fn most_alike<'a>(quote: &str, texts: impl Iterator<Item = &'a str>) -> Option<(f32, &'a str)> {
     let wanted: HashSet<&str> = words(quote).collect();
     let likeness = |sentence: &str| {
         let found: HashSet<&str> = words(sentence).collect();
         let n_common = wanted.intersection(&found).count();
         n_common as f32 / (wanted.len() + found.len() - n_common).max(1) as f32
     };
-    let scored = sentences(text).map(|sentence| (likeness(sentence), sentence));
+    let scored = texts.map(|text| (likeness(text), text));
     scored.max_by(|(first, _), (second, _)| first.total_cmp(second))
 }
 

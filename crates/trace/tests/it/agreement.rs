@@ -6,12 +6,12 @@ use std::process::Command;
 use proptest::prelude::*;
 use serde_json::Value;
 use trace::model::{Model, TraceProgress, TraceStatus};
-use trace::project::{Index, Options, Project};
+use trace::project::{Index, Options, Project, open_named};
 use trace::report::html::Page;
 use trace::report::{Report, json};
 use trace::summary::Summary;
 
-use crate::random::{Files, project, write};
+use crate::random::{Files, annotation, project, write};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -36,6 +36,65 @@ proptest! {
             prop_assert_eq!(is_implemented, state.n_implemented == state.size);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_citation_is_valid_if_the_project_loads_with_it(files in project(), comment in written()) {
+        let folder = tempfile::tempdir().unwrap();
+        let before = [&files[..2], &[("docs/other.md", "# Other\n\nA cup MAY be full.\n".to_owned())]].concat();
+        write(folder.path(), &before);
+        let options = Options { root: folder.path().to_owned(), is_confined: true, ..Options::default() };
+        let index = Index::open(options.clone(), Box::new(|_| None));
+        let open = |annotation: &trace::Annotation| open_named(&options, &|_| None, annotation);
+        let verdict = index.model().validate(&comment, None, &open);
+        write(folder.path(), &[("src/lib.rs", comment.clone())]);
+        let after = Index::open(options.clone(), Box::new(|_| None)).model();
+        let errors: Vec<_> = after.problems().filter(|problem| problem.is_error()).collect();
+        prop_assert_eq!(verdict.is_valid(), errors.is_empty(), "{}: {:?} {:?}", comment, verdict, errors);
+        // It stands there now, and its text can be checked again.
+        prop_assert_eq!(after.validate(&comment, Some("src/lib.rs"), &open), verdict.clone());
+        for problem in errors {
+            prop_assert!(verdict.code.is_some());
+            let (_, whole) = problem.annotation.clone().expect("a citation is wrong");
+            prop_assert!(!after.validate(&whole, Some("src/lib.rs"), &open).is_valid(), "{}", whole);
+        }
+        if let Some(lines) = verdict.lines.filter(|_| verdict.error.is_some()) {
+            let corrected = after.validate(&lines, None, &open);
+            let is_other = corrected.error != verdict.error;
+            prop_assert!(corrected.is_valid() || is_other, "{} became {}: {:?}", comment, lines, corrected);
+        }
+    }
+}
+
+/// The comment of an annotation that may be wrong in any way.
+fn written() -> impl Strategy<Value = String> {
+    const TARGETS: &[&str] = &[
+        "pot.md#pot",
+        "./pot.md#Pot",
+        "pot.md#lids",
+        "pot.md",
+        "pot.md#",
+        "pot-md#pot",
+        "docs/other.md#other",
+        "cup.md#pot",
+        "/pot.md#pot",
+        "https://x:y/#pot",
+        "https://www.rfc-editor.org/rfc/rfc9#section-1",
+    ];
+    const MORE: &[&str] =
+        &["", "", "", "//= type=tset\n", "//= level=HIGH\n", "//= colour=red\n", "//= type=todo\n"];
+    (annotation(TARGETS), prop::sample::select(MORE), prop::bool::ANY).prop_map(
+        |(comment, more, is_first)| {
+            let (target, rest) = comment.split_once('\n').unwrap();
+            match is_first {
+                true => format!("{more}{comment}"),
+                false => format!("{target}\n{more}{rest}"),
+            }
+        },
+    )
 }
 
 /// The identifier of each requirement with its status and label.

@@ -49,6 +49,58 @@ fn a_requirement_is_done_when_all_of_it_is_cited_and_tested() {
 }
 
 #[test]
+fn the_mark_of_a_list_counts_as_covered_with_its_sentence() {
+    let specification = "# Card\n\n* A card number MUST have 13 digits.\n  2) It MAY\n     have 19.\n\n\
+        A kiosk MUST\n- open\n- close\n";
+    let cite = |quote: &str| format!("//= coffee.md#card\n//# {quote}\n\n");
+    let quotes = ["A card number MUST have 13 digits.", "It MAY have 19.", "A kiosk MUST", "open", "close"];
+    let source: String = quotes.map(cite).concat();
+    check(
+        &[("coffee.md", specification), ("lib.rs", &source)],
+        "coffee.md",
+        &expect![[r#"
+            coffee-md: Card (coffee.md)
+              card MUST A card number MUST have 13 digits. | needs tests, Missing test, 28/28 0/28
+              card MAY It MAY have 19. | needs tests, Missing test, 12/12 0/12
+              card MUST A kiosk MUST | needs tests, Missing test, 10/10 0/10
+        "#]],
+    );
+    let source = cite("* A card number MUST have 13 digits.");
+    check(
+        &[("coffee.md", specification), ("lib.rs", &source)],
+        "coffee.md",
+        &expect![[r#"
+            coffee-md: Card (coffee.md)
+              card MUST A card number MUST have 13 digits. | needs tests, Missing test, 28/28 0/28
+              card MAY It MAY have 19. | not started, Unknown, 0/12 0/12
+              card MUST A kiosk MUST | not started, Unknown, 0/10 0/10
+        "#]],
+    );
+}
+
+#[test]
+fn a_cell_of_a_table_is_a_requirement() {
+    let specification = "# Card\n\nThese MUST hold:\n\n| Field | Rule | Why |\n|:---|----|---|\n\
+        | number | A number MUST have 13 digits | habit |\n\
+        | pin | A pin MUST have 4 digits. It MAY be hidden. | It SHOULD be safe |\n\nA lid MUST fit.\n";
+    let source =
+        "//= coffee.md#card\n//# A number MUST have 13 digits\n\n//= coffee.md#card\n//# It MAY be hidden.\n";
+    check(
+        &[("coffee.md", specification), ("lib.rs", source)],
+        "coffee.md",
+        &expect![[r#"
+            coffee-md: Card (coffee.md)
+              card MUST These MUST hold: | not started, Unknown, 0/14 0/14
+              card MUST A number MUST have 13 digits | needs tests, Missing test, 23/23 0/23
+              card MUST A pin MUST have 4 digits. | not started, Unknown, 0/20 0/20
+              card MAY It MAY be hidden. | needs tests, Missing test, 14/14 0/14
+              card SHOULD It SHOULD be safe | not started, Unknown, 0/14 0/14
+              card MUST A lid MUST fit. | not started, Unknown, 0/12 0/12
+        "#]],
+    );
+}
+
+#[test]
 fn spellings_of_one_document_are_one() {
     let copy = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt";
     let text = "1.  Brewing\n\n   The pot MUST accept BREW.  The pot MAY\n   be blue.\n";

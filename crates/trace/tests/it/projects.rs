@@ -187,7 +187,7 @@ fn every_broken_annotation_is_told() {
             missing-section at src/a.rs:1:5: the target pot.md names no section
             unknown-section at src/a.rs:4:5: pot.md has no section `nothing`
             unknown-quote at src/a.rs:7:5: section `brewing` of pot.md does not have this text
-            missing-specification at src/a.rs:10:5: tea.md is not there
+            missing-specification at src/a.rs:10:5: specification not found: tea.md
             invalid-url at src/a.rs:12:5: invalid URL: empty host
             empty-section at src/a.rs:15:5: section `pot` of pot.md has no text
         "#]],

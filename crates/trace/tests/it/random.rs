@@ -17,6 +17,8 @@ const SENTENCES: &[&str] = &[
     "A lid MUST fit on\nx",
     "ß MUST be\u{a0}ready;\nthe rest MAY wait.",
     "- A card MUST be\n  read\n- A card MAY be kept\n",
+    "The slot MUST\n+ open\n2) close\n",
+    "\n\n| Part | Rule |\n|---|---|\n| slot | It MUST open |\n| tray | It MAY be red. It SHOULD be flat. |\n\n",
 ];
 const KINDS: &[&str] = &["implementation", "test", "exception", "todo", "implication", "spec"];
 const TARGETS: &[&str] = &["pot.md#pot", "./pot.md#pot", "pot.md#lid", "pot.md#cup"];
@@ -45,7 +47,8 @@ pub fn annotation(targets: &'static [&'static str]) -> impl Strategy<Value = Str
     let kind = prop::sample::select(KINDS);
     let sentence = prop::sample::select(SENTENCES);
     (prop::sample::select(targets), kind, sentence, 0..5_usize).prop_map(|(target, kind, sentence, part)| {
-        let words: Vec<&str> = sentence.split_whitespace().filter(|word| *word != "-").collect();
+        let words: Vec<&str> =
+            sentence.split_whitespace().filter(|word| !["-", "|", "|---|---|"].contains(word)).collect();
         let half = words.len() / 2;
         let quote = match part {
             0 => words[..half].join(" "),

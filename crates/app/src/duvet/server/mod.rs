@@ -3,9 +3,11 @@
 //! The project stays in memory and is followed as it changes. Every answer comes from one [`Model`], so that an edit
 //! never shows half of itself.
 
+mod citations;
 mod instructions;
 mod list;
 mod paths;
+mod pending;
 mod resources;
 mod tools;
 mod watch;
@@ -15,7 +17,6 @@ pub use list::invalid;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,25 +62,27 @@ const RESTART_DELAY: Duration = Duration::from_secs(2);
 
 /// Serves one project.
 pub struct TraceServer {
-    root: PathBuf,
+    options: Options,
     tools: Vec<Arc<Tool>>,
     current: Mutex<Option<Arc<Model>>>,
     loaded: Condvar,
     changed: Mutex<Option<Changed>>,
     /// What the client wants to hear of, if the transport says it.
     interest: Mutex<Option<Interest>>,
+    pending: pending::Pending,
 }
 
 impl TraceServer {
     /// Makes the server and begins to read the project.
     pub fn start(options: Options) -> Arc<TraceServer> {
         let server = Arc::new(TraceServer {
-            root: options.root.clone(),
+            options: options.clone(),
             tools: tools::list(),
             current: Mutex::default(),
             loaded: Condvar::new(),
             changed: Mutex::default(),
             interest: Mutex::default(),
+            pending: pending::Pending::default(),
         });
         let loading = server.clone();
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
@@ -136,8 +139,11 @@ impl TraceServer {
         instructions::about(&model.unwrap_or_else(|_| problem(LOADING)))
     }
 
-    /// What is known now. Who asks before the project is read waits for it.
+    /// What is known now. Who asks before the project is read waits for it, and for a moment if something changed.
     fn model(&self) -> Result<Arc<Model>, Failure> {
+        if self.is_loaded() {
+            self.pending.settle();
+        }
         self.model_within(LOADING_TIME_MAX)
     }
 
@@ -215,12 +221,12 @@ impl Server for TraceServer {
             let budget = list::tokens_max(&arguments);
             let problems = instructions::brief_problems(model, budget / 4);
             if problems.is_empty() {
-                return tools::call(&self.root, model, &tool.name, &arguments);
+                return tools::call(self, model, &tool.name, &arguments);
             }
             let text = json!({ "problems": problems }).to_string();
             let mut arguments = arguments.clone();
             arguments["max_tokens"] = json!(budget.saturating_sub(tokens::count(&text)));
-            let mut output = tools::call(&self.root, model, &tool.name, &arguments)?;
+            let mut output = tools::call(self, model, &tool.name, &arguments)?;
             output.content.push(json!({"type": "text", "text": text}));
             output.meta.insert("duvet/problems".into(), json!(problems));
             Ok(output)
@@ -249,7 +255,7 @@ impl Server for TraceServer {
     }
 
     fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
-        let value = self.ask(|model| resources::read(&self.root, model, uri))?;
+        let value = self.ask(|model| resources::read(&self.options.root, model, uri))?;
         Ok(Contents::json(uri, value.to_string()))
     }
 

@@ -47,6 +47,13 @@ impl Code {
         Ok(Code { path: citation.path().to_string(), line: citation.annotation().line, text })
     }
 
+    /// All lines of its comment.
+    pub fn comment(&self, annotation: &Annotation) -> String {
+        let n_lines = (annotation.last_line - annotation.line + 1) as usize;
+        let lines = self.text.lines().skip(annotation.line as usize - 1).take(n_lines);
+        lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    }
+
     /// The lines around it, none longer than so many characters.
     pub fn lines(&self, n_around: usize, n_characters_max: usize) -> Vec<String> {
         let line = self.line as usize;

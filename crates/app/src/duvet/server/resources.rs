@@ -129,11 +129,10 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
 
 fn cited(root: &Path, citation: &Citation) -> Result<Value, Failure> {
     let code = Code::of(root, citation)?;
-    let comment = code.lines(0, LINE_CHARACTERS_MAX);
     Ok(json!({
         "file_path": code.path,
         "line_number": code.line,
-        "comment_text": comment.first().map_or("", |line| line.trim()),
+        "comment_text": code.comment(citation.annotation()),
         "context_lines": code.lines(CONTEXT_LINES, LINE_CHARACTERS_MAX),
         "type": citation.kind().name(),
     }))

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp::{Failure, Kind, Tool, ToolOutput};
+use nearest::nearest;
 use serde_json::{Map, Value, json};
 use trace::Level;
-use trace::diagnostic::nearest;
 use trace::model::{Model, SpecificationEntry};
 
+use super::TraceServer;
+use super::citations;
 use super::list::{Window, invalid, tokens_max};
 use super::paths::{Code, LINE_CHARACTERS_MAX};
 
@@ -26,6 +28,8 @@ const LIST_ARGUMENTS: [(&str, MakeSchema); 4] = [
 const CITATION_CHARACTERS_MAX: usize = 20_000;
 /// No path, URL or identifier is.
 const NAME_CHARACTERS_MAX: usize = 10_000;
+/// How many requirements of one text are listed.
+const MATCHES_MAX: usize = 1_000;
 const CONTEXT_LINES_MAX: u64 = 100;
 const CONTEXT_LINES_DEFAULT: u64 = 5;
 
@@ -41,9 +45,12 @@ pub fn list() -> Vec<Arc<Tool>> {
     let tools = [
         tool(
             "validate_citation",
-            "Check a citation before or after writing it: does its specification, section and quoted text exist? One or several comment lines, or a bare target.",
+            "Check a citation before or after writing it, as `duvet check` does: comment lines, or a bare target. Answers what it covers, and better lines to paste.",
             false,
-            vec![("citation", citation, true)],
+            vec![
+                ("citation", citation, true),
+                ("file_path", text("the file that it is for; default any"), false),
+            ],
         ),
         tool(
             "search_requirements",
@@ -129,38 +136,28 @@ pub fn reads_files(name: &str) -> bool {
 }
 
 /// Calls a tool whose arguments have been checked.
-pub fn call(root: &Path, model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
+pub fn call(
+    server: &TraceServer,
+    model: &Model,
+    name: &str,
+    arguments: &Value,
+) -> Result<ToolOutput, Failure> {
+    let root = &server.options.root;
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "validate_citation" => Ok(validate(model, text("citation"))),
+        "validate_citation" => Ok(citations::validate(server, model, arguments)),
         "search_requirements" => requirements(model, arguments, Cow::Owned(model.search(text("query")))),
-        "get_requirement_status" => status(model, text("req_identifier"), arguments),
+        "get_requirement_status" => status(model, text("req_identifier")),
         "list_uncited_requirements" => {
             let with_todos = arguments.get("include_todo").and_then(Value::as_bool).unwrap_or(false);
             requirements(model, arguments, Cow::Borrowed(model.uncited(with_todos)))
         }
-        "list_invalid_citations" => invalid_citations(model, arguments),
+        "list_invalid_citations" => citations::invalid(server, model, arguments),
         "get_citation_context" => context(root, model, text("citation_id"), arguments),
         "resolve_spec_id" => Ok(ToolOutput::json(resolve(model, text("url")))),
         "get_prioritized_requirements" => prioritized(model, arguments),
         other => Err(Failure::new(Kind::NotFound, format!("Unknown tool: {other}"))),
     }
-}
-
-fn validate(model: &Model, citation: &str) -> ToolOutput {
-    let verdict = model.validate(citation);
-    let mut answer = json!({"valid": verdict.is_valid()});
-    for (key, value) in
-        [("error", &verdict.error), ("nearest", &verdict.nearest), ("warning", &verdict.warning)]
-    {
-        if let Some(value) = value {
-            answer[key] = json!(value);
-        }
-    }
-    if verdict.is_fuzzy {
-        answer["fuzzy"] = json!(true);
-    }
-    ToolOutput::json(answer)
 }
 
 /// Requirements as searches and lists show them.
@@ -175,7 +172,7 @@ fn requirements(
     Ok(Window::read(arguments)?.cut(numbers.len(), |index| requirement(model, numbers[index])))
 }
 
-fn requirement(model: &Model, number: u32) -> Value {
+pub fn requirement(model: &Model, number: u32) -> Value {
     json!({
         "identifier": model.catalogue.identifier(number),
         "full_path": model.catalogue.requirement_path(number),
@@ -226,7 +223,7 @@ pub fn level(level: Level) -> &'static str {
     if level == Level::Auto { "unspecified" } else { level.name() }
 }
 
-fn status(model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
+fn status(model: &Model, name: &str) -> Result<ToolOutput, Failure> {
     let numbers = model.find(name);
     let least = numbers.iter().copied().min_by_key(|number| model.state(*number).status);
     let Some(least) = least else {
@@ -235,84 +232,14 @@ fn status(model: &Model, name: &str, arguments: &Value) -> Result<ToolOutput, Fa
     let state = model.state(least);
     let mut answer = json!({"status": state.status.name(), "detail": state.label.name()});
     if numbers.len() > 1 {
-        let budget = tokens_max(arguments).saturating_sub(60);
-        let mut matches = Vec::new();
-        let mut n_tokens = 0;
-        for number in &numbers {
+        let one = |number: &u32| {
             let state = model.state(*number);
-            let one = json!({"full_path": model.catalogue.requirement_path(*number), "status": state.status.name(), "detail": state.label.name()});
-            n_tokens += tokens::count(&one.to_string()) + 1;
-            if n_tokens > budget {
-                break;
-            }
-            matches.push(one);
-        }
+            json!({"full_path": model.catalogue.requirement_path(*number), "status": state.status.name(), "detail": state.label.name()})
+        };
         answer["match_count"] = json!(numbers.len());
-        answer["matches"] = json!(matches);
+        answer["matches"] = numbers.iter().take(MATCHES_MAX).map(one).collect();
     }
     Ok(ToolOutput::json(answer))
-}
-
-fn invalid_citations(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
-    let specification = wanted(model, arguments)?;
-    let problems: Vec<_> = model
-        .problems()
-        .filter(|problem| problem.is_error())
-        .filter(|problem| {
-            specification.is_none_or(|specification| {
-                let is_named = |text: &str| specification.spellings.iter().any(|name| names(text, name));
-                is_named(&problem.message) || problem.places.iter().any(|place| is_named(&place.excerpt))
-            })
-        })
-        .collect();
-    let item = |index: usize| {
-        let problem = problems[index];
-        let place = problem.places.first();
-        let own = place.map_or((0, ""), |place| (place.line, place.excerpt.trim()));
-        let (line, text) = problem.annotation.as_ref().map_or(own, |(line, text)| (*line, text.as_str()));
-        let mut item = json!({
-            "file_path": place.map_or("", |place| &place.path),
-            "line_number": line,
-            "comment_text": text,
-            "error": error_text(problem),
-        });
-        if error_text(problem) != problem.message {
-            item["detail"] = json!(problem.message);
-        }
-        if let Some(help) = problem.help.first() {
-            item["suggestion"] = json!(help);
-        }
-        item
-    };
-    Ok(Window::read(arguments)?.cut(problems.len(), item))
-}
-
-/// Tells whether a text names a specification, and not one whose name only begins or ends so.
-fn names(text: &str, name: &str) -> bool {
-    let is_part = |character: char| character.is_alphanumeric() || "-_./".contains(character);
-    text.match_indices(name).any(|(start, _)| {
-        let before = text[..start].chars().next_back();
-        let mut after = text[start + name.len()..].chars();
-        // A dot may end a sentence.
-        let is_longer = match after.next() {
-            Some('.') => after.next().is_some_and(is_part),
-            next => next.is_some_and(is_part),
-        };
-        !is_longer && !before.is_some_and(is_part)
-    })
-}
-
-/// What is wrong, in the words that clients know where there are any.
-fn error_text(problem: &trace::Diagnostic) -> &str {
-    match problem.code {
-        trace::Code::MissingSpecification => "URL not found",
-        trace::Code::InvalidUrl => "Invalid URL",
-        trace::Code::MissingSection | trace::Code::UnknownSection | trace::Code::EmptySection => {
-            "Section not found"
-        }
-        trace::Code::UnknownQuote => "Requirement not found",
-        _ => &problem.message,
-    }
 }
 
 fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
@@ -360,7 +287,7 @@ fn resolve(model: &Model, url: &str) -> Value {
 }
 
 /// The specification that a list is asked for.
-fn wanted<'a>(model: &'a Model, arguments: &Value) -> Result<Option<&'a SpecificationEntry>, Failure> {
+pub fn wanted<'a>(model: &'a Model, arguments: &Value) -> Result<Option<&'a SpecificationEntry>, Failure> {
     arguments.get("spec_id").and_then(Value::as_str).map(|id| find(model, id)).transpose()
 }
 

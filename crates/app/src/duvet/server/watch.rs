@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use mcp::Change;
@@ -11,6 +11,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use trace::model::Model;
 use trace::project::{Changes, Index};
 
+use super::pending::Event;
 use super::{TraceServer, resources};
 
 /// Events come in bursts: an editor writes, renames and touches. This long must be quiet.
@@ -24,6 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
     let root = index.root().canonicalize().unwrap_or_else(|_| index.root().to_path_buf());
     let (sender, events) = mpsc::channel();
+    server.pending.follow(sender.clone());
     let (own, beside) = (root.clone(), root.parent().map(Path::to_path_buf));
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let mut paths = match event {
@@ -34,7 +36,7 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
         let is_told = !paths.is_empty();
         paths.retain(|path| *path == own || path.parent() != beside.as_deref());
         if !is_told || !paths.is_empty() {
-            let _ = sender.send(paths);
+            let _ = sender.send(Event::Changed(paths));
         }
     });
     let mut folders = match watcher {
@@ -44,20 +46,24 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
             None
         }
     };
-    let watch = |folders: &mut Option<Folders>, index: &Index| match folders {
-        Some(folders) => folders.watch(&root, index),
-        None => Watched { is_complete: false, new: Vec::new() },
+    let watch = |folders: &mut Option<Folders>, index: &Index| {
+        server.pending.watch(&index.folders().into_iter().map(|folder| root.join(folder)).collect());
+        match folders {
+            Some(folders) => folders.watch(&root, index),
+            None => Watched { is_complete: false, new: Vec::new() },
+        }
     };
     let mut watched = watch(&mut folders, &index);
     loop {
         let n_builds = index.n_builds();
         let mut has_forgotten = false;
+        let mut waiting = Vec::new();
         let is_polling = !watched.is_complete || !index.links().is_empty();
         // In a folder that was not watched before, anything may have changed meanwhile.
         let told = match std::mem::take(&mut watched.new) {
             new if !new.is_empty() => Told::Paths(new),
             _ => {
-                let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL)) else {
+                let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL), &mut waiting) else {
                     return;
                 };
                 has_forgotten = folders.as_mut().is_some_and(|folders| folders.forget(&told));
@@ -86,6 +92,8 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
             }
         };
         publish(&index, server, &changes, &before);
+        // Whoever waited for this may look now.
+        drop(waiting);
         // An edit of a file that is known changes no folder, and the next edit shall not wait.
         if !is_edit || has_forgotten || index.n_builds() != n_builds {
             watched = watch(&mut folders, &index);
@@ -103,11 +111,18 @@ enum Told {
     Nothing,
 }
 
-/// Waits for a burst of events, or for some time if that is wanted.
-fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<Told> {
+/// Waits for a burst of events, or for some time if that is wanted. Who asks is noted, and ends the burst.
+fn next(events: &Receiver<Event>, patience: Option<Duration>, waiting: &mut Vec<Sender<()>>) -> Option<Told> {
+    let mut read = |event: Event| match event {
+        Event::Changed(paths) => (paths, false),
+        Event::Asked(paths, done) => {
+            waiting.push(done);
+            (paths, true)
+        }
+    };
     let first = match patience {
         Some(patience) => match events.recv_timeout(patience) {
-            Ok(paths) => paths,
+            Ok(event) => event,
             Err(RecvTimeoutError::Timeout) => return Some(Told::Nothing),
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(patience);
@@ -116,14 +131,17 @@ fn next(events: &Receiver<Vec<PathBuf>>, patience: Option<Duration>) -> Option<T
         },
         None => events.recv().ok()?,
     };
+    let (first, mut is_asked) = read(first);
     let mut is_known = !first.is_empty();
     let mut paths: BTreeSet<PathBuf> = first.into_iter().collect();
     let start = Instant::now();
-    while start.elapsed() < BURST_TIME_MAX {
+    while !is_asked && start.elapsed() < BURST_TIME_MAX {
         match events.recv_timeout(QUIET_TIME) {
-            Ok(more) => {
+            Ok(event) => {
+                let (more, is_last) = read(event);
                 is_known &= !more.is_empty();
                 paths.extend(more);
+                is_asked = is_last;
             }
             Err(_) => break,
         }

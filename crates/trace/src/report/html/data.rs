@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Page;
 use super::section::{Cutter, SectionData};
+use super::{Page, source};
 use crate::annotation::AnnotationKind;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::model::{Citation, LinkedFile, Model, SpecificationEntry, TraceState};
@@ -62,6 +62,9 @@ struct AnnotationData<'a> {
     l: u32,
     /// The type.
     k: &'static str,
+    /// Its lines in the file, and the code below.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    c: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     reason: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -76,6 +79,9 @@ struct AnnotationData<'a> {
 struct SpecificationData<'a> {
     id: &'a str,
     name: &'a str,
+    /// The title of an RFC or draft, whose name is its number.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    about: &'a str,
     /// How annotations name it.
     target: &'a str,
     path: String,
@@ -127,12 +133,15 @@ impl<'a> Data<'a> {
         let mut numbers = Numbers::default();
         let mut annotations = Vec::new();
         let mut files = Vec::new();
+        let mut excerpts = source::excerpts(page).into_iter();
         for file in model.files() {
+            let mut excerpts = excerpts.next().unwrap_or_default().into_iter();
             let first_file = files.len() as u32;
             files.extend(file.scanned.sources.iter().map(|one| (&*one.path, one.blob_link.as_deref())));
             let mut of_file = Vec::with_capacity(file.links.len());
             for (index, annotation) in file.scanned.annotations.iter().enumerate() {
                 of_file.push(annotations.len() as u32);
+                let excerpt = excerpts.next().unwrap_or_default();
                 if annotation.kind == AnnotationKind::Spec {
                     continue;
                 }
@@ -141,6 +150,7 @@ impl<'a> Data<'a> {
                     f: first_file + file.scanned.source_of(index),
                     l: annotation.line,
                     k: annotation.kind.name(),
+                    c: excerpt,
                     reason: annotation.comment(),
                     feature: notes.map_or("", |notes| &notes.feature),
                     issue: notes.map_or("", |notes| &notes.tracking_issue),
@@ -213,6 +223,7 @@ fn specification<'a>(
     SpecificationData {
         id: &entry.id,
         name: &entry.name,
+        about: entry.title.as_deref().filter(|title| *title != entry.name).unwrap_or_default(),
         target: &entry.target,
         path: entry.path.to_string_lossy().into_owned(),
         is_markdown: entry.document.format == Format::Markdown,

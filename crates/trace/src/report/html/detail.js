@@ -81,11 +81,21 @@ function citations(numbers, otherwise) {
 function citationRow(annotation) {
   const name = `${data.files[annotation.f][0]}${annotation.l > 0 ? `:${annotation.l}` : ""}`;
   const row = element("li", {}, outside(breakable(name), fileAddress(annotation.f, annotation.l), ".file"));
+  if (annotation.c) row.append(sourceLines(annotation));
   if (annotation.reason) row.append(element("p.reason", {}, annotation.reason));
   if (annotation.feature) row.append(element("p.small", {}, element("span.muted", {}, "feature "), annotation.feature));
   if (annotation.issue) row.append(element("p.small", {}, element("span.muted", {}, "issue "), outside(annotation.issue, issueAddress(annotation.issue))));
   if (annotation.tags) row.append(element("p.small", {}, ...annotation.tags.map((tag) => element("span.tag", {}, tag))));
   return row;
+}
+
+/** The lines of a citation in its file, and the code below. */
+function sourceLines(annotation) {
+  const lines = annotation.c.split("\n").map((line, index) => {
+    const number = annotation.l + index;
+    return element("span", {}, outside(String(number), fileAddress(annotation.f, number), ".number"), " ", line, "\n");
+  });
+  return element("pre.source", { tabindex: "0", "aria-label": "Source" }, ...lines);
 }
 
 /** A path that may be broken after its slashes. */

@@ -9,9 +9,9 @@ use crate::model::Model;
 
 mod data;
 mod section;
+mod source;
 
 /// What the page shows.
-#[derive(Debug)]
 pub struct Page<'a> {
     /// The name of the project.
     pub title: String,
@@ -21,6 +21,17 @@ pub struct Page<'a> {
     pub blob_link: Option<&'a str>,
     /// Where issues can be looked at.
     pub issue_link: Option<&'a str>,
+    /// Reads a source file by its path, for the lines of citations. Without it the page does without them.
+    pub read: Option<&'a ReadSource<'a>>,
+}
+
+/// Reads a source file by its path, relative to the project.
+pub type ReadSource<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
+
+impl std::fmt::Debug for Page<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Page").field("title", &self.title).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Page<'a> {
@@ -32,6 +43,7 @@ impl<'a> Page<'a> {
             model,
             blob_link: setting.blob_link.as_deref(),
             issue_link: setting.issue_link.as_deref(),
+            read: None,
         }
     }
 }

@@ -55,11 +55,14 @@ const specifications = data.specifications.map((specification, index) => {
 });
 
 function readSection(specification, section, index, own) {
+  /** For each annotation the first piece that it quotes. */
+  const firstPiece = new Map();
   const collect = (line, number) => {
     if (typeof line === "string") return;
     const touched = new Set();
     for (const piece of line) {
       if (typeof piece === "string") continue;
+      for (const annotation of piece[3]) if (!firstPiece.has(annotation)) firstPiece.set(annotation, piece);
       for (const requirement of piece[2]) {
         const found = own[requirement];
         found.line ??= number;
@@ -76,7 +79,7 @@ function readSection(specification, section, index, own) {
   const isQuoted = (line) => typeof line !== "string";
   return {
     id: section.id, index, depth: section.depth, number, title, titleLine: section.title, lines: section.lines,
-    requirements: [], isCited: isQuoted(section.title) || section.lines.some(isQuoted),
+    requirements: [], firstPiece, isCited: isQuoted(section.title) || section.lines.some(isQuoted),
   };
 }
 

@@ -32,16 +32,15 @@ function outlineRow(item) {
   const n_all = item.requirements.length;
   const isCurrent = isSpecification ? current.section === null && current.specification === item : current.section === item;
   const title = isSpecification
-    ? element("span.name", {}, item.name)
+    ? element("span.name", {}, item.name, item.about ? element("span.about", {}, ` ${item.about}`) : null)
     : element("span.name", {}, item.number ? element("span.number", {}, `${item.number} `) : null, item.title);
   const count = n_all === 0 ? "" : isFiltered() ? `${n_matching}/${n_all}` : `${item.counts[0]}/${n_all}`;
   const about = isFiltered() ? `${n_matching} of ${n_all} match` : `${item.counts[0]} of ${n_all} done`;
   const link = element("a.row", {
     href: isSpecification ? addressOf(item) : addressOf(specification, item),
-    title: isSpecification ? item.target : `${item.number} ${item.title}`.trim(),
+    title: isSpecification ? [item.about, item.target].filter(Boolean).join("\n") : `${item.number} ${item.title}`.trim(),
     "aria-current": isCurrent ? "location" : null,
-  }, title, element("span.count", n_all === 0 ? {} : { title: about }, count, n_all === 0 ? null : hidden(` ${about}`)),
-  n_all === 0 ? element("span.bar.none") : bar(item.counts));
+  }, title, ...(n_all === 0 ? [] : [element("span.count", { title: about }, count, hidden(` ${about}`)), bar(item.counts)]));
   link.style.setProperty("--depth", isSpecification ? 0 : item.depth);
   link.classList.toggle("faint", isFiltered() ? n_matching === 0 : n_all === 0 && !isSpecification && !item.isCited);
   if (!isSpecification) return link;

@@ -3,6 +3,9 @@
 /** Where the reader is. An annotation is chosen where a quoted text belongs to no requirement. */
 const current = { specification: null, section: null, requirement: null, annotation: null, annotations: [] };
 
+/** What is shown where no fragment says otherwise: the first specification that requires something. */
+const firstShown = specifications.find((specification) => specification.requirements.length > 0) ?? specifications[0];
+
 /** The fragment that the page shows. */
 let followed = null;
 
@@ -28,7 +31,7 @@ function follow() {
   } catch {
     parts = [];
   }
-  const specification = specifications.find((candidate) => candidate.id === parts[0]) ?? current.specification ?? specifications[0];
+  const specification = specifications.find((candidate) => candidate.id === parts[0]) ?? current.specification ?? firstShown;
   if (specification === undefined) return;
   const isNew = specification !== current.specification;
   const section = specification.sections.find((candidate) => candidate.id === parts[1]) ?? null;

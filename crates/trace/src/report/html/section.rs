@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::data::Numbers;
 use crate::annotation::{AnnotationKind, Level};
 use crate::link::Reference;
+use crate::meaning;
 use crate::model::{Model, SpecificationEntry, TraceStatus};
 use crate::report::line::LineCursor;
 use crate::specification::{Section, Specification};
@@ -44,18 +45,21 @@ const NO_REQUIREMENT: usize = TraceStatus::ALL.len();
 /// in the document.
 pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) -> Vec<Reference> {
     let mut references = Vec::new();
-    let level = Level::Auto;
+    let (text, level) = (&entry.document.text, Level::Auto);
     for (position, number) in model.catalogue.requirements_of(entry).enumerate() {
         let requirement = model.requirement(number);
         let (annotation, kind, section) = (position as u32, AnnotationKind::Spec, requirement.section);
-        let reference = |span: &Span| Reference { annotation, kind, level, section, span: *span };
-        references.extend(requirement.spans.iter().map(reference));
+        let spans = requirement.spans.iter().map(|span| meaning::unmarked(text, *span));
+        references.extend(spans.map(|span| Reference { annotation, kind, level, section, span }));
     }
     for section in entry.sections() {
         for citation in model.citations(section) {
             let (annotation, kind) = (numbers.of(citation), citation.kind());
-            let reference = |span: &Span| Reference { annotation, kind, level, section, span: *span };
-            references.extend(citation.found().spans.iter().map(reference));
+            // A title may start with its number, which looks like the mark of a list.
+            let is_title = citation.annotation().quote.is_empty();
+            let marked = |span: &Span| if is_title { *span } else { meaning::unmarked(text, *span) };
+            let spans = citation.found().spans.iter().map(marked);
+            references.extend(spans.map(|span| Reference { annotation, kind, level, section, span }));
         }
     }
     references

@@ -6,6 +6,9 @@
 const CHUNK_LINES = 60;
 const LINE_HEIGHT_PX = { text: 21, markdown: 26 };
 const MARKDOWN_COLUMNS = 84;
+/** The room of one mark beside the text, and the distance of the next. */
+const GUTTER_PX = 28;
+const GUTTER_STEP_PX = 17;
 
 const textPane = byId("text");
 /** For each chunk element what it shows. */
@@ -32,6 +35,7 @@ function showSpecification(specification) {
   const source = webAddress(specification.target);
   const head = element("header.document", {},
     hasTitle(specification) ? null : element("h2", {}, specification.name),
+    specification.about ? element("p.about", {}, specification.about) : null,
     element("p.muted", {}, outside(specification.target, source, ".file")),
     bar(specification.counts, ".wide"));
   textPane.replaceChildren(head, ...specification.sections.map(sectionElement));
@@ -114,8 +118,11 @@ function spreadMarks(chunk) {
     if (rows.has(top)) rows.get(top).push(made);
     else rows.set(top, [made]);
   }
+  // However many there are, they stay within the margin.
+  const room = chunk.getBoundingClientRect().left - textPane.getBoundingClientRect().left - GUTTER_PX;
   for (const row of rows.values()) {
-    row.forEach((made, index) => made.style.setProperty("--position", row.length - 1 - index));
+    const step = Math.min(GUTTER_STEP_PX, room / Math.max(1, row.length - 1));
+    row.forEach((made, index) => made.style.setProperty("--offset", `${(row.length - 1 - index) * step}px`));
   }
 }
 
@@ -172,6 +179,10 @@ function lineNodes(line, section, number) {
       if (requirement.line === number && !marked.has(requirement)) nodes.push(gutterMark(requirement));
       marked.add(requirement);
     }
+    for (const kind of notableKinds) {
+      const first = annotations.find((index) => data.annotations[index].k === kind && section.firstPiece.get(index) === piece);
+      if (first !== undefined) nodes.push(badge(kind, data.annotations[first]));
+    }
     const made = element(`span.piece.${stateOf(state).key}`, {}, text);
     pieceOf.set(made, { requirements: all, annotations, section });
     refreshPiece(made);
@@ -179,6 +190,13 @@ function lineNodes(line, section, number) {
   }
   return nodes;
 }
+
+/** What the underline does not tell. */
+const notableKinds = ["exception", "todo"];
+
+/** Says in the text that something is left out or not done yet. */
+const badge = (kind, annotation) =>
+  element(`span.badge.${kind}`, { title: [annotation.reason, annotation.issue].filter(Boolean).join(" · ") || null }, kind);
 
 /** A link beside the line where a requirement starts. */
 function gutterMark(requirement) {

@@ -1,0 +1,140 @@
+//! What is said of citations that are written, or about to be.
+
+use mcp::{Failure, ToolOutput};
+use serde_json::{Value, json};
+use trace::Code;
+use trace::model::{Model, Quoted, Verdict};
+use trace::project::open_named;
+
+use super::TraceServer;
+use super::list::Window;
+use super::tools::{requirement, wanted};
+
+/// Checks a citation.
+pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolOutput {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let verdict = verdict(server, model, text("citation").unwrap_or_default(), text("file_path"));
+    let mut answer = json!({"valid": verdict.is_valid()});
+    add(&mut answer, "error", verdict.error.as_deref());
+    add(&mut answer, "detail", verdict.detail.as_deref());
+    add(&mut answer, "nearest", verdict.nearest.as_deref());
+    add(&mut answer, "difference", verdict.difference.as_deref());
+    let warning = verdict.warnings.join("; ");
+    add(&mut answer, "warning", Some(warning.as_str()).filter(|warning| !warning.is_empty()));
+    if verdict.is_fuzzy {
+        answer["fuzzy"] = json!(true);
+    }
+    match verdict.requirements.as_slice() {
+        [] => {}
+        [only] => {
+            answer["requirement"] = requirement(model, only.number);
+            add_share(&mut answer, only);
+        }
+        several => {
+            let item = |quoted: &Quoted| {
+                let mut item = requirement(model, quoted.number);
+                add_share(&mut item, quoted);
+                item
+            };
+            answer["requirements"] = several.iter().take(REQUIREMENTS_MAX).map(item).collect();
+        }
+    }
+    add(&mut answer, "lines", verdict.lines.as_deref());
+    ToolOutput::json(answer)
+}
+
+/// How many requirements that a quote covers are told.
+const REQUIREMENTS_MAX: usize = 20;
+
+/// What is said about a text is cut at so many characters. What is there to paste is not cut, but left out if it is
+/// longer than so many bytes.
+const PROSE_CHARACTERS_MAX: usize = 400;
+const PASTED_SIZE_MAX_BYTES: usize = 2_000;
+
+fn add(answer: &mut Value, key: &str, value: Option<&str>) {
+    let Some(value) = value else { return };
+    match key {
+        "nearest" | "lines" if value.len() > PASTED_SIZE_MAX_BYTES => {}
+        "nearest" | "lines" => answer[key] = json!(value),
+        _ => answer[key] = json!(words::cut(value, PROSE_CHARACTERS_MAX)),
+    }
+}
+
+/// Says how much of a requirement is quoted. Only all of it is 1.
+fn add_share(answer: &mut Value, quoted: &Quoted) {
+    let share = if quoted.share < 1.0 { (quoted.share * 100.0).floor() / 100.0 } else { 1.0 };
+    answer["share"] = json!(share);
+    add(answer, "rest", Some(quoted.rest.as_str()).filter(|rest| !rest.is_empty()));
+}
+
+fn verdict(server: &TraceServer, model: &Model, citation: &str, file: Option<&str>) -> Verdict {
+    let environment = &crate::duvet::environment;
+    model.validate(citation, file, &|annotation| open_named(&server.options, environment, annotation))
+}
+
+/// Lists citations that are wrong.
+pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
+    let specification = wanted(model, arguments)?;
+    let problems: Vec<_> = model
+        .problems()
+        .filter(|problem| problem.is_error())
+        .filter(|problem| {
+            specification.is_none_or(|specification| {
+                let is_named = |text: &str| specification.spellings.iter().any(|name| names(text, name));
+                is_named(&problem.message) || problem.places.iter().any(|place| is_named(&place.excerpt))
+            })
+        })
+        .collect();
+    let item = |index: usize| {
+        let problem = problems[index];
+        let place = problem.places.first();
+        let own = place.map_or((0, ""), |place| (place.line, place.excerpt.trim()));
+        let (line, text) = problem.annotation.as_ref().map_or(own, |(line, text)| (*line, &**text));
+        let path = place.map_or("", |place| &place.path);
+        let mut item = json!({
+            "file_path": path,
+            "line_number": line,
+            "comment_text": text,
+            "error": error_text(problem),
+        });
+        if error_text(problem) != problem.message {
+            item["detail"] = json!(problem.message);
+        }
+        if let Some(help) = problem.help.first() {
+            item["suggestion"] = json!(help);
+        }
+        let verdict = verdict(server, model, text, Some(path));
+        if verdict.code == Some(problem.code) {
+            add(&mut item, "nearest", verdict.nearest.as_deref().filter(|_| verdict.lines.is_some()));
+            add(&mut item, "difference", verdict.difference.as_deref());
+            add(&mut item, "lines", verdict.lines.as_deref());
+        }
+        item
+    };
+    Ok(Window::read(arguments)?.cut(problems.len(), item))
+}
+/// Tells whether a text names a specification, and not one whose name only begins or ends so.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || "-_./".contains(character);
+    text.match_indices(name).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let mut after = text[start + name.len()..].chars();
+        // A dot may end a sentence.
+        let is_longer = match after.next() {
+            Some('.') => after.next().is_some_and(is_part),
+            next => next.is_some_and(is_part),
+        };
+        !is_longer && !before.is_some_and(is_part)
+    })
+}
+
+/// What is wrong, in the words that clients know where there are any.
+fn error_text(problem: &trace::Diagnostic) -> &str {
+    match problem.code {
+        Code::MissingSpecification => "URL not found",
+        Code::InvalidUrl => "Invalid URL",
+        Code::MissingSection | Code::UnknownSection => "Section not found",
+        Code::UnknownQuote | Code::EmptySection => "Requirement not found",
+        _ => &problem.message,
+    }
+}

@@ -1,0 +1,217 @@
+//! The kinds of things that can be wrong with a project.
+
+use std::fmt;
+
+/// The kinds of things that can be wrong, and the names by which tools know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// The configuration cannot be read or understood.
+    Configuration,
+    /// A pattern is not a glob, or matches nothing.
+    Pattern,
+    /// A file cannot be read, or is not text.
+    Unreadable,
+    /// A meta line has a key that does not exist.
+    UnknownKey,
+    /// A meta line has a value that is not allowed.
+    InvalidValue,
+    /// A key is there twice.
+    DuplicateKey,
+    /// A key does not belong to this type of annotation.
+    MisplacedKey,
+    /// An annotation names no specification.
+    MissingTarget,
+    /// A requirement file is not as it should be.
+    RequirementFile,
+    /// A target is not a URL, though it looks like one.
+    InvalidUrl,
+    /// A specification is not there.
+    MissingSpecification,
+    /// A target names no section.
+    MissingSection,
+    /// A section is not in its specification.
+    UnknownSection,
+    /// A section has no text.
+    EmptySection,
+    /// A quote is not in its section.
+    UnknownQuote,
+    /// A quote differs from the specification by one edit.
+    Drift,
+    /// A quoted text belongs to no requirement.
+    NoRequirement,
+    /// A quote has one word.
+    OneWord,
+    /// A comment quotes something, but names no specification.
+    StrayQuote,
+    /// A comment has marks that its file does not use.
+    CommentStyle,
+    /// An exception does not say why.
+    MissingReason,
+    /// A specification is not the one that was locked.
+    Changed,
+    /// The snapshot is not current.
+    Snapshot,
+    /// A requirement is not implemented or not tested, and shall be.
+    Incomplete,
+    /// A requirement is implemented or tested in part, and shall be in full.
+    Partial,
+    /// A coverage report cannot be used, or source code with it.
+    Coverage,
+    /// There is nothing to do: no configuration, no sources, no specifications.
+    Empty,
+    /// A report that was given is not as it should be.
+    Report,
+    /// Two reports disagree.
+    Conflict,
+}
+
+impl Code {
+    /// Every code, in order.
+    pub const ALL: [Code; 29] = [
+        Code::Configuration,
+        Code::Pattern,
+        Code::Unreadable,
+        Code::UnknownKey,
+        Code::InvalidValue,
+        Code::DuplicateKey,
+        Code::MisplacedKey,
+        Code::MissingTarget,
+        Code::RequirementFile,
+        Code::InvalidUrl,
+        Code::MissingSpecification,
+        Code::MissingSection,
+        Code::UnknownSection,
+        Code::EmptySection,
+        Code::UnknownQuote,
+        Code::Drift,
+        Code::NoRequirement,
+        Code::OneWord,
+        Code::StrayQuote,
+        Code::CommentStyle,
+        Code::MissingReason,
+        Code::Changed,
+        Code::Snapshot,
+        Code::Incomplete,
+        Code::Partial,
+        Code::Coverage,
+        Code::Empty,
+        Code::Report,
+        Code::Conflict,
+    ];
+
+    /// The name by which tools know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Configuration => "configuration",
+            Code::Pattern => "pattern",
+            Code::Unreadable => "unreadable",
+            Code::UnknownKey => "unknown-key",
+            Code::InvalidValue => "invalid-value",
+            Code::DuplicateKey => "duplicate-key",
+            Code::MisplacedKey => "misplaced-key",
+            Code::MissingTarget => "missing-target",
+            Code::RequirementFile => "requirement-file",
+            Code::InvalidUrl => "invalid-url",
+            Code::MissingSpecification => "missing-specification",
+            Code::MissingSection => "missing-section",
+            Code::UnknownSection => "unknown-section",
+            Code::EmptySection => "empty-section",
+            Code::UnknownQuote => "unknown-quote",
+            Code::Drift => "drift",
+            Code::NoRequirement => "no-requirement",
+            Code::OneWord => "one-word-quote",
+            Code::StrayQuote => "stray-quote",
+            Code::CommentStyle => "comment-style",
+            Code::MissingReason => "missing-reason",
+            Code::Changed => "changed-specification",
+            Code::Snapshot => "snapshot",
+            Code::Incomplete => "incomplete",
+            Code::Partial => "partly-covered",
+            Code::Coverage => "coverage-report",
+            Code::Empty => "empty",
+            Code::Report => "report",
+            Code::Conflict => "conflict",
+        }
+    }
+
+    /// What it means, and what to do about it.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Code::Configuration => {
+                "The configuration cannot be read or understood. Correct .duvet/config.toml at the place that is named."
+            }
+            Code::Pattern => {
+                "A pattern is not a glob, or matches no file. Correct it in .duvet/config.toml; `duvet init` shows patterns that match."
+            }
+            Code::Unreadable => {
+                "A file cannot be read, or is not text. Make it readable, or narrow the pattern that matches it."
+            }
+            Code::UnknownKey => {
+                "A line of a citation has a key that does not exist. Keys are source, type, level, format, reason, feature and tracking-issue."
+            }
+            Code::InvalidValue => {
+                "A line of a citation has a value that is not allowed. The message lists those that are."
+            }
+            Code::DuplicateKey => {
+                "A citation has a key twice. Remove one, or leave a line free to start another citation."
+            }
+            Code::MisplacedKey => {
+                "A key does not belong to this type of citation: `feature` and `tracking-issue` belong to a todo."
+            }
+            Code::MissingTarget => {
+                "A citation names no specification. Give it a line with a path or URL, `#`, and a section."
+            }
+            Code::RequirementFile => {
+                "A requirement file cannot be understood. Correct it at the place that is named."
+            }
+            Code::InvalidUrl => "A target looks like a URL, but is not one. Correct it.",
+            Code::MissingSpecification => {
+                "A specification cannot be found. Correct its path or URL; `duvet report` fetches specifications from the web."
+            }
+            Code::MissingSection => "A target names no section. Add `#` and the id of a section.",
+            Code::UnknownSection => {
+                "A specification does not have the section that is cited. Correct the id; the message names the nearest."
+            }
+            Code::EmptySection => "The section that is quoted has no text. Cite the section that has it.",
+            Code::UnknownQuote => {
+                "The section does not have the quoted text. Quote it as the specification says it, or look whether the code still fits."
+            }
+            Code::Drift => {
+                "A quote differs from the specification by one edit. Quote it exactly; a digit that changed may change the meaning."
+            }
+            Code::NoRequirement => {
+                "The quoted text belongs to no requirement, so the citation covers nothing. Quote a sentence with MUST, SHOULD or MAY."
+            }
+            Code::OneWord => {
+                "A quote of one word means the first occurrence of the word. Quote the sentence."
+            }
+            Code::StrayQuote => {
+                "A comment quotes something, but no target belongs to it, so that it is not read. Put the target directly above it."
+            }
+            Code::CommentStyle => {
+                "A comment has marks that its file does not use, so that it is not read. Write it with the marks of `comment-style`."
+            }
+            Code::MissingReason => "An exception does not say why. Add a line with `reason=`.",
+            Code::Changed => {
+                "A specification is not the one that was locked. Look at the citations that are named, then accept the change with `duvet lock`."
+            }
+            Code::Snapshot => "The snapshot is not current. Write it with `duvet report`, and commit it.",
+            Code::Incomplete => {
+                "A requirement is not implemented or not tested. Cite it where it is, or say that it is an exception, and why."
+            }
+            Code::Partial => "A requirement is implemented or tested in part. Cite the rest of its text.",
+            Code::Coverage => "A coverage report cannot be used, or source code with it.",
+            Code::Empty => {
+                "There was nothing to check: no configuration, source file, citation or requirement. Correct the configuration, or pass `--allow-empty`."
+            }
+            Code::Report => "A report that was given cannot be understood.",
+            Code::Conflict => "Two reports disagree.",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,164 @@
+//! What is said of a citation that somebody is about to write: what it covers, and what to write instead.
+
+use crate::annotation::{Annotation, AnnotationKind, Level};
+use crate::comment::StyleUse;
+use crate::diagnostic::Code;
+use crate::link::Found;
+use crate::overlap::{Cover, Covers, Weight};
+use crate::specification::Format;
+use crate::text::Span;
+
+use super::{Citation, Model};
+
+/// What became of a citation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// What is wrong, if anything, in the words that clients know.
+    pub error: Option<String>,
+    /// Which kind of thing is wrong.
+    pub code: Option<Code>,
+    /// The same in more words.
+    pub detail: Option<String>,
+    /// What would be right: a target, or a text to quote.
+    pub nearest: Option<String>,
+    /// How the quote differs from the nearest text, word by word.
+    pub difference: Option<String>,
+    /// What is worth a look although it is right.
+    pub warnings: Vec<String>,
+    /// Whether the quote is there but for one edit.
+    pub is_fuzzy: bool,
+    /// The requirements that it covers, all or in part.
+    pub requirements: Vec<Quoted>,
+    /// Comment lines to paste instead, where they would be better.
+    pub lines: Option<String>,
+}
+
+/// How much of a requirement a citation quotes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quoted {
+    /// The requirement.
+    pub number: u32,
+    /// The share of its text that is quoted, from 0 to 1.
+    pub share: f64,
+    /// The text that is not.
+    pub rest: String,
+}
+
+impl Verdict {
+    /// Whether it is right.
+    pub fn is_valid(&self) -> bool {
+        self.error.is_none()
+    }
+
+    pub(super) fn wrong(code: Code, error: &str, detail: impl Into<String>) -> Verdict {
+        let detail = Some(detail.into()).filter(|detail| detail != error);
+        Verdict { error: Some(error.to_owned()), code: Some(code), detail, ..Verdict::default() }
+    }
+}
+
+/// Words that begin a condition. A quote that leaves them out promises more than the specification does.
+const CONDITIONS: &[&str] =
+    &["unless", "except", "if", "when", "whenever", "while", "until", "only", "provided", "otherwise", "but"];
+/// How much of a condition is shown.
+const CONDITION_WORDS_MAX: usize = 12;
+
+impl Model {
+    /// Returns the text of a requirement that no citation of some kinds covers, with single blanks.
+    pub fn rest(&self, number: u32, kinds: &[AnnotationKind]) -> String {
+        let (specification, _) = self.catalogue.document(self.requirement(number).section);
+        let cover = |citation: &Citation| {
+            let kind = citation.kind();
+            citation.found().spans.iter().map(|span| Cover { span: *span, by: 0, kind }).collect::<Vec<_>>()
+        };
+        let covers = Covers::new(self.citations_of(number).flat_map(cover).collect());
+        let rest = covers.over(&self.requirement(number).spans).rest(kinds);
+        let words = rest.iter().filter_map(|span| specification.document.text.get(span.range()));
+        beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Tells how much of which requirements a text of a section covers.
+    pub(super) fn quoted(&self, section: u32, found: &Found) -> Vec<Quoted> {
+        let kind = AnnotationKind::Citation;
+        let cover = |span: &Span| Cover { span: *span, by: 0, kind };
+        let covers = Covers::new(found.spans.iter().map(cover).collect());
+        let document = &self.catalogue.document(section).0.document.text;
+        let range = self.catalogue.sections[section as usize].requirements();
+        let quoted = range.filter_map(|number| {
+            let overlap = covers.over(&self.catalogue.requirements[number].spans);
+            let weight = Weight::Meaning(document);
+            let (n_covered, n_all) = (overlap.covered(&[kind], weight), overlap.whole(weight));
+            let rest = overlap.rest(&[kind]);
+            let words =
+                rest.iter().flat_map(|span| document.get(span.range()).unwrap_or("").split_whitespace());
+            (n_covered > 0).then(|| Quoted {
+                number: number as u32,
+                share: n_covered as f64 / n_all.max(1) as f64,
+                rest: if n_covered == n_all {
+                    String::new()
+                } else {
+                    beginning(&words.collect::<Vec<_>>().join(" "))
+                },
+            })
+        });
+        quoted.collect()
+    }
+}
+
+/// Leaves out what ended the text before: a comma, a semicolon.
+pub fn beginning(rest: &str) -> String {
+    rest.trim_start_matches([',', ';', ':', '.', ' ']).to_owned()
+}
+
+/// Finds the condition in what a quote leaves out.
+pub fn condition(rest: &str) -> Option<String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let is_condition = |word: &&str| {
+        let word = word.trim_matches(|character: char| !character.is_alphanumeric()).to_lowercase();
+        CONDITIONS.contains(&&*word)
+    };
+    let start = words.iter().position(is_condition)?;
+    let shown = &words[start..words.len().min(start + CONDITION_WORDS_MAX)];
+    Some(shown.join(" ") + if start + shown.len() < words.len() { " …" } else { "" })
+}
+
+/// A line of a quote is about this long.
+const LINE_CHARACTERS: usize = 90;
+
+/// Writes an annotation as comment lines, with another target and quote.
+pub fn lines(used: &StyleUse, annotation: &Annotation, target: &str, quote: &str) -> String {
+    let meta = |text: String| format!("{} {text}", used.style.meta);
+    let mut lines = vec![meta(target.to_owned())];
+    if annotation.kind != used.default_kind {
+        lines.push(meta(format!("type={}", annotation.kind)));
+    }
+    if annotation.level != Level::Auto {
+        lines.push(meta(format!("level={}", annotation.level)));
+    }
+    if annotation.format != Format::Auto {
+        lines.push(meta(format!("format={}", annotation.format)));
+    }
+    if let Some(notes) = &annotation.notes {
+        let more = [
+            ("reason", &notes.comment),
+            ("feature", &notes.feature),
+            ("tracking-issue", &notes.tracking_issue),
+        ];
+        let more = more.into_iter().filter(|(_, value)| !value.is_empty());
+        lines.extend(more.map(|(key, value)| meta(format!("{key}={value}"))));
+    }
+    let mut line = String::new();
+    // Other blanks than these are part of the text.
+    for word in quote.split([' ', '\t', '\n']).filter(|word| !word.is_empty()) {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > LINE_CHARACTERS {
+            lines.push(format!("{} {}", used.style.content, std::mem::take(&mut line)));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(format!("{} {line}", used.style.content));
+    }
+    lines.join("\n")
+}
