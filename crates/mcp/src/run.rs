@@ -153,7 +153,7 @@ fn call_tool(
 ) -> Result<Outcome, Error> {
     let tool = match find_tool(server, context, name) {
         Ok(Some(tool)) => tool,
-        Ok(None) => return Err(unknown_tool(server, context, name)),
+        Ok(None) => return Err(unknown_tool(server, context, name, &arguments)),
         Err(failure) => return failed(context, profile, &failure),
     };
     if let Some(declared) = client_capabilities {
@@ -195,9 +195,9 @@ fn find_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Result<O
     if plain == name { Ok(None) } else { server.tool(context, &plain) }
 }
 
-fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str) -> Error {
+fn unknown_tool(server: &dyn Server, context: &Context<'_>, name: &str, arguments: &Value) -> Error {
     let message = format!("Unknown tool: {}", shown(name));
-    let Some(Instead { tool, advice }) = server.instead_of(context, name) else {
+    let Some(Instead { tool, advice }) = server.instead_of(context, name, arguments) else {
         return Error::new(INVALID_PARAMS, message);
     };
     let data = match tool {

@@ -66,7 +66,7 @@ pub trait Server: Send + Sync {
     }
 
     /// What somebody is to use instead who called a tool that there is not.
-    fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
+    fn instead_of(&self, context: &Context<'_>, name: &str, _arguments: &Value) -> Option<Instead> {
         let known: Vec<Arc<Tool>> = self.tools(context, None).map(|page| page.items).unwrap_or_default();
         let nearest = nearest::nearest(name, known.iter().map(|tool| tool.name.as_str()))?;
         Some(Instead { tool: Some(nearest.to_owned()), advice: format!("did you mean {nearest}?") })

@@ -41,10 +41,32 @@ fn distance(found: &str, candidate: &str) -> Option<usize> {
     if stem(&candidate) == stem(found) {
         return Some(1);
     }
+    let (rest, other_rest) = without_common_words(found, &candidate);
+    // Numbers are compared with what stands before them.
+    let have_letters = [rest, other_rest].iter().all(|rest| rest.contains(char::is_alphabetic));
+    let (found, candidate) = if have_letters { (rest, other_rest) } else { (found, candidate.as_str()) };
     let length = found.chars().count();
     // From two letters anything can be made.
     let distance_max = if length < 3 { 0 } else { 1 + length / 4 };
-    Some(strsim::osa_distance(found, &candidate)).filter(|distance| *distance <= distance_max)
+    Some(strsim::osa_distance(found, candidate)).filter(|distance| *distance <= distance_max)
+}
+
+/// What is left of two plain names without the words that both begin and end with: `create_ac` is not near `create_epic`.
+fn without_common_words<'a>(first: &'a str, second: &'a str) -> (&'a str, &'a str) {
+    let (mut first, mut second) = (first, second);
+    while let (Some((word, rest)), Some((other, other_rest))) =
+        (first.split_once('_'), second.split_once('_'))
+        && stem(word) == stem(other)
+    {
+        (first, second) = (rest, other_rest);
+    }
+    while let (Some((rest, word)), Some((other_rest, other))) =
+        (first.rsplit_once('_'), second.rsplit_once('_'))
+        && stem(word) == stem(other)
+    {
+        (first, second) = (rest, other_rest);
+    }
+    (first, second)
 }
 
 /// Tells whether two names differ at most in case, separators, a plural `s` and a final `id`.
@@ -62,7 +84,7 @@ pub fn plain(name: &str) -> String {
         }
         was_small = character.is_lowercase() || character.is_ascii_digit();
         match character {
-            '-' | ' ' => plain.push('_'),
+            '-' | ' ' | '.' | '/' => plain.push('_'),
             other => plain.extend(other.to_lowercase()),
         }
     }
@@ -70,9 +92,13 @@ pub fn plain(name: &str) -> String {
 }
 
 /// A plain name without what is often left out or added.
-fn stem(plain: &str) -> &str {
+fn stem(plain: &str) -> String {
     let name = plain.strip_suffix("_id").unwrap_or(plain);
-    name.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(name)
+    match (name.strip_suffix("ies"), name.strip_suffix('s')) {
+        (Some(one), _) => format!("{one}y"),
+        (None, Some(one)) if one.len() > 2 => one.to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +138,6 @@ mod tests {
 
     #[test]
     fn several_come_nearest_first() {
-        assert_eq!(several("EP-01", ["EP-10", "EP-001", "US-001", "EP-01"], 3), ["EP-01", "EP-10", "EP-001"]);
+        assert_eq!(several("EP-01", ["EP-10", "EP-001", "US-001", "EP-01"], 3), ["EP-01", "EP-001", "EP-10"]);
     }
 }

@@ -59,7 +59,15 @@ impl Operation for AddComment {
         "requirements",
         r#"{"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
     )
-    .also(&["create_comment", "comment", "post_comment", "comment_on"])
+    .also(&[
+        "create_comment",
+        "comment",
+        "post_comment",
+        "comment_on",
+        "create_issue_comment",
+        "add_issue_comment",
+        "reply",
+    ])
     .showing(&["reference", "content", "parent", "quote"])];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["reference", "content"];

@@ -38,7 +38,12 @@ impl Operation for ListTypes {
     const NAME: &'static str = "list_types";
     const COMMANDS: &'static [Command] = &[command("types")];
     const ROUTES: &'static [Route] = &[get("/config")];
-    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{}"#)];
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{}"#).also(&[
+        "types",
+        "get_types",
+        "get_requirement_types",
+        "list_requirement_types",
+    ])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Names);
 

@@ -45,7 +45,7 @@ impl Operation for CreateRelationship {
         "requirements",
         r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
     )
-    .also(&["link", "relate", "add_relationship", "create_link", "link_requirements"])];
+    .also(&["link", "relate", "add_relationship", "create_link", "add_link", "create_relation", "add_relation", "create_issue_link", "link_issues"])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] =
         &["source_requirement_id", "relationship_type_id", "target_requirement_id"];

@@ -175,7 +175,7 @@ impl Operation for SearchGlobal {
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#)
             .showing(&["query", "entity_types", "project", "limit", "offset"])
-            .also(&["search", "find", "search_all"])
+            .also(&["search", "find", "search_all", "global_search", "search_entities"])
             .refusing(&[("entity_types", "prompt")])];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =
@@ -259,16 +259,18 @@ impl Operation for SearchRequirements {
     const COMMANDS: &'static [Command] = &[command("requirement search")];
     const ROUTES: &'static [Route] = &[get("/search/requirements")];
     const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#).showing(&[
-            "query",
-            "type",
-            "status",
-            "priority",
-            "epic_id",
-            "user_story_id",
-            "limit",
-            "offset",
-        ])];
+        &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#)
+            .also(&["find_requirements", "query_requirements"])
+            .showing(&[
+                "query",
+                "type",
+                "status",
+                "priority",
+                "epic_id",
+                "user_story_id",
+                "limit",
+                "offset",
+            ])];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =
         &[(None, &["reference_id", "kind", "title", "snippet", "status", "priority", "type"])];

@@ -180,8 +180,8 @@ impl Server for Bridge {
         meant::check(tool, arguments)
     }
 
-    fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
-        meant::instead_of(&self.all_tools(context).ok()?, name)
+    fn instead_of(&self, context: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
+        meant::instead_of(&self.all_tools(context).ok()?, name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

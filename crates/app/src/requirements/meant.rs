@@ -8,44 +8,67 @@ use super::tools;
 
 /// Other names of arguments, best first. One is taken only where the tool has the argument, and the call does not give it.
 const SYNONYMS: &[(&str, &[&str])] = &[
-    (
-        "reference",
-        &[
-            "id",
-            "ref",
-            "reference_id",
-            "entity_id",
-            "uri",
-            "key",
-            "identifier",
-            "requirement_id",
-            "user_story_id",
-            "epic_id",
-        ],
-    ),
-    ("epic_id", &["epic", "parent_id", "parent"]),
+    ("reference", &["requirement_id", "user_story_id", "epic_id", "requirement", "user_story", "epic"]),
+    ("epic_id", &["epic", "epic_link", "epic_reference", "parent_id", "parent", "root"]),
     ("user_story_id", &["user_story", "story_id", "story", "parent_id", "parent"]),
-    ("requirement_id", &["requirement"]),
+    ("requirement_id", &["requirement", "req_id", "req"]),
     (
         "acceptance_criteria_id",
-        &["acceptance_criterion_id", "acceptance_criteria", "criterion_id", "criterion"],
+        &["acceptance_criterion_id", "acceptance_criteria", "criterion_id", "criterion", "ac"],
     ),
-    ("source_requirement_id", &["source_id", "source", "from"]),
-    ("target_requirement_id", &["target_id", "target", "to"]),
+    ("source_requirement_id", &["source_id", "source", "from", "from_id"]),
+    ("target_requirement_id", &["target_id", "target", "to", "to_id"]),
     ("type_id", &["type", "requirement_type", "requirement_type_id"]),
-    ("relationship_type_id", &["type", "type_id", "relationship_type", "relation"]),
+    (
+        "relationship_type_id",
+        &["type", "type_id", "relationship_type", "relation", "relation_type", "link_type"],
+    ),
     ("kind", &["entity_type", "entity_kind", "type"]),
     ("entity_types", &["entity_type", "kinds", "kind", "types", "type"]),
-    ("title", &["name", "summary"]),
+    ("title", &["name", "summary", "new_title"]),
     ("content", &["text", "body", "comment", "message"]),
-    ("description", &["details", "body", "text"]),
-    ("query", &["q", "search", "text"]),
+    ("description", &["details", "body", "text", "new_description", "title", "name"]),
+    ("query", &["q", "search", "text", "term", "search_text"]),
     ("expected_version", &["version"]),
-    ("assignee_id", &["assignee", "assigned_to", "owner"]),
-    ("assignee", &["assignee_id", "assigned_to", "owner"]),
+    ("status", &["state", "new_status", "new_state"]),
+    ("labels", &["label", "tags", "tag"]),
+    ("assignee_id", &["assignee", "assigned_to", "assignees", "owner", "user"]),
+    ("assignee", &["assignee_id", "assigned_to", "assignees", "owner"]),
+    ("limit", &["per_page", "page_size", "max_results", "first", "top", "count", "size"]),
+    ("depth", &["max_depth", "levels"]),
 ];
 /// Other names of the one id that says what a tool works on.
-const IDS: [&str; 5] = ["id", "reference", "ref", "reference_id", "entity_id"];
+const IDS: &[&str] = &[
+    "id",
+    "reference",
+    "ref",
+    "reference_id",
+    "entity_id",
+    "entity",
+    "uri",
+    "key",
+    "identifier",
+    "issue_id_or_key",
+    "issue_key",
+    "issue_id",
+    "issue_number",
+    "issue",
+    "work_item_id",
+    "item_id",
+];
+/// What other programs call any of our kinds.
+const THINGS: &[&str] = &[
+    "issue",
+    "issues",
+    "entity",
+    "entities",
+    "item",
+    "items",
+    "work_item",
+    "work_items",
+    "ticket",
+    "tickets",
+];
 
 /// Other names of priorities, the first of which is 1.
 const PRIORITIES: [&[&str]; 4] =
@@ -54,14 +77,17 @@ const PRIORITIES: [&[&str]; 4] =
 /// The verbs of tools that have one for each kind, and what else they are called.
 const VERBS: &[(&str, &[&str])] = &[
     ("create", &["create", "add", "new", "make"]),
-    ("update", &["update", "edit", "change", "modify", "set"]),
+    ("update", &["update", "edit", "change", "modify", "patch", "set", "assign", "move", "transition"]),
 ];
 
 /// What the names of tools call kinds.
 const KINDS: &[(&str, &[&str])] = &[
     ("epic", &["epic", "epics"]),
     ("user_story", &["user_story", "user_stories", "story", "stories"]),
-    ("acceptance_criteria", &["acceptance_criteria", "acceptance_criterion", "criteria", "criterion"]),
+    (
+        "acceptance_criteria",
+        &["acceptance_criteria", "acceptance_criterion", "criteria", "criterion", "ac", "acs"],
+    ),
     ("requirement", &["requirement", "requirements", "req", "reqs"]),
 ];
 
@@ -72,12 +98,17 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
     let (Some(properties), Some(given)) = (schema.properties(), arguments.as_object_mut()) else {
         return notes;
     };
+    if let Some(name) = only_id(schema) {
+        take_synonym(properties, given, name, IDS);
+    }
+    if properties.contains_key("reference") {
+        take_synonym(properties, given, "reference", IDS);
+    }
     for (name, others) in SYNONYMS {
         take_synonym(properties, given, name, others);
     }
-    if let Some(name) = only_id(schema) {
-        take_synonym(properties, given, name, &IDS);
-    }
+    tidy(schema, given);
+    take_kind(properties, given);
     if let Some(Value::String(text)) = given.get("priority")
         && let Some(number) = priority(text)
         && properties.contains_key("priority")
@@ -96,6 +127,39 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
     notes
 }
 
+/// Reads kinds by their other names, also where they are called a type.
+fn take_kind(properties: &Map<String, Value>, given: &mut Map<String, Value>) {
+    let kind = |value: &Value| {
+        let name = nearest::plain(value.as_str()?);
+        KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| json!(kind))
+    };
+    if properties.contains_key("kind")
+        && !given.contains_key("kind")
+        && let Some(found) = given.get("type").and_then(kind)
+    {
+        given.shift_remove("type");
+        given.insert("kind".to_owned(), found);
+    }
+    if let Some(found) = given.get("kind").and_then(kind) {
+        given.insert("kind".to_owned(), found);
+    }
+}
+
+/// Leaves out empty ids that need not be given, and what stands before the name of a user.
+fn tidy(schema: &Schema, given: &mut Map<String, Value>) {
+    let required = schema.as_json().get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
+    given.retain(|name, value| !(name.ends_with("_id") && value == "" && !is_required(name)));
+    for name in ["assignee_id", "assignee", "creator"] {
+        if let Some(Value::String(user)) = given.get_mut(name)
+            && let Some(bare) = user.strip_prefix('@')
+        {
+            *user = bare.to_owned();
+        }
+    }
+}
+
 /// Gives an argument the value that the call has under another name.
 fn take_synonym(
     properties: &Map<String, Value>,
@@ -106,8 +170,12 @@ fn take_synonym(
     if !properties.contains_key(name) || given.contains_key(name) {
         return;
     }
-    let other = others.iter().find(|other| given.contains_key(**other) && !properties.contains_key(**other));
-    if let Some(value) = other.and_then(|other| given.shift_remove(*other)) {
+    let spelling = |other: &str| {
+        let is_it = |known: &&String| nearest::plain(known.trim_start_matches('$')) == other;
+        given.keys().filter(|known| !properties.contains_key(*known)).find(is_it).cloned()
+    };
+    let other = others.iter().find_map(|other| spelling(other));
+    if let Some(value) = other.and_then(|other| given.shift_remove(&other)) {
         given.insert(name.to_owned(), value);
     }
 }
@@ -157,52 +225,102 @@ fn reference(text: &str) -> Option<String> {
 }
 
 /// What somebody is to use instead who called a tool that is not among those shown.
-pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str) -> Option<Instead> {
+pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> Option<Instead> {
     let is_shown = |name: &str| shown.iter().any(|tool| tool.as_ref().name == name);
     if let Some((_, tool)) = tools::all().find(|(entry, tool)| tool.name.unwrap_or(entry.name) == name) {
-        let advice = match is_shown(name) {
-            true => return None,
-            false => format!("it is in the tool set `{}`, and not offered here", tool.set),
-        };
-        return Some(Instead { tool: None, advice });
+        let advice = format!("it is in the tool set `{}`, and not offered here", tool.set);
+        return (!is_shown(name)).then_some(Instead { tool: None, advice });
     }
     let plain = nearest::plain(name);
-    for (verb, others) in VERBS {
-        if let Some(Some(kind)) = kind_in(&plain, others)
-            && let tool = format!("{verb}_{kind}")
-            && is_shown(&tool)
-        {
-            return Some(Instead { advice: format!("use {tool}"), tool: Some(tool) });
-        }
+    let use_tool =
+        |tool: String, how: String| Some(Instead { advice: format!("use {tool}{how}"), tool: Some(tool) });
+    if let Some(same) = shown.iter().find(|tool| nearest::is_same(&tool.as_ref().name, &plain)) {
+        return use_tool(same.as_ref().name.clone(), String::new());
     }
-    let alias = tools::all().find_map(|(entry, tool)| Some((entry, tool, kind_in(&plain, tool.also)?)));
-    if let Some((entry, tool, kind)) = alias {
-        let name = tool.name.unwrap_or(entry.name);
+    let spoken = Spoken::read(&plain);
+    let known: Vec<_> =
+        tools::all().filter(|(entry, tool)| is_shown(tool.name.unwrap_or(entry.name))).collect();
+    let find = |fits: &dyn Fn(&str, &[&str]) -> bool| {
+        known.iter().copied().find(|(entry, tool)| fits(tool.name.unwrap_or(entry.name), tool.also))
+    };
+    // The whole name says more than a verb and a kind, and so does one such as `get_requirement_history` without its kind.
+    let is_two_words = |also: &str| also.contains('_') && also == spoken.verb;
+    let whole = find(&|_, also| also.contains(&plain.as_str())).or_else(|| {
+        let has_kind = spoken.kind.is_some();
+        find(&|name, also| has_kind && (name == spoken.verb || also.iter().any(|also| is_two_words(also))))
+    });
+    let by_kind = || {
+        let (verb, _) =
+            VERBS.iter().find(|(_, others)| others.iter().any(|other| spoken.begins_with(other)))?;
+        // What is to be changed may be known by its reference alone.
+        let kind = spoken.kind.or_else(|| kind_of_reference(arguments).filter(|_| *verb == VERBS[1].0))?;
+        let tool = format!("{verb}_{kind}");
+        is_shown(&tool).then_some(tool)
+    };
+    if whole.is_none()
+        && let Some(tool) = by_kind()
+    {
+        return use_tool(tool, String::new());
+    }
+    if let Some((entry, tool)) = whole.or_else(|| find(&|_, also| also.contains(&spoken.verb.as_str()))) {
         let takes_kind = tool.shown.is_none_or(|shown| shown.contains(&"kind"))
             && entry.input_schema()["properties"]["kind"].is_object();
-        let example = match kind {
-            Some(kind) if takes_kind => json!({ "kind": kind }).to_string(),
-            _ => tool.example.to_owned(),
+        let how = match spoken.kind {
+            Some(kind) if takes_kind => format!(" with {}", json!({ "kind": kind })),
+            _ => format!(", such as {}", tool.example),
         };
-        return Some(Instead {
-            tool: Some(name.to_owned()),
-            advice: format!("use {name}, such as {example}"),
-        });
+        return use_tool(tool.name.unwrap_or(entry.name).to_owned(), how);
+    }
+    let (create, verbs) = VERBS[0];
+    if spoken.verb != plain && verbs.contains(&spoken.verb.as_str()) {
+        let tools: Vec<String> = KINDS.iter().map(|(kind, _)| format!("{create}_{kind}")).collect();
+        return Some(Instead { tool: None, advice: format!("use one of {}", tools.join(", ")) });
     }
     let near = nearest::nearest(name, shown.iter().map(|tool| tool.as_ref().name.as_str()))?;
     Some(Instead { tool: Some(near.to_owned()), advice: format!("did you mean {near}?") })
 }
 
-/// The kind that a name speaks of if it is one of these verbs, with a kind behind it or without. None if it is another name.
-fn kind_in(name: &str, verbs: &[&str]) -> Option<Option<&'static str>> {
-    verbs.iter().find_map(|verb| {
-        let rest = name.strip_prefix(verb)?;
-        if rest.is_empty() {
-            return Some(None);
+/// What the name of a tool speaks of: `get` and `requirement` in `get_requirement`, `requirement_get` and `getRequirement`.
+struct Spoken {
+    verb: String,
+    kind: Option<&'static str>,
+}
+
+impl Spoken {
+    fn read(plain: &str) -> Spoken {
+        let kinds = KINDS.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, Some(*kind))));
+        let mut nouns: Vec<(&str, Option<&'static str>)> =
+            kinds.chain(THINGS.iter().map(|name| (*name, None))).collect();
+        // `user_story` before `story`.
+        nouns.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let padded = format!("_{plain}_");
+        for (noun, kind) in nouns {
+            if let Some((before, after)) = padded.split_once(&format!("_{noun}_")) {
+                let verb = format!("{before}_{after}").trim_matches('_').to_owned();
+                return Spoken { verb, kind };
+            }
         }
-        let rest = rest.strip_prefix('_')?;
-        KINDS.iter().find(|(_, names)| names.contains(&rest)).map(|(kind, _)| Some(*kind))
-    })
+        Spoken { verb: plain.to_owned(), kind: None }
+    }
+
+    fn begins_with(&self, verb: &str) -> bool {
+        self.verb.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+}
+
+/// The kind of the first reference among the arguments.
+fn kind_of_reference(arguments: &Value) -> Option<&'static str> {
+    match arguments {
+        Value::String(text) => match store::model::Reference::parse(text)? {
+            store::model::Reference::Numbered { kind, .. } => {
+                KINDS.iter().map(|(name, _)| *name).find(|name| *name == kind.name())
+            }
+            store::model::Reference::Id(_) => None,
+        },
+        Value::Array(items) => items.iter().find_map(kind_of_reference),
+        Value::Object(members) => members.values().find_map(kind_of_reference),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -260,14 +378,14 @@ mod tests {
     #[test]
     fn a_tool_that_there_is_not_leads_to_the_right_one() {
         let tools = Tools::new(&ToolOptions::default());
-        let advice = |name: &str| instead_of(tools.list(), name).map(|instead| instead.advice);
+        let advice = |name: &str| instead_of(tools.list(), name, &json!({})).map(|instead| instead.advice);
         for (name, meant) in [
             (
                 "get_requirement",
                 r#"use get_entity, such as {"reference": "REQ-001", "include": ["parents", "relationships"]}"#,
             ),
-            ("list_epics", r#"use list_entities, such as {"kind":"epic"}"#),
-            ("listStories", r#"use list_entities, such as {"kind":"user_story"}"#),
+            ("list_epics", r#"use list_entities with {"kind":"epic"}"#),
+            ("listStories", r#"use list_entities with {"kind":"user_story"}"#),
             ("create_story", "use create_user_story"),
             ("edit_epic", "use update_epic"),
             (

@@ -251,8 +251,8 @@ impl Server for Requirements {
         meant::check(tool, arguments)
     }
 
-    fn instead_of(&self, _: &Context<'_>, name: &str) -> Option<Instead> {
-        meant::instead_of(self.tools.list(), name)
+    fn instead_of(&self, _: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
+        meant::instead_of(self.tools.list(), name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

@@ -6,36 +6,50 @@ use serde_json::{Map, Value, json};
 use crate::agent::{Agent, text};
 use crate::requirements_tools::filled;
 
-/// The tool that is meant, the tool that is called, and the arguments; with a tab in between.
+/// The tool that is meant, the tool that is called, and the arguments; with a tab in between. Those behind the empty line were written
+/// by somebody who knew nothing but the names of the tools; 62 in a hundred were repaired before they were known here.
 const CALLS: &str = include_str!("wrong_calls.txt");
 /// How often the reader tries again.
 const ATTEMPTS_MAX: usize = 4;
 /// At least so many in a hundred are understood at once or repaired by the text of the message alone.
-const REPAIRED_MIN_PERCENT: usize = 95;
+const REPAIRED_MIN_PERCENT: usize = 96;
 
 #[test]
 fn wrong_calls_are_understood_or_repaired_by_the_message() {
+    let (mut n_calls, mut n_repaired, mut failed) = (0, 0, Vec::new());
+    for part in CALLS.split("\n\n") {
+        let mut agent = agent();
+        for line in part.lines() {
+            let mut parts = line.split('\t');
+            let [meant, called, arguments] = [(); 3].map(|()| parts.next().expect("three parts"));
+            let arguments: Map<String, Value> = serde_json::from_str(arguments).expect("arguments");
+            n_calls += 1;
+            match repair(&mut agent, called, arguments) {
+                Ok(tool) => {
+                    assert_eq!(tool, meant, "{line}: another tool was called");
+                    n_repaired += 1;
+                }
+                Err(message) => failed.push(format!("{line}\n    {message}")),
+            }
+        }
+    }
+    assert!(n_calls >= 200, "{n_calls} calls");
+    let percent = 100 * n_repaired / n_calls;
+    assert!(percent >= REPAIRED_MIN_PERCENT, "{percent} % of {n_calls}:\n{}", failed.join("\n"));
+}
+
+/// Somebody who asks about a small project, with epics and requirements to spare.
+fn agent() -> Agent {
     let mut agent = filled(&[]);
     for number in 2..10 {
         agent.json("create_epic", json!({"title": format!("Spare {number}"), "priority": 4}));
     }
-    let (mut n_repaired, mut failed) = (0, Vec::new());
-    for line in CALLS.lines() {
-        let mut parts = line.split('\t');
-        let [meant, called, arguments] = [(); 3].map(|()| parts.next().expect("three parts"));
-        let arguments: Map<String, Value> = serde_json::from_str(arguments).expect("arguments");
-        match repair(&mut agent, called, arguments) {
-            Ok(tool) => {
-                assert_eq!(tool, meant, "{line}: another tool was called");
-                n_repaired += 1;
-            }
-            Err(message) => failed.push(format!("{line}\n    {message}")),
-        }
+    for number in 4..13 {
+        let title = format!("Spare {number}");
+        let arguments = json!({"user_story_id": "US-002", "title": title, "type_id": "Data", "priority": 4});
+        agent.json("create_requirement", arguments);
     }
-    let n_calls = CALLS.lines().count();
-    assert!(n_calls >= 200, "{n_calls} calls");
-    let percent = 100 * n_repaired / n_calls;
-    assert!(percent >= REPAIRED_MIN_PERCENT, "{percent} % of {n_calls}:\n{}", failed.join("\n"));
+    agent
 }
 
 /// Calls a tool, and does what the message says until the call works. Returns the tool that worked, or the last message.
@@ -68,11 +82,15 @@ fn as_shown(name: &str) -> String {
     nearest::plain(name.rsplit("__").next().unwrap_or(name))
 }
 
-/// Reads "…; did you mean NAME?", "…; use NAME" and "…; use NAME, such as {…}".
+/// Reads "…; did you mean NAME?", "…; use NAME", "…; use NAME with {…}" and "…; use NAME, such as {…}".
 fn follow(advice: &str, tool: &mut String, arguments: &mut Map<String, Value>) {
     if let Some((_, rest)) = advice.split_once("did you mean ") {
         *tool = rest.trim_end_matches('?').to_owned();
     } else if let Some((_, rest)) = advice.split_once("; use ") {
+        let (rest, more) = rest.split_once(" with ").unwrap_or((rest, ""));
+        if let Ok(Value::Object(more)) = serde_json::from_str(more) {
+            arguments.extend(more);
+        }
         let (name, example) = rest.split_once(", such as ").unwrap_or((rest, ""));
         *tool = name.to_owned();
         // An example says what is missing, where nothing was given.

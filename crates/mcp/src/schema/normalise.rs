@@ -9,6 +9,9 @@ use crate::wording::shown;
 /// Arguments that ask for more than there is to get; what is above their maximum is the maximum.
 const LIMITS: [&str; 2] = ["limit", "max_tokens"];
 
+/// Members that other programs put a value into.
+const WRAPPERS: [&str; 4] = ["id", "key", "name", "value"];
+
 impl Schema {
     /// Changes arguments into what they mean. Returns what the caller should know about it.
     pub fn normalise(&self, arguments: &mut Value) -> Vec<String> {
@@ -79,12 +82,36 @@ fn fit(property: &Map<String, Value>, value: &mut Value) {
             *value = inner;
         }
     }
+    // `{"key": "EP-001"}` and `["EP-001"]` where the text alone is expected.
+    let inner = match &*value {
+        Value::Object(members) if !takes("object") && members.len() == 1 => {
+            WRAPPERS.iter().find_map(|name| members.get(*name))
+        }
+        Value::Array(items) if !takes("array") && items.len() == 1 => items.first(),
+        _ => None,
+    };
+    if let Some(inner) = inner.filter(|inner| !inner.is_null()).cloned() {
+        *value = inner;
+        return fit(property, value);
+    }
     if takes("array") && !has_type(types, value) {
         *value = Value::Array(vec![value.take()]);
     }
+    split(property, value);
     choose(property, value);
     if let (Value::Array(items), Some(Value::Object(of_items))) = (value, property.get("items")) {
         items.iter_mut().for_each(|item| fit(of_items, item));
+    }
+}
+
+/// Takes `epic, user_story` for two choices of a list.
+fn split(property: &Map<String, Value>, value: &mut Value) {
+    let allowed = property.get("items").and_then(|items| items.get("enum")).and_then(Value::as_array);
+    let (Some(allowed), Some(text)) = (allowed, value.as_str()) else { return };
+    let is_known =
+        |part: &str| allowed.iter().filter_map(Value::as_str).any(|known| nearest::is_same(known, part));
+    if text.contains(',') && text.split(',').all(is_known) {
+        *value = text.split(',').map(|part| Value::from(part.trim())).collect();
     }
 }
 
@@ -115,7 +142,10 @@ mod tests {
             (json!({"limit": "20"}), json!({"limit": 20})),
             (json!({"limit": null, "kind": "epic"}), json!({"kind": "epic"})),
             (json!({"owner": null}), json!({"owner": null})),
-            (json!({"kind": "User-Stories"}), json!({"kind": "User-Stories"})),
+            (json!({"kind": "User-Stories"}), json!({"kind": "user_story"})),
+            (json!({"kinds": "epic, user story"}), json!({"kinds": ["epic", "user_story"]})),
+            (json!({"epic_id": {"key": "EP-1"}}), json!({"epic_id": "EP-1"})),
+            (json!({"epic_id": ["EP-1"]}), json!({"epic_id": "EP-1"})),
             (json!({"kind": "User Story"}), json!({"kind": "user_story"})),
             (json!({"kind": "Epics"}), json!({"kind": "epic"})),
             (json!({"deleted": "True"}), json!({"deleted": true})),
@@ -143,6 +173,9 @@ mod tests {
             json!({"kind": "task"}),
             json!({"epicId": "EP-1", "epic_id": "EP-2"}),
             json!({"unknown": null}),
+            json!({"epic_id": {"key": "EP-1", "name": "Pay"}}),
+            json!({"epic_id": ["EP-1", "EP-2"]}),
+            json!({"epic_id": {"key": null}}),
             json!([1]),
         ] {
             let mut arguments = given.clone();

@@ -57,8 +57,9 @@ impl Operation for GetHistory {
         get("/prompts/{reference}/history").with(&[("kind", "prompt")]),
         get("/comments/{reference}/history").with(&[("kind", "comment")]),
     ];
-    const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"reference": "REQ-001", "limit": 5}"#).showing(&["reference", "limit"])];
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "REQ-001", "limit": 5}"#)
+        .also(&["history", "changelog", "get_changelog", "revisions", "list_revisions", "list_changes"])
+        .showing(&["reference", "limit"])];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =
         &[(None, &["version", "operation", "changes", "actor", "via", "created_at"])];

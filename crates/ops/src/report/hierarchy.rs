@@ -108,8 +108,9 @@ impl Operation for AnalyzeHierarchy {
     const NAME: &'static str = "hierarchy_analysis";
     const COMMANDS: &'static [Command] = &[command("report hierarchy")];
     const ROUTES: &'static [Route] = &[get("/reports/hierarchy")];
-    const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"epic_id": "EP-001"}"#).showing(&["epic_id", "limit"])];
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"epic_id": "EP-001"}"#)
+        .also(&["hierarchy", "get_hierarchy", "analyze_hierarchy", "tree", "get_tree"])
+        .showing(&["epic_id", "limit"])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Page("epics", "/totals/epics"));
 

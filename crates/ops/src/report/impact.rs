@@ -82,7 +82,8 @@ impl Operation for AnalyzeImpact {
     const NAME: &'static str = "impact_analysis";
     const COMMANDS: &'static [Command] = &[command("impact")];
     const ROUTES: &'static [Route] = &[get("/impact/{reference}")];
-    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "REQ-002", "depth": 2}"#)];
+    const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "REQ-002", "depth": 2}"#)
+        .also(&["impact", "analyze_impact", "get_impact", "get_dependencies"])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Page("affected", ""));
     const POSITIONAL: &'static [&'static str] = &["reference"];

@@ -113,6 +113,14 @@ impl Operation for GetStatusReport {
     const ROUTES: &'static [Route] = &[get("/reports/status")];
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"epic_id": "EP-001", "group_by": "priority"}"#)
+            .also(&[
+                "status",
+                "report",
+                "get_status_report",
+                "project_status",
+                "get_report",
+                "progress_report",
+            ])
             .showing(&["epic_id", "group_by"])];
     const EFFECT: Effect = Effect::Reads;
 
