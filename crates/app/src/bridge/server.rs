@@ -1,6 +1,10 @@
 //! The bridge as a server of its host: every question goes to the Spexus server, and its answer back.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead, Interest,
@@ -19,6 +23,9 @@ use crate::requirements::{SETS, meant};
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
+
+/// How long that answer may wait for the stream of changes. One that opens later is made up for by an announcement.
+const STREAM_TIME: Duration = Duration::from_millis(500);
 
 /// How long a subscription may wait for the server to listen.
 const SUBSCRIPTION_TIME: Duration = Duration::from_secs(5);
@@ -152,10 +159,21 @@ impl Server for Bridge {
             timeout: Some(INTRODUCTION_TIME),
             wants_progress: false,
         };
-        match self.upstream.ask(question, || !context.is_cancelled(), |_| {}) {
-            Ok(result) => result.get("instructions").and_then(Value::as_str).map(str::to_owned),
-            Err(failure) => Some(self.introduction(&failure)),
+        let started = Instant::now();
+        let is_handshake = !context.revision.is_stateless();
+        if is_handshake {
+            self.listener.prepare();
         }
+        let result = match self.upstream.ask(question, || !context.is_cancelled(), |_| {}) {
+            Ok(result) => result,
+            Err(failure) => return Some(self.introduction(&failure)),
+        };
+        if is_handshake {
+            let patience = STREAM_TIME.min(INTRODUCTION_TIME.saturating_sub(started.elapsed()));
+            let prepared = async { tokio::time::timeout(patience, self.listener.is_prepared()).await };
+            self.upstream.wait(prepared, || !context.is_cancelled());
+        }
+        result.get("instructions").and_then(Value::as_str).map(str::to_owned)
     }
 
     fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {

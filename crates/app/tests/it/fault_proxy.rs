@@ -42,6 +42,7 @@ pub struct FaultProxy {
     server: String,
     faults: Arc<Mutex<VecDeque<Fault>>>,
     n_requests: Arc<AtomicUsize>,
+    stream_delay: Arc<Mutex<Duration>>,
 }
 
 impl FaultProxy {
@@ -53,6 +54,7 @@ impl FaultProxy {
             server: server_url.trim_start_matches("http://").to_owned(),
             faults: Arc::default(),
             n_requests: Arc::default(),
+            stream_delay: Arc::default(),
         };
         let serving = proxy.clone();
         thread::spawn(move || {
@@ -71,6 +73,11 @@ impl FaultProxy {
         planned.extend(faults);
     }
 
+    /// Holds streams of changes back for so long before they reach the server.
+    pub fn delay_streams(&self, delay: Duration) {
+        *self.stream_delay.lock().expect("not poisoned") = delay;
+    }
+
     /// How many requests came, whatever happened to them.
     pub fn n_requests(&self) -> usize {
         self.n_requests.load(Ordering::Relaxed)
@@ -86,7 +93,11 @@ impl FaultProxy {
                 self.n_requests.fetch_add(1, Ordering::Relaxed);
                 self.faults.lock().expect("not poisoned").pop_front().unwrap_or(Fault::Pass)
             }
-            false => Fault::Pass,
+            false => {
+                let delay = *self.stream_delay.lock().expect("not poisoned");
+                thread::sleep(delay);
+                Fault::Pass
+            }
         };
         let mut out = stream;
         match fault {

@@ -9,6 +9,7 @@ mod backend;
 mod bad_input;
 mod bridge;
 mod bridge_backend;
+mod bridge_changes;
 mod bridge_faults;
 mod bridge_progress;
 mod bridge_setup;
