@@ -213,8 +213,10 @@ fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
         name: None,
         params: Map::new(),
         request_id: "init".into(),
+        started: std::time::Instant::now(),
         timeout: None,
         wants_progress: false,
+        look: None,
     };
     let result = upstream.ask(question, || true, |_| {});
     let result = result.map_err(|failure| {

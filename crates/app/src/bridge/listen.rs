@@ -9,7 +9,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use mcp::{Change, Changed, Failure, Interest, Kind};
@@ -249,8 +249,10 @@ impl Listening {
             name: None,
             params: Map::from_iter([("notifications".to_owned(), filter)]),
             request_id: format!("listen-{number}"),
+            started: Instant::now(),
             timeout: None,
             wants_progress: false,
+            look: None,
         };
         let opening = async {
             let mut reader =

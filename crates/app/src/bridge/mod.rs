@@ -12,6 +12,7 @@ mod failure;
 mod init;
 mod listed;
 mod listen;
+mod look;
 mod overlap;
 mod retry;
 mod server;

@@ -1,10 +1,6 @@
 //! The bridge as a server of its host: every question goes to the Spexus server, and its answer back.
 
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead, Interest,
@@ -16,6 +12,7 @@ use super::{
     cached::Cached,
     failure, listed,
     listen::Listener,
+    look,
     upstream::{Question, Told, Upstream},
 };
 use crate::large;
@@ -156,10 +153,11 @@ impl Server for Bridge {
             name: None,
             params: Map::new(),
             request_id: context.request_id(),
+            started: context.started(),
             timeout: Some(INTRODUCTION_TIME),
             wants_progress: false,
+            look: None,
         };
-        let started = Instant::now();
         let is_handshake = !context.revision.is_stateless();
         if is_handshake {
             self.listener.prepare();
@@ -169,7 +167,7 @@ impl Server for Bridge {
             Err(failure) => return Some(self.introduction(&failure)),
         };
         if is_handshake {
-            let patience = STREAM_TIME.min(INTRODUCTION_TIME.saturating_sub(started.elapsed()));
+            let patience = STREAM_TIME.min(INTRODUCTION_TIME.saturating_sub(context.started().elapsed()));
             let prepared = async { tokio::time::timeout(patience, self.listener.is_prepared()).await };
             self.upstream.wait(prepared, || !context.is_cancelled());
         }
@@ -199,8 +197,9 @@ impl Server for Bridge {
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
+        let look = look::call(tool, &arguments);
         let params = json!({ "name": tool.name, "arguments": arguments });
-        let mut question = question(context, "tools/call", Some(&tool.name), params)?;
+        let mut question = Question { look, ..question(context, "tools/call", Some(&tool.name), params)? };
         question.wants_progress = context.progress.is_wanted();
         // Asked again after a drop, the server begins anew; the host hears nothing until it is further than before.
         let told = |told: Told<'_>| context.progress.report(told.progress, told.total, told.message);
@@ -311,8 +310,16 @@ fn question<'a>(
     params: Value,
 ) -> Result<Question<'a>, Failure> {
     let Value::Object(params) = params else { return Err(Failure::internal()) };
-    let request_id = context.request_id();
-    Ok(Question { method, name, params, request_id, timeout: None, wants_progress: false })
+    Ok(Question {
+        method,
+        name,
+        params,
+        request_id: context.request_id(),
+        started: context.started(),
+        timeout: None,
+        wants_progress: false,
+        look: None,
+    })
 }
 
 /// Lists that are gathered whole have one page, which no cursor leads to.

@@ -35,6 +35,12 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 /// A connection attempt that takes longer is given up, and another one made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The longest pause before a lost answer is asked for again: whether a write happened should be known soon.
+const LOST_PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// What is kept of a request's time to answer the host ourselves, who else is told only that time ran out; at most a tenth.
+const ANSWERING_TIME: Duration = Duration::from_millis(200);
+
 /// After how long without a byte a connection is probed for being alive.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
@@ -64,10 +70,14 @@ pub struct Question<'a> {
     pub params: Map<String, Value>,
     /// Names the request in both logs.
     pub request_id: String,
-    /// How long it may take; the configured time if nothing else is said.
+    /// When the host asked.
+    pub started: Instant,
+    /// How long it may take from then; the configured time if nothing else is said.
     pub timeout: Option<Duration>,
     /// Whether the server is asked to tell how far it is.
     pub wants_progress: bool,
+    /// For a call that writes: another call that shows whether this one happened.
+    pub look: Option<String>,
 }
 
 /// How far the server is with a question.
@@ -177,37 +187,58 @@ impl Upstream {
         result
     }
 
-    /// Tries until there is an answer, time or patience runs out.
+    /// Tries until there is an answer, time or patience runs out. A write whose answer may have been lost is asked for, with the
+    /// same key, as long as there is time: the server replays the answer, or runs now what never reached it.
     async fn answer(
         &self,
         mut question: Question<'_>,
         told: &impl Fn(Told<'_>),
     ) -> Result<Map<String, Value>, Failure> {
         let timeout = question.timeout.unwrap_or(self.timeout);
-        let deadline = time::Instant::now() + timeout;
+        let deadline = time::Instant::from_std(question.started + timeout - ANSWERING_TIME.min(timeout / 10));
+        let late =
+            || Failure::new(Kind::Timeout, format!("{} did not answer within {timeout:?}", self.backend));
         let headers = self.headers(&question);
         let body = body(&mut question);
         let mut n_retries = 0;
         let mut reason = None;
-        loop {
+        // Whether the server may have done what was asked, as far as we know.
+        let mut is_open = false;
+        let ending = |failure: Failure, is_open: bool| match (&question.look, question.name) {
+            (Some(look), Some(tool)) if is_open => failure::may_have_happened(failure, tool, look),
+            _ => failure,
+        };
+        while time::Instant::now() < deadline {
             let attempt = self.attempt(&question, &headers, body.clone(), told);
             let (failure, asked) = match time::timeout_at(deadline, attempt).await {
+                Ok(Attempt::Answered(Err(failure))) if !failure::is_outcome(&failure) => {
+                    return Err(ending(failure, is_open));
+                }
                 Ok(Attempt::Answered(answer)) => return answer,
                 Ok(Attempt::Failed(failure, asked)) => (failure, asked),
+                Ok(Attempt::Lost(failure, asked)) => {
+                    is_open = true;
+                    (failure, asked)
+                }
                 Err(_) => {
-                    let late = format!("{} did not answer within {timeout:?}", self.backend);
-                    return Err(reason.unwrap_or_else(|| Failure::new(Kind::Timeout, late)));
+                    is_open = true;
+                    break;
                 }
             };
             // What still runs from the first try ends some time; asking for its answer is no further try.
             let is_running = failure::is_still_running(&failure);
+            is_open |= is_running;
+            let is_asked_for = is_open && question.look.is_some();
             let pause = match asked {
                 Some(asked) if is_running => asked,
-                asked => retry::pause(n_retries).max(asked.unwrap_or_default()),
+                asked => {
+                    let longest = if is_asked_for { LOST_PAUSE_MAX } else { Duration::MAX };
+                    retry::pause(n_retries).min(longest).max(asked.unwrap_or_default())
+                }
             };
-            let is_patient = is_running || n_retries < self.retries_max;
+            let is_patient = is_running || is_asked_for || n_retries < self.retries_max;
             if !is_patient || time::Instant::now() + pause >= deadline {
-                return Err(failure);
+                return Err(ending(failure, is_open));
             }
             tracing::info!(
                 request_id = question.request_id,
@@ -222,6 +253,7 @@ impl Upstream {
             reason = Some(failure);
             time::sleep(pause).await;
         }
+        Err(ending(reason.unwrap_or_else(late), is_open))
     }
 
     async fn attempt(
@@ -247,11 +279,11 @@ impl Upstream {
             Err(Some(attempt)) => return attempt,
             Err(None) => {
                 let failure = failure::from_status(status, self.url(), &content_type);
-                let is_passing = retry::is_passing(status);
-                return if is_passing {
-                    Attempt::Failed(failure, asked)
-                } else {
-                    Attempt::Answered(Err(failure))
+                return match retry::is_passing(status) {
+                    // A proxy cannot tell how far the server came.
+                    true if matches!(status, 502 | 504) => Attempt::Lost(failure, asked),
+                    true => Attempt::Failed(failure, asked),
+                    false => Attempt::Answered(Err(failure)),
                 };
             }
         };
@@ -309,7 +341,7 @@ impl Upstream {
             }
         }
         let (gathered, texts) = body.end();
-        let cut = || Some(Attempt::Failed(failure::away(self.url(), "the answer was cut off"), None));
+        let cut = || Some(Attempt::Lost(failure::away(self.url(), "the answer was cut off"), None));
         if is_stream {
             return Err(cut());
         }
@@ -343,7 +375,9 @@ impl Upstream {
     }
 
     fn away(&self, error: &reqwest::Error) -> Attempt {
-        Attempt::Failed(failure::away(&self.backend.to_string(), &cause(error)), None)
+        let failure = failure::away(&self.backend.to_string(), &cause(error));
+        // Without a connection nothing was sent.
+        if error.is_connect() { Attempt::Failed(failure, None) } else { Attempt::Lost(failure, None) }
     }
 
     fn headers(&self, question: &Question<'_>) -> HeaderMap {
@@ -370,6 +404,8 @@ enum Attempt {
     Answered(Result<Map<String, Value>, Failure>),
     /// It may work later, perhaps after the pause that the server asks for.
     Failed(Failure, Option<Duration>),
+    /// The request was sent, and its answer did not arrive: the server may have done what was asked.
+    Lost(Failure, Option<Duration>),
 }
 
 #[derive(serde::Deserialize)]

@@ -6,7 +6,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -27,6 +27,8 @@ pub enum Fault {
     LoseAnswer,
     /// The server answers, and this many bytes of it arrive.
     CutAnswer(usize),
+    /// The server answers, nothing of it arrives, and nobody is there from then on.
+    Vanish,
     /// The connection is closed when this many events of the server's stream have arrived.
     CutStream(usize),
     /// Somebody on the way answers with this status, and the seconds to wait if any.
@@ -43,6 +45,7 @@ pub struct FaultProxy {
     faults: Arc<Mutex<VecDeque<Fault>>>,
     n_requests: Arc<AtomicUsize>,
     stream_delay: Arc<Mutex<Duration>>,
+    is_gone: Arc<AtomicBool>,
 }
 
 impl FaultProxy {
@@ -55,10 +58,14 @@ impl FaultProxy {
             faults: Arc::default(),
             n_requests: Arc::default(),
             stream_delay: Arc::default(),
+            is_gone: Arc::default(),
         };
         let serving = proxy.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if serving.is_gone.load(Ordering::Relaxed) {
+                    break;
+                }
                 let serving = serving.clone();
                 thread::spawn(move || serving.serve(&stream));
             }
@@ -106,6 +113,14 @@ impl FaultProxy {
             // Ends when the client gives up.
             Fault::Hang => drop(reader.read(&mut [0])),
             Fault::LoseAnswer => self.forward(&request)?.read_to_end(&mut Vec::new()).map(drop)?,
+            Fault::Vanish => {
+                self.forward(&request)?.read_to_end(&mut Vec::new())?;
+                self.is_gone.store(true, Ordering::Relaxed);
+                // Whoever waits for connections has to get one to notice.
+                while TcpStream::connect(self.url.trim_start_matches("http://")).is_ok() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
             Fault::CutAnswer(n_bytes) => {
                 let mut answer = Vec::new();
                 self.forward(&request)?.read_to_end(&mut answer)?;

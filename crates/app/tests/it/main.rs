@@ -11,6 +11,7 @@ mod bridge;
 mod bridge_backend;
 mod bridge_changes;
 mod bridge_faults;
+mod bridge_lost_answers;
 mod bridge_progress;
 mod bridge_setup;
 mod cli;
