@@ -9,7 +9,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use mcp::{Change, Changed, Failure, Interest, Kind};
@@ -22,12 +22,7 @@ use tokio::{
 };
 
 use super::{
-    events::Events,
-    failure,
-    overlap::Overlap,
-    retry,
-    server::Lists,
-    upstream::{Question, Upstream},
+    events::Events, failure, overlap::Overlap, question::Question, retry, server::Lists, upstream::Upstream,
 };
 
 /// How long the server may take to acknowledge.
@@ -244,16 +239,8 @@ impl Listening {
             "resourcesListChanged": true,
             "resourceSubscriptions": interest.uris,
         });
-        let question = Question {
-            method: "subscriptions/listen",
-            name: None,
-            params: Map::from_iter([("notifications".to_owned(), filter)]),
-            request_id: format!("listen-{number}"),
-            started: Instant::now(),
-            timeout: None,
-            wants_progress: false,
-            look: None,
-        };
+        let params = Map::from_iter([("notifications".to_owned(), filter)]);
+        let question = Question::new("subscriptions/listen", params, format!("listen-{number}"));
         let opening = async {
             let mut reader =
                 Reader { response: self.upstream.open(question).await?, events: Events::default() };

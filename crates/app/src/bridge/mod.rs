@@ -14,6 +14,7 @@ mod listed;
 mod listen;
 mod look;
 mod overlap;
+mod question;
 mod retry;
 mod server;
 mod upstream;

@@ -13,7 +13,8 @@ use super::{
     failure, listed,
     listen::Listener,
     look,
-    upstream::{Question, Told, Upstream},
+    question::{Question, Told},
+    upstream::Upstream,
 };
 use crate::large;
 use crate::requirements::{SETS, meant};
@@ -149,14 +150,9 @@ impl Bridge {
 impl Server for Bridge {
     fn instructions(&self, context: &Context<'_>) -> Option<String> {
         let question = Question {
-            method: "server/discover",
-            name: None,
-            params: Map::new(),
-            request_id: context.request_id(),
             started: context.started(),
             timeout: Some(INTRODUCTION_TIME),
-            wants_progress: false,
-            look: None,
+            ..Question::new("server/discover", Map::new(), context.request_id())
         };
         let is_handshake = !context.revision.is_stateless();
         if is_handshake {
@@ -310,16 +306,8 @@ fn question<'a>(
     params: Value,
 ) -> Result<Question<'a>, Failure> {
     let Value::Object(params) = params else { return Err(Failure::internal()) };
-    Ok(Question {
-        method,
-        name,
-        params,
-        request_id: context.request_id(),
-        started: context.started(),
-        timeout: None,
-        wants_progress: false,
-        look: None,
-    })
+    let started = context.started();
+    Ok(Question { name, started, ..Question::new(method, params, context.request_id()) })
 }
 
 /// Lists that are gathered whole have one page, which no cursor leads to.

@@ -8,26 +8,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use mcp::{Failure, Kind};
 use reqwest::{
     Client, Response, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::{runtime::Runtime, sync::Notify, time};
 
 use super::{
     body::{Body, Problem},
     config::{BackendUrl, Config},
     events::{Piece, Pieces},
-    failure, retry,
+    failure,
+    question::{Question, REVISION, Told},
+    retry,
 };
 use crate::{large, logging::without_secrets};
-
-/// The revision that the server is spoken to in, whatever the host speaks.
-const REVISION: &str = "2026-07-28";
 
 /// How often a running request is looked at for being wanted still.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
@@ -38,7 +36,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause before a lost answer is asked for again: whether a write happened should be known soon.
 const LOST_PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// What is kept of a request's time to answer the host ourselves, who else is told only that time ran out; at most a tenth.
+/// Kept back from a request's time, at most a tenth of it, so that our answer, which says what is known, comes before the
+/// general one that the request timed out.
 const ANSWERING_TIME: Duration = Duration::from_millis(200);
 
 /// After how long without a byte a connection is probed for being alive.
@@ -58,36 +57,6 @@ pub struct Upstream {
     n_requests: AtomicU64,
     n_retries: AtomicU64,
     served: Notify,
-}
-
-/// Something to ask.
-pub struct Question<'a> {
-    /// The method.
-    pub method: &'static str,
-    /// What it is about, which the protocol wants in a header: the name of a tool or prompt, or a URI.
-    pub name: Option<&'a str>,
-    /// Its parameters.
-    pub params: Map<String, Value>,
-    /// Names the request in both logs.
-    pub request_id: String,
-    /// When the host asked.
-    pub started: Instant,
-    /// How long it may take from then; the configured time if nothing else is said.
-    pub timeout: Option<Duration>,
-    /// Whether the server is asked to tell how far it is.
-    pub wants_progress: bool,
-    /// For a call that writes: another call that shows whether this one happened.
-    pub look: Option<String>,
-}
-
-/// How far the server is with a question.
-pub struct Told<'a> {
-    /// It only grows.
-    pub progress: f64,
-    /// What it grows to, where that is known.
-    pub total: Option<f64>,
-    /// What is being done.
-    pub message: Option<&'a str>,
 }
 
 impl Upstream {
@@ -198,11 +167,11 @@ impl Upstream {
         let deadline = time::Instant::from_std(question.started + timeout - ANSWERING_TIME.min(timeout / 10));
         let late =
             || Failure::new(Kind::Timeout, format!("{} did not answer within {timeout:?}", self.backend));
-        let headers = self.headers(&question);
-        let body = body(&mut question);
+        let headers = question.headers();
+        let body = question.body();
         let mut n_retries = 0;
         let mut reason = None;
-        // Whether the server may have done what was asked, as far as we know.
+        // Whether an attempt may have reached the server, and its outcome is unknown.
         let mut is_open = false;
         let ending = |failure: Failure, is_open: bool| match (&question.look, question.name) {
             (Some(look), Some(tool)) if is_open => failure::may_have_happened(failure, tool, look),
@@ -355,8 +324,8 @@ impl Upstream {
 
     /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
     pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
-        let headers = self.headers(&question);
-        let body = body(&mut question);
+        let headers = question.headers();
+        let body = question.body();
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
@@ -378,24 +347,6 @@ impl Upstream {
         let failure = failure::away(&self.backend.to_string(), &cause(error));
         // Without a connection nothing was sent.
         if error.is_connect() { Attempt::Failed(failure, None) } else { Attempt::Lost(failure, None) }
-    }
-
-    fn headers(&self, question: &Question<'_>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert("mcp-method", HeaderValue::from_static(question.method));
-        let mut insert = |name: &'static str, text: &str| {
-            if let Ok(value) = HeaderValue::from_str(text) {
-                headers.insert(HeaderName::from_static(name), value);
-            }
-        };
-        if let Some(name) = question.name {
-            insert("mcp-name", &header_form(name));
-        }
-        insert("x-request-id", &question.request_id);
-        if question.method == "tools/call" {
-            insert("idempotency-key", &question.request_id);
-        }
-        headers
     }
 }
 
@@ -433,33 +384,10 @@ impl Message {
     }
 }
 
-fn body(question: &mut Question<'_>) -> Vec<u8> {
-    let Question { method, request_id, .. } = question;
-    let mut meta = json!({
-        "io.modelcontextprotocol/protocolVersion": REVISION,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": super::NAME, "version": env!("CARGO_PKG_VERSION")},
-    });
-    if question.wants_progress {
-        meta["progressToken"] = json!(request_id);
-    }
-    let mut params = std::mem::take(&mut question.params);
-    params.insert("_meta".into(), meta);
-    json!({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}).to_string().into_bytes()
-}
-
 async fn until_unwanted(is_wanted: impl Fn() -> bool) {
     while is_wanted() {
         time::sleep(LOOK_INTERVAL).await;
     }
-}
-
-/// A name as a header can carry it: as it is, or in Base64 where it has other characters or looks like Base64.
-fn header_form(name: &str) -> String {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
-        && name.trim() == name
-        && !name.starts_with("=?base64?");
-    if is_plain { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) }
 }
 
 fn header_text(response: &Response, name: HeaderName) -> Option<String> {
@@ -489,23 +417,4 @@ fn too_large() -> Attempt {
 /// The innermost reason, which says more than the outer ones.
 pub fn cause(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), cause)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::header_form;
-
-    #[test]
-    fn names_travel_in_headers() {
-        for (name, form) in [
-            ("create_epic", "create_epic"),
-            ("epics://list?status=In Progress", "epics://list?status=In Progress"),
-            ("prüfen", "=?base64?cHLDvGZlbg==?="),
-            (" x", "=?base64?IHg=?="),
-            ("a\nb", "=?base64?YQpi?="),
-            ("=?base64?eA==?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="),
-        ] {
-            assert_eq!(header_form(name), form);
-        }
-    }
 }
