@@ -1,6 +1,8 @@
 //! The name that somebody most likely meant who wrote another one. A wrong guess costs more than none, so only names that
 //! differ in a few letters are guessed, or in case, separators, a plural `s` or a final `id`.
 
+use std::cmp::Reverse;
+
 /// What is longer is no name that somebody mistyped, and comparing takes the square of its length.
 const FOUND_BYTES_MAX: usize = 200;
 
@@ -19,7 +21,10 @@ pub fn several<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>, n
         .into_iter()
         .filter_map(|candidate| Some((distance(&found, candidate)?, candidate)))
         .collect();
-    near.sort_by_key(|(distance, _)| *distance);
+    // Of two at the same distance, the one that begins alike is meant: people mistype ends.
+    let begins_alike =
+        |candidate: &str| plain(candidate).chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
+    near.sort_by_key(|(distance, candidate)| (*distance, Reverse(begins_alike(candidate))));
     near.truncate(n_max);
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }

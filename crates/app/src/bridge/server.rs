@@ -188,6 +188,10 @@ impl Server for Bridge {
         meant::normalise(&tool.input_schema, arguments)
     }
 
+    fn check_arguments(&self, _: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        meant::check(tool, arguments)
+    }
+
     fn instead_of(&self, context: &Context<'_>, name: &str) -> Option<Instead> {
         meant::instead_of(&self.all_tools(context).ok()?, name)
     }

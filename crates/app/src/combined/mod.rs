@@ -259,11 +259,11 @@ impl Server for Combined {
     }
 
     fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
-        if let Owner::Threats(threats) = self.owner(&tool.name) {
-            return threats.check_arguments(context, tool, arguments);
+        match self.owner(&tool.name) {
+            Owner::Threats(threats) => threats.check_arguments(context, tool, arguments),
+            Owner::Trace(trace) => trace.check_arguments(context, tool, arguments),
+            Owner::Requirements | Owner::Both(_) => requirements::meant::check(tool, arguments),
         }
-        let errors = tool.input_schema.check(arguments);
-        if errors.is_empty() { Ok(()) } else { Err(Failure::invalid_arguments(&tool.name, errors)) }
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

@@ -1,7 +1,7 @@
 //! What agents mean who have not read the schemas: other names of tools and arguments, priorities by name, reference ids as
 //! they are written elsewhere. The fixed list is in `docs/guide/agents.md`.
 
-use mcp::{Instead, Schema, Tool};
+use mcp::{Failure, Instead, Schema, Tool};
 use serde_json::{Map, Value, json};
 
 use super::tools;
@@ -120,6 +120,22 @@ fn only_id(schema: &Schema) -> Option<&str> {
     (changes || required.len() == 1)
         .then_some(first)
         .filter(|name| *name == "reference" || name.ends_with("_id"))
+}
+
+/// Checks arguments, and says of each that is missing what it is: schemas are too short to.
+pub fn check(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+    let mut errors = tool.input_schema.check(arguments);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let offer = tools::find(&tool.name);
+    for error in &mut errors {
+        let about = offer.as_ref().map(|offer| offer.about(&error.field)).unwrap_or_default();
+        if error.message.starts_with("is required (a string") && !about.is_empty() {
+            error.message = format!("is required. {about}");
+        }
+    }
+    Err(Failure::invalid_arguments(&tool.name, errors))
 }
 
 fn priority(text: &str) -> Option<usize> {

@@ -247,6 +247,10 @@ impl Server for Requirements {
         notes
     }
 
+    fn check_arguments(&self, _: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        meant::check(tool, arguments)
+    }
+
     fn instead_of(&self, _: &Context<'_>, name: &str) -> Option<Instead> {
         meant::instead_of(self.tools.list(), name)
     }

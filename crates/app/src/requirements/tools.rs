@@ -69,6 +69,12 @@ pub fn all() -> impl Iterator<Item = (&'static Entry, &'static ops::Tool)> {
     own.chain(all.filter(|(_, tool)| tool.name.is_some()).rev())
 }
 
+/// The tool with a name, in whichever set it is.
+pub fn find(name: &str) -> Option<Offer> {
+    let found = all().find(|(entry, tool)| tool.name.unwrap_or(entry.name) == name);
+    found.map(|(entry, tool)| Offer::new(entry, tool))
+}
+
 impl Tools {
     /// The tools of the chosen sets.
     pub fn new(options: &ToolOptions) -> Tools {

@@ -119,15 +119,16 @@ fn cursors_and_specifications_that_are_none_are_refused() {
         let answer = agent.call("list_uncited_requirements", arguments);
         assert_eq!((text(&answer), &answer["isError"]), (expected, &json!(true)));
     }
-    for arguments in
-        [json!({"limit": 0}), json!({"max_tokens": 199}), json!({"max_tokens": 100_001}), json!({"x": 1})]
-    {
+    for arguments in [json!({"limit": 0}), json!({"max_tokens": 199}), json!({"x": 1})] {
         assert_eq!(
             agent.call("list_uncited_requirements", arguments.clone())["isError"],
             true,
             "{arguments}"
         );
     }
+    let answer = agent.call("list_uncited_requirements", json!({"max_tokens": 100_001}));
+    let note = answer["content"].as_array().and_then(|blocks| blocks.last()).expect("a block");
+    assert_eq!(note["text"], "max_tokens is at most 100000, not 100001");
     assert_eq!(agent.json("list_uncited_requirements", json!({"cursor": "pffffffff"})), json!([]));
 }
 

@@ -69,3 +69,4 @@ mod tls;
 mod together;
 mod token_estimates;
 mod upgrade;
+mod wrong_calls;

@@ -21,6 +21,15 @@ pub fn describe(schema: &Map<String, Value>) -> String {
     names.into_iter().map(|name| describe_type(name, schema)).collect::<Vec<_>>().join(" or ")
 }
 
+/// The same, with what the schema says about it: "an integer from 1 to 4: 1 critical, 2 high, 3 medium, 4 low".
+pub fn describe_fully(schema: &Map<String, Value>) -> String {
+    let expected = describe(schema);
+    match schema.get("description").and_then(Value::as_str) {
+        Some(about) if !expected.is_empty() => format!("{expected}: {about}"),
+        _ => expected,
+    }
+}
+
 fn describe_type(name: &str, schema: &Map<String, Value>) -> String {
     let limit = |keyword: &str| schema.get(keyword).map(Value::to_string);
     let range = |min: &str, max: &str, unit: &str| match (limit(min), limit(max)) {

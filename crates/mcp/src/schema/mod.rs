@@ -13,7 +13,7 @@ use crate::{
     failure::FieldError,
     wording::{shown_value, unknown_name},
 };
-use describe::{describe, measured, one_of};
+use describe::{describe, describe_fully, measured, one_of};
 
 /// A list of errors longer than this helps nobody.
 const ERRORS_MAX: usize = 50;
@@ -165,7 +165,7 @@ impl<'a> Check<'a> {
             if !members.contains_key(name) {
                 let expected =
                     properties.and_then(|properties| properties.get(name)).and_then(Value::as_object);
-                let message = match expected.map(describe) {
+                let message = match expected.map(describe_fully) {
                     Some(expected) if !expected.is_empty() => format!("is required ({expected})"),
                     _ => "is required".into(),
                 };
@@ -246,7 +246,7 @@ impl<'a> Check<'a> {
     }
 
     fn mismatch(&mut self, schema: &Map<String, Value>, value: &Value, path: &str) {
-        self.error(path, format!("expected {}, found {}", describe(schema), measured(schema, value)));
+        self.error(path, format!("expected {}, found {}", describe_fully(schema), measured(schema, value)));
     }
 
     fn not_allowed(&mut self, allowed: &[Value], value: &Value, path: &str) {
