@@ -1,7 +1,8 @@
 //! Hears from the server what changed: one stream of events, opened when the host wants to know, and again when it drops.
 //!
 //! For a host with a handshake the stream is opened while `initialize` is answered, so that it misses no change after
-//! `notifications/initialized`. Where the stream opens later than the host relies on it, everything is announced once.
+//! `notifications/initialized`. Where the stream opens later than the host relies on it, everything is announced once: simpler
+//! than a position to resume from, which the protocol does not have, and a host that looks again in vain loses nothing.
 
 use std::{
     collections::BTreeSet,

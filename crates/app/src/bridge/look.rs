@@ -1,6 +1,7 @@
 //! How an agent finds out whether a write happened whose answer was lost.
 
 use mcp::Tool;
+use ops::known;
 use serde_json::{Map, Value, json};
 
 /// Kinds that can be listed, the newest first.
@@ -33,22 +34,22 @@ fn seen_by(name: &str, arguments: &Value) -> (&'static str, Map<String, Value>) 
         _ => Map::new(),
     };
     if let Some(kind) = name.strip_prefix("create_").filter(|kind| KINDS.contains(kind)) {
-        return ("list_entities", with(json!({"kind": kind, "sort": "created"})));
+        return (known::LIST_ENTITIES.name, with(json!({"kind": kind, "sort": "created"})));
     }
     let reference = REFERENCES.iter().find_map(|name| arguments[name].as_str());
     let about = |part: &str| name.contains(part);
     match reference {
         Some(reference) if about("comment") => {
-            ("get_entity", with(json!({"reference": reference, "include": ["comments"]})))
+            (known::GET_ENTITY.name, with(json!({"reference": reference, "include": ["comments"]})))
         }
         Some(reference) if about("relationship") => {
-            ("get_entity", with(json!({"reference": reference, "include": ["relationships"]})))
+            (known::GET_ENTITY.name, with(json!({"reference": reference, "include": ["relationships"]})))
         }
-        Some(reference) => ("get_entity", with(json!({"reference": reference}))),
-        None if about("comment") => ("list_comments", Map::new()),
-        None if about("prompt") => ("list_prompts", Map::new()),
-        None if about("import") => ("list_imports", Map::new()),
-        None => ("list_entities", with(json!({"kind": "requirement", "sort": "updated"}))),
+        Some(reference) => (known::GET_ENTITY.name, with(json!({"reference": reference}))),
+        None if about("comment") => (known::LIST_COMMENTS.name, Map::new()),
+        None if about("prompt") => (known::LIST_PROMPTS.name, Map::new()),
+        None if about(known::IMPORT.name) => (known::LIST_IMPORTS.name, Map::new()),
+        None => (known::LIST_ENTITIES.name, with(json!({"kind": "requirement", "sort": "updated"}))),
     }
 }
 
