@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// Tools appeared or went.
     Tools,

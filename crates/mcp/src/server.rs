@@ -1,6 +1,6 @@
 //! What a server does. Everything has a default, so that a server writes only what it offers.
 
-use std::{cell::Cell, collections::BTreeSet, sync::Arc};
+use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Instant};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -191,6 +191,11 @@ impl Context<'_> {
     /// Names this request in the log and in internal errors.
     pub fn request_id(&self) -> String {
         self.ticket.request_id()
+    }
+
+    /// When the request arrived: its time limit counts from here.
+    pub fn started(&self) -> Instant {
+        self.ticket.started
     }
 
     /// Sets what is done when nobody waits for the answer any more; at once, if that is so already.

@@ -59,6 +59,20 @@ pub fn away(url: &str, reason: &str) -> Failure {
     Failure::new(Kind::Unavailable, format!("{url} does not answer: {reason}"))
 }
 
+/// The request was sent, but whether the server did what it asks for is not known.
+pub fn may_have_happened(mut failure: Failure, tool: &str, look: &str) -> Failure {
+    failure.message +=
+        &format!("; the change may have been made all the same: call {look} before you repeat {tool}");
+    failure.details.push(("may_have_happened".into(), json!(true)));
+    failure
+}
+
+/// Tells whether a refusal says what came of the request, or only that it could not be asked about now.
+pub fn is_outcome(failure: &Failure) -> bool {
+    use Kind::{Forbidden, RateLimited, Timeout, Unauthenticated, Unavailable};
+    !matches!(failure.kind, Forbidden | RateLimited | Timeout | Unauthenticated | Unavailable)
+}
+
 /// Tells whether an earlier attempt of the same request is what stands in the way.
 pub fn is_still_running(failure: &Failure) -> bool {
     failure.details.iter().any(|(name, value)| name == "error" && value == "STILL_RUNNING")

@@ -13,8 +13,9 @@ use super::{
     Ending,
     arguments::Init,
     config::{self, BackendUrl, Config, Token},
+    question::Question,
     retry, server,
-    upstream::{Question, Upstream, cause},
+    upstream::{Upstream, cause},
 };
 use crate::{logging, settings::FromSetting};
 
@@ -208,14 +209,7 @@ fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
     let profile = server::profile();
     let config = Config { backend, token, timeout: TIMEOUT, retries_max: 1, toolsets: None, profile };
     let upstream = Upstream::new(&config).map_err(Ending::failed)?;
-    let question = Question {
-        method: "tools/list",
-        name: None,
-        params: Map::new(),
-        request_id: "init".into(),
-        timeout: None,
-        wants_progress: false,
-    };
+    let question = Question::new("tools/list", Map::new(), "init".into());
     let result = upstream.ask(question, || true, |_| {});
     let result = result.map_err(|failure| {
         Ending::failed(format!("the file is written, but the server cannot be used: {}", failure.message))

@@ -1,4 +1,8 @@
 //! Hears from the server what changed: one stream of events, opened when the host wants to know, and again when it drops.
+//!
+//! For a host with a handshake the stream is opened while `initialize` is answered, so that it misses no change after
+//! `notifications/initialized`. Where the stream opens later than the host relies on it, everything is announced once: simpler
+//! than a position to resume from, which the protocol does not have, and a host that looks again in vain loses nothing.
 
 use std::{
     collections::BTreeSet,
@@ -19,10 +23,7 @@ use tokio::{
 };
 
 use super::{
-    events::Events,
-    failure, retry,
-    server::Lists,
-    upstream::{Question, Upstream},
+    events::Events, failure, overlap::Overlap, question::Question, retry, server::Lists, upstream::Upstream,
 };
 
 /// How long the server may take to acknowledge.
@@ -44,16 +45,26 @@ const UNABLE_PAUSE: Duration = Duration::from_secs(300);
 const STEADY_TIME: Duration = Duration::from_secs(30);
 
 pub struct Listener {
-    wanted: watch::Sender<Interest>,
+    wanted: watch::Sender<Wanted>,
     shared: Arc<Shared>,
+}
+
+#[derive(Clone, Default)]
+struct Wanted {
+    interest: Interest,
+    /// Whether the host counts on hearing of changes: not before `notifications/initialized`.
+    is_relied_on: bool,
 }
 
 struct Shared {
     lists: Arc<Lists>,
     changed: OnceLock<Changed>,
+    overlap: Overlap,
     /// The resources that the server was asked to tell of, and those that it does tell of; none while it does not.
     heard: watch::Sender<Option<Heard>>,
     is_listening: AtomicBool,
+    /// Whether the first attempt to open a stream has succeeded or failed.
+    is_attempted: watch::Sender<bool>,
 }
 
 #[derive(Clone)]
@@ -65,12 +76,14 @@ struct Heard {
 impl Listener {
     /// Begins, and waits for somebody who wants to know.
     pub fn start(upstream: Arc<Upstream>, lists: Arc<Lists>) -> Self {
-        let (wanted, receiver) = watch::channel(Interest::default());
+        let (wanted, receiver) = watch::channel(Wanted::default());
         let shared = Arc::new(Shared {
             lists,
             changed: OnceLock::new(),
+            overlap: Overlap::default(),
             heard: watch::Sender::new(None),
             is_listening: AtomicBool::new(false),
+            is_attempted: watch::Sender::new(false),
         });
         let listening = Listening { upstream: upstream.clone(), shared: shared.clone(), n_streams: 0 };
         upstream.spawn(listening.run(receiver));
@@ -82,9 +95,19 @@ impl Listener {
         let _ = self.shared.changed.set(changed);
     }
 
+    /// Opens the stream for a host that will want to hear of lists.
+    pub fn prepare(&self) {
+        self.wanted.send_modify(|wanted| wanted.interest.lists = true);
+    }
+
+    /// Waits until a stream was opened for the first time, or could not be.
+    pub async fn is_prepared(&self) {
+        let _ = self.shared.is_attempted.subscribe().wait_for(|is_attempted| *is_attempted).await;
+    }
+
     /// Says what is wanted from now on.
     pub fn listen_to(&self, interest: Interest) {
-        self.wanted.send_replace(interest);
+        self.wanted.send_replace(Wanted { interest, is_relied_on: true });
     }
 
     /// Tells whether changes of lists would be heard of.
@@ -127,15 +150,14 @@ struct Stream {
 }
 
 impl Listening {
-    async fn run(mut self, mut wanted: watch::Receiver<Interest>) {
+    async fn run(mut self, mut wanted: watch::Receiver<Wanted>) {
         let (lost, mut losses) = mpsc::unbounded_channel();
         let mut current: Option<Stream> = None;
         let mut n_failures = 0;
         let mut opened_at = time::Instant::now();
-        // Nothing is missed before a first stream that opens at once.
         let mut has_missed = false;
         loop {
-            let interest = wanted.borrow_and_update().clone();
+            let interest = wanted.borrow_and_update().interest.clone();
             if !interest.lists && interest.uris.is_empty() {
                 current = self.replace(current, None);
             } else if current.as_ref().is_none_or(|stream| stream.interest != interest) {
@@ -143,16 +165,20 @@ impl Listening {
                     Ok(stream) => {
                         if current.is_none() {
                             self.shared.lists.forget();
+                            has_missed |= wanted.borrow().is_relied_on;
                         }
-                        current = self.replace(current, Some(stream));
-                        opened_at = time::Instant::now();
+                        // First of all: a subscription that waits for this stream has missed nothing, and is not told.
                         if std::mem::take(&mut has_missed) {
                             self.tell_all(&interest);
                         }
+                        current = self.replace(current, Some(stream));
+                        opened_at = time::Instant::now();
+                        self.shared.is_attempted.send_replace(true);
                     }
                     Err(failure) => {
                         has_missed = true;
                         current = self.replace(current, None);
+                        self.shared.is_attempted.send_replace(true);
                         // A server that refuses the token, or cannot do this, will not change its mind soon.
                         let is_refused = failure.kind == Kind::Unauthenticated;
                         let is_unable = matches!(failure.kind, Kind::Other | Kind::Forbidden);
@@ -166,9 +192,11 @@ impl Listening {
                             time::sleep(short).await;
                             self.upstream.served().await;
                         };
+                        let others =
+                            async { wanted.wait_for(|wanted| wanted.interest != interest).await.map(drop) };
                         tokio::select! {
                             () = time::sleep(pause) => {}
-                            Ok(()) = wanted.changed(), if is_unable => {}
+                            Ok(()) = others, if is_unable => {}
                             () = accepted, if is_refused => {}
                         }
                         continue;
@@ -177,7 +205,8 @@ impl Listening {
             }
             tokio::select! {
                 changed = wanted.changed() => match changed {
-                    Ok(()) => time::sleep(GATHERING_TIME).await,
+                    Ok(()) if current.is_some() => time::sleep(GATHERING_TIME).await,
+                    Ok(()) => {}
                     Err(_) => return,
                 },
                 Some(number) = losses.recv() => {
@@ -211,14 +240,8 @@ impl Listening {
             "resourcesListChanged": true,
             "resourceSubscriptions": interest.uris,
         });
-        let question = Question {
-            method: "subscriptions/listen",
-            name: None,
-            params: Map::from_iter([("notifications".to_owned(), filter)]),
-            request_id: format!("listen-{number}"),
-            timeout: None,
-            wants_progress: false,
-        };
+        let params = Map::from_iter([("notifications".to_owned(), filter)]);
+        let question = Question::new("subscriptions/listen", params, format!("listen-{number}"));
         let opening = async {
             let mut reader =
                 Reader { response: self.upstream.open(question).await?, events: Events::default() };
@@ -236,10 +259,11 @@ impl Listening {
         let (mut reader, first, honoured) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
         tracing::debug!(resources = interest.uris.len(), "changes are heard of");
         let (shared, lost) = (self.shared.clone(), lost.clone());
+        shared.overlap.begin(number);
         let reading = tokio::spawn(async move {
-            first.iter().for_each(|message| shared.hear(message));
+            first.iter().for_each(|message| shared.hear(number, message));
             while let Some(messages) = reader.next().await {
-                messages.iter().for_each(|message| shared.hear(message));
+                messages.iter().for_each(|message| shared.hear(number, message));
             }
             let _ = lost.send(number);
         });
@@ -255,11 +279,14 @@ impl Listening {
                 honoured: stream.honoured.clone(),
             }),
         );
-        if let Some(old) = old {
-            tokio::spawn(async move {
+        let shared = self.shared.clone();
+        match old {
+            None => shared.end_overlap(),
+            Some(old) => drop(tokio::spawn(async move {
                 time::sleep(OVERLAP).await;
                 old.reading.abort();
-            });
+                shared.end_overlap();
+            })),
         }
         new
     }
@@ -274,24 +301,29 @@ impl Listening {
 }
 
 impl Shared {
-    fn hear(&self, message: &Value) {
-        match message["method"].as_str().unwrap_or_default() {
-            "notifications/tools/list_changed" => {
-                self.lists.forget_tools();
-                self.tell(Change::Tools);
-            }
-            "notifications/prompts/list_changed" => {
-                self.lists.forget_prompts();
-                self.tell(Change::Prompts);
-            }
-            "notifications/resources/list_changed" => self.tell(Change::Resources),
-            "notifications/resources/updated" => {
-                if let Some(uri) = message["params"]["uri"].as_str() {
-                    self.tell(Change::Resource(uri.to_owned()));
-                }
-            }
+    fn hear(&self, number: u64, message: &Value) {
+        let change = match message["method"].as_str().unwrap_or_default() {
+            "notifications/tools/list_changed" => Change::Tools,
+            "notifications/prompts/list_changed" => Change::Prompts,
+            "notifications/resources/list_changed" => Change::Resources,
+            "notifications/resources/updated" => match message["params"]["uri"].as_str() {
+                Some(uri) => Change::Resource(uri.to_owned()),
+                None => return,
+            },
+            _ => return,
+        };
+        match change {
+            Change::Tools => self.lists.forget_tools(),
+            Change::Prompts => self.lists.forget_prompts(),
             _ => {}
         }
+        if self.overlap.take(number, &change) {
+            self.tell(change);
+        }
+    }
+
+    fn end_overlap(&self) {
+        self.overlap.end().into_iter().for_each(|change| self.tell(change));
     }
 
     fn tell(&self, change: Change) {

@@ -12,13 +12,18 @@ use super::{
     cached::Cached,
     failure, listed,
     listen::Listener,
-    upstream::{Question, Told, Upstream},
+    look,
+    question::{Question, Told},
+    upstream::Upstream,
 };
 use crate::large;
 use crate::requirements::{SETS, meant};
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
+
+/// How long that answer may wait for the stream of changes. One that opens later is made up for by an announcement.
+const STREAM_TIME: Duration = Duration::from_millis(500);
 
 /// How long a subscription may wait for the server to listen.
 const SUBSCRIPTION_TIME: Duration = Duration::from_secs(5);
@@ -145,17 +150,24 @@ impl Bridge {
 impl Server for Bridge {
     fn instructions(&self, context: &Context<'_>) -> Option<String> {
         let question = Question {
-            method: "server/discover",
-            name: None,
-            params: Map::new(),
-            request_id: context.request_id(),
+            started: context.started(),
             timeout: Some(INTRODUCTION_TIME),
-            wants_progress: false,
+            ..Question::new("server/discover", Map::new(), context.request_id())
         };
-        match self.upstream.ask(question, || !context.is_cancelled(), |_| {}) {
-            Ok(result) => result.get("instructions").and_then(Value::as_str).map(str::to_owned),
-            Err(failure) => Some(self.introduction(&failure)),
+        let is_handshake = !context.revision.is_stateless();
+        if is_handshake {
+            self.listener.prepare();
         }
+        let result = match self.upstream.ask(question, || !context.is_cancelled(), |_| {}) {
+            Ok(result) => result,
+            Err(failure) => return Some(self.introduction(&failure)),
+        };
+        if is_handshake {
+            let patience = STREAM_TIME.min(INTRODUCTION_TIME.saturating_sub(context.started().elapsed()));
+            let prepared = async { tokio::time::timeout(patience, self.listener.is_prepared()).await };
+            self.upstream.wait(prepared, || !context.is_cancelled());
+        }
+        result.get("instructions").and_then(Value::as_str).map(str::to_owned)
     }
 
     fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
@@ -185,8 +197,9 @@ impl Server for Bridge {
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
+        let look = look::call(tool, &arguments);
         let params = json!({ "name": tool.name, "arguments": arguments });
-        let mut question = question(context, "tools/call", Some(&tool.name), params)?;
+        let mut question = Question { look, ..question(context, "tools/call", Some(&tool.name), params)? };
         question.wants_progress = context.progress.is_wanted();
         // Asked again after a drop, the server begins anew; the host hears nothing until it is further than before.
         let told = |told: Told<'_>| context.progress.report(told.progress, told.total, told.message);
@@ -297,8 +310,8 @@ fn question<'a>(
     params: Value,
 ) -> Result<Question<'a>, Failure> {
     let Value::Object(params) = params else { return Err(Failure::internal()) };
-    let request_id = context.request_id();
-    Ok(Question { method, name, params, request_id, timeout: None, wants_progress: false })
+    let started = context.started();
+    Ok(Question { name, started, ..Question::new(method, params, context.request_id()) })
 }
 
 /// Lists that are gathered whole have one page, which no cursor leads to.

@@ -8,32 +8,37 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use mcp::{Failure, Kind};
 use reqwest::{
     Client, Response, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::{runtime::Runtime, sync::Notify, time};
 
 use super::{
     body::{Body, Problem},
     config::{BackendUrl, Config},
     events::{Piece, Pieces},
-    failure, retry,
+    failure,
+    question::{Question, REVISION, Told},
+    retry,
 };
 use crate::{large, logging::without_secrets};
-
-/// The revision that the server is spoken to in, whatever the host speaks.
-const REVISION: &str = "2026-07-28";
 
 /// How often a running request is looked at for being wanted still.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A connection attempt that takes longer is given up, and another one made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest pause before a lost answer is asked for again: whether a write happened should be known soon.
+const LOST_PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Kept back from a request's time, at most a tenth of it, so that our answer, which says what is known, comes before the
+/// general one that the request timed out.
+const ANSWERING_TIME: Duration = Duration::from_millis(200);
 
 /// After how long without a byte a connection is probed for being alive.
 const KEEPALIVE: Duration = Duration::from_secs(20);
@@ -52,32 +57,6 @@ pub struct Upstream {
     n_requests: AtomicU64,
     n_retries: AtomicU64,
     served: Notify,
-}
-
-/// Something to ask.
-pub struct Question<'a> {
-    /// The method.
-    pub method: &'static str,
-    /// What it is about, which the protocol wants in a header: the name of a tool or prompt, or a URI.
-    pub name: Option<&'a str>,
-    /// Its parameters.
-    pub params: Map<String, Value>,
-    /// Names the request in both logs.
-    pub request_id: String,
-    /// How long it may take; the configured time if nothing else is said.
-    pub timeout: Option<Duration>,
-    /// Whether the server is asked to tell how far it is.
-    pub wants_progress: bool,
-}
-
-/// How far the server is with a question.
-pub struct Told<'a> {
-    /// It only grows.
-    pub progress: f64,
-    /// What it grows to, where that is known.
-    pub total: Option<f64>,
-    /// What is being done.
-    pub message: Option<&'a str>,
 }
 
 impl Upstream {
@@ -177,37 +156,58 @@ impl Upstream {
         result
     }
 
-    /// Tries until there is an answer, time or patience runs out.
+    /// Tries until there is an answer, time or patience runs out. A write whose answer may have been lost is asked for, with the
+    /// same key, as long as there is time: the server replays the answer, or runs now what never reached it.
     async fn answer(
         &self,
         mut question: Question<'_>,
         told: &impl Fn(Told<'_>),
     ) -> Result<Map<String, Value>, Failure> {
         let timeout = question.timeout.unwrap_or(self.timeout);
-        let deadline = time::Instant::now() + timeout;
-        let headers = self.headers(&question);
-        let body = body(&mut question);
+        let deadline = time::Instant::from_std(question.started + timeout - ANSWERING_TIME.min(timeout / 10));
+        let late =
+            || Failure::new(Kind::Timeout, format!("{} did not answer within {timeout:?}", self.backend));
+        let headers = question.headers();
+        let body = question.body();
         let mut n_retries = 0;
         let mut reason = None;
-        loop {
+        // Whether an attempt may have reached the server, and its outcome is unknown.
+        let mut is_open = false;
+        let ending = |failure: Failure, is_open: bool| match (&question.look, question.name) {
+            (Some(look), Some(tool)) if is_open => failure::may_have_happened(failure, tool, look),
+            _ => failure,
+        };
+        while time::Instant::now() < deadline {
             let attempt = self.attempt(&question, &headers, body.clone(), told);
             let (failure, asked) = match time::timeout_at(deadline, attempt).await {
+                Ok(Attempt::Answered(Err(failure))) if !failure::is_outcome(&failure) => {
+                    return Err(ending(failure, is_open));
+                }
                 Ok(Attempt::Answered(answer)) => return answer,
                 Ok(Attempt::Failed(failure, asked)) => (failure, asked),
+                Ok(Attempt::Lost(failure, asked)) => {
+                    is_open = true;
+                    (failure, asked)
+                }
                 Err(_) => {
-                    let late = format!("{} did not answer within {timeout:?}", self.backend);
-                    return Err(reason.unwrap_or_else(|| Failure::new(Kind::Timeout, late)));
+                    is_open = true;
+                    break;
                 }
             };
             // What still runs from the first try ends some time; asking for its answer is no further try.
             let is_running = failure::is_still_running(&failure);
+            is_open |= is_running;
+            let is_asked_for = is_open && question.look.is_some();
             let pause = match asked {
                 Some(asked) if is_running => asked,
-                asked => retry::pause(n_retries).max(asked.unwrap_or_default()),
+                asked => {
+                    let longest = if is_asked_for { LOST_PAUSE_MAX } else { Duration::MAX };
+                    retry::pause(n_retries).min(longest).max(asked.unwrap_or_default())
+                }
             };
-            let is_patient = is_running || n_retries < self.retries_max;
+            let is_patient = is_running || is_asked_for || n_retries < self.retries_max;
             if !is_patient || time::Instant::now() + pause >= deadline {
-                return Err(failure);
+                return Err(ending(failure, is_open));
             }
             tracing::info!(
                 request_id = question.request_id,
@@ -222,6 +222,7 @@ impl Upstream {
             reason = Some(failure);
             time::sleep(pause).await;
         }
+        Err(ending(reason.unwrap_or_else(late), is_open))
     }
 
     async fn attempt(
@@ -247,11 +248,11 @@ impl Upstream {
             Err(Some(attempt)) => return attempt,
             Err(None) => {
                 let failure = failure::from_status(status, self.url(), &content_type);
-                let is_passing = retry::is_passing(status);
-                return if is_passing {
-                    Attempt::Failed(failure, asked)
-                } else {
-                    Attempt::Answered(Err(failure))
+                return match retry::is_passing(status) {
+                    // A proxy cannot tell how far the server came.
+                    true if matches!(status, 502 | 504) => Attempt::Lost(failure, asked),
+                    true => Attempt::Failed(failure, asked),
+                    false => Attempt::Answered(Err(failure)),
                 };
             }
         };
@@ -309,7 +310,7 @@ impl Upstream {
             }
         }
         let (gathered, texts) = body.end();
-        let cut = || Some(Attempt::Failed(failure::away(self.url(), "the answer was cut off"), None));
+        let cut = || Some(Attempt::Lost(failure::away(self.url(), "the answer was cut off"), None));
         if is_stream {
             return Err(cut());
         }
@@ -323,8 +324,8 @@ impl Upstream {
 
     /// Opens a stream of events, which is only an attempt: who listens decides when to try again.
     pub async fn open(&self, mut question: Question<'_>) -> Result<Response, Failure> {
-        let headers = self.headers(&question);
-        let body = body(&mut question);
+        let headers = question.headers();
+        let body = question.body();
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| failure::away(self.url(), &cause(&error)))?;
         let status = response.status();
@@ -343,25 +344,9 @@ impl Upstream {
     }
 
     fn away(&self, error: &reqwest::Error) -> Attempt {
-        Attempt::Failed(failure::away(&self.backend.to_string(), &cause(error)), None)
-    }
-
-    fn headers(&self, question: &Question<'_>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert("mcp-method", HeaderValue::from_static(question.method));
-        let mut insert = |name: &'static str, text: &str| {
-            if let Ok(value) = HeaderValue::from_str(text) {
-                headers.insert(HeaderName::from_static(name), value);
-            }
-        };
-        if let Some(name) = question.name {
-            insert("mcp-name", &header_form(name));
-        }
-        insert("x-request-id", &question.request_id);
-        if question.method == "tools/call" {
-            insert("idempotency-key", &question.request_id);
-        }
-        headers
+        let failure = failure::away(&self.backend.to_string(), &cause(error));
+        // Without a connection nothing was sent.
+        if error.is_connect() { Attempt::Failed(failure, None) } else { Attempt::Lost(failure, None) }
     }
 }
 
@@ -370,6 +355,8 @@ enum Attempt {
     Answered(Result<Map<String, Value>, Failure>),
     /// It may work later, perhaps after the pause that the server asks for.
     Failed(Failure, Option<Duration>),
+    /// The request was sent, and its answer did not arrive: the server may have done what was asked.
+    Lost(Failure, Option<Duration>),
 }
 
 #[derive(serde::Deserialize)]
@@ -397,33 +384,10 @@ impl Message {
     }
 }
 
-fn body(question: &mut Question<'_>) -> Vec<u8> {
-    let Question { method, request_id, .. } = question;
-    let mut meta = json!({
-        "io.modelcontextprotocol/protocolVersion": REVISION,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": super::NAME, "version": env!("CARGO_PKG_VERSION")},
-    });
-    if question.wants_progress {
-        meta["progressToken"] = json!(request_id);
-    }
-    let mut params = std::mem::take(&mut question.params);
-    params.insert("_meta".into(), meta);
-    json!({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}).to_string().into_bytes()
-}
-
 async fn until_unwanted(is_wanted: impl Fn() -> bool) {
     while is_wanted() {
         time::sleep(LOOK_INTERVAL).await;
     }
-}
-
-/// A name as a header can carry it: as it is, or in Base64 where it has other characters or looks like Base64.
-fn header_form(name: &str) -> String {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
-        && name.trim() == name
-        && !name.starts_with("=?base64?");
-    if is_plain { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) }
 }
 
 fn header_text(response: &Response, name: HeaderName) -> Option<String> {
@@ -453,23 +417,4 @@ fn too_large() -> Attempt {
 /// The innermost reason, which says more than the outer ones.
 pub fn cause(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), cause)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::header_form;
-
-    #[test]
-    fn names_travel_in_headers() {
-        for (name, form) in [
-            ("create_epic", "create_epic"),
-            ("epics://list?status=In Progress", "epics://list?status=In Progress"),
-            ("prüfen", "=?base64?cHLDvGZlbg==?="),
-            (" x", "=?base64?IHg=?="),
-            ("a\nb", "=?base64?YQpi?="),
-            ("=?base64?eA==?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="),
-        ] {
-            assert_eq!(header_form(name), form);
-        }
-    }
 }

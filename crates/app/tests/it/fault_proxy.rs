@@ -6,7 +6,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -27,6 +27,8 @@ pub enum Fault {
     LoseAnswer,
     /// The server answers, and this many bytes of it arrive.
     CutAnswer(usize),
+    /// The server answers, nothing of it arrives, and nobody is there from then on.
+    Vanish,
     /// The connection is closed when this many events of the server's stream have arrived.
     CutStream(usize),
     /// Somebody on the way answers with this status, and the seconds to wait if any.
@@ -42,6 +44,8 @@ pub struct FaultProxy {
     server: String,
     faults: Arc<Mutex<VecDeque<Fault>>>,
     n_requests: Arc<AtomicUsize>,
+    stream_delay: Arc<Mutex<Duration>>,
+    is_gone: Arc<AtomicBool>,
 }
 
 impl FaultProxy {
@@ -53,10 +57,15 @@ impl FaultProxy {
             server: server_url.trim_start_matches("http://").to_owned(),
             faults: Arc::default(),
             n_requests: Arc::default(),
+            stream_delay: Arc::default(),
+            is_gone: Arc::default(),
         };
         let serving = proxy.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if serving.is_gone.load(Ordering::Relaxed) {
+                    break;
+                }
                 let serving = serving.clone();
                 thread::spawn(move || serving.serve(&stream));
             }
@@ -69,6 +78,11 @@ impl FaultProxy {
         let mut planned = self.faults.lock().expect("not poisoned");
         planned.clear();
         planned.extend(faults);
+    }
+
+    /// Holds streams of changes back for so long before they reach the server.
+    pub fn delay_streams(&self, delay: Duration) {
+        *self.stream_delay.lock().expect("not poisoned") = delay;
     }
 
     /// How many requests came, whatever happened to them.
@@ -86,7 +100,11 @@ impl FaultProxy {
                 self.n_requests.fetch_add(1, Ordering::Relaxed);
                 self.faults.lock().expect("not poisoned").pop_front().unwrap_or(Fault::Pass)
             }
-            false => Fault::Pass,
+            false => {
+                let delay = *self.stream_delay.lock().expect("not poisoned");
+                thread::sleep(delay);
+                Fault::Pass
+            }
         };
         let mut out = stream;
         match fault {
@@ -95,6 +113,14 @@ impl FaultProxy {
             // Ends when the client gives up.
             Fault::Hang => drop(reader.read(&mut [0])),
             Fault::LoseAnswer => self.forward(&request)?.read_to_end(&mut Vec::new()).map(drop)?,
+            Fault::Vanish => {
+                self.forward(&request)?.read_to_end(&mut Vec::new())?;
+                self.is_gone.store(true, Ordering::Relaxed);
+                // Whoever waits for connections has to get one to notice.
+                while TcpStream::connect(self.url.trim_start_matches("http://")).is_ok() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
             Fault::CutAnswer(n_bytes) => {
                 let mut answer = Vec::new();
                 self.forward(&request)?.read_to_end(&mut answer)?;

@@ -1,0 +1,119 @@
+//! What the server is asked: a JSON-RPC request with its headers, complete in itself.
+
+use std::time::{Duration, Instant};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+
+/// The revision that the server is spoken to in, whatever the host speaks.
+pub const REVISION: &str = "2026-07-28";
+
+/// Something to ask.
+pub struct Question<'a> {
+    /// The method.
+    pub method: &'static str,
+    /// What it is about, which the protocol wants in a header: the name of a tool or prompt, or a URI.
+    pub name: Option<&'a str>,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// Names the request in both logs.
+    pub request_id: String,
+    /// When the host asked.
+    pub started: Instant,
+    /// How long it may take from then; the configured time if nothing else is said.
+    pub timeout: Option<Duration>,
+    /// Whether the server is asked to tell how far it is.
+    pub wants_progress: bool,
+    /// For a call that writes: another call that shows whether this one happened.
+    pub look: Option<String>,
+}
+
+/// How far the server is with a question.
+pub struct Told<'a> {
+    /// It only grows.
+    pub progress: f64,
+    /// What it grows to, where that is known.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: Option<&'a str>,
+}
+
+impl<'a> Question<'a> {
+    /// A question that is asked from now on, with the configured time.
+    pub fn new(method: &'static str, params: Map<String, Value>, request_id: String) -> Question<'a> {
+        Question {
+            method,
+            name: None,
+            params,
+            request_id,
+            started: Instant::now(),
+            timeout: None,
+            wants_progress: false,
+            look: None,
+        }
+    }
+
+    /// The headers that go with it.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-method", HeaderValue::from_static(self.method));
+        let mut insert = |name: &'static str, text: &str| {
+            if let Ok(value) = HeaderValue::from_str(text) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        if let Some(name) = self.name {
+            insert("mcp-name", &header_form(name));
+        }
+        insert("x-request-id", &self.request_id);
+        if self.method == "tools/call" {
+            insert("idempotency-key", &self.request_id);
+        }
+        headers
+    }
+
+    /// The message, which takes the parameters.
+    pub fn body(&mut self) -> Vec<u8> {
+        let mut meta = json!({
+            "io.modelcontextprotocol/protocolVersion": REVISION,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": {"name": super::NAME, "version": env!("CARGO_PKG_VERSION")},
+        });
+        if self.wants_progress {
+            meta["progressToken"] = json!(self.request_id);
+        }
+        let mut params = std::mem::take(&mut self.params);
+        params.insert("_meta".into(), meta);
+        json!({"jsonrpc": "2.0", "id": self.request_id, "method": self.method, "params": params})
+            .to_string()
+            .into_bytes()
+    }
+}
+
+/// A name as a header can carry it: as it is, or in Base64 where it has other characters or looks like Base64.
+fn header_form(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        && name.trim() == name
+        && !name.starts_with("=?base64?");
+    if is_plain { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header_form;
+
+    #[test]
+    fn names_travel_in_headers() {
+        for (name, form) in [
+            ("create_epic", "create_epic"),
+            ("epics://list?status=In Progress", "epics://list?status=In Progress"),
+            ("prüfen", "=?base64?cHLDvGZlbg==?="),
+            (" x", "=?base64?IHg=?="),
+            ("a\nb", "=?base64?YQpi?="),
+            ("=?base64?eA==?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="),
+        ] {
+            assert_eq!(header_form(name), form);
+        }
+    }
+}
