@@ -17,7 +17,7 @@ use super::{
     upstream::Upstream,
 };
 use crate::large;
-use crate::requirements::{SETS, meant};
+use crate::requirements::{SETS, instead, meant};
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
@@ -193,7 +193,7 @@ impl Server for Bridge {
     }
 
     fn instead_of(&self, context: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        meant::instead_of(&self.all_tools(context).ok()?, name, arguments)
+        instead::instead_of(&self.all_tools(context).ok()?, name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

@@ -255,7 +255,7 @@ impl Server for Combined {
     }
 
     fn instead_of(&self, context: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        requirements::meant::instead_of(&self.tools(context, None).ok()?.items, name, arguments)
+        requirements::instead::instead_of(&self.tools(context, None).ok()?.items, name, arguments)
     }
 
     fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {

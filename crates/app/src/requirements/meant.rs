@@ -1,7 +1,7 @@
-//! What agents mean who have not read the schemas: other names of tools and arguments, priorities by name, reference ids as
-//! they are written elsewhere. The fixed list is in `docs/guide/agents.md`.
+//! What agents mean who have not read the schemas: other names of arguments, priorities by name, reference ids as they are
+//! written elsewhere. The fixed list is in `docs/guide/agents.md`.
 
-use mcp::{Failure, Instead, Schema, Tool};
+use mcp::{Failure, Schema, Tool};
 use serde_json::{Map, Value, json};
 
 use super::tools;
@@ -56,32 +56,12 @@ const IDS: &[&str] = &[
     "work_item_id",
     "item_id",
 ];
-/// What other programs call any of our kinds.
-const THINGS: &[&str] = &[
-    "issue",
-    "issues",
-    "entity",
-    "entities",
-    "item",
-    "items",
-    "work_item",
-    "work_items",
-    "ticket",
-    "tickets",
-];
-
 /// Other names of priorities, the first of which is 1.
 const PRIORITIES: [&[&str]; 4] =
     [&["critical", "p1", "urgent"], &["high", "p2"], &["medium", "p3", "normal"], &["low", "p4"]];
 
-/// The verbs of tools that have one for each kind, and what else they are called.
-const VERBS: &[(&str, &[&str])] = &[
-    ("create", &["create", "add", "new", "make"]),
-    ("update", &["update", "edit", "change", "modify", "patch", "set", "assign", "move", "transition"]),
-];
-
 /// What the names of tools call kinds.
-const KINDS: &[(&str, &[&str])] = &[
+pub const KINDS: &[(&str, &[&str])] = &[
     ("epic", &["epic", "epics"]),
     ("user_story", &["user_story", "user_stories", "story", "stories"]),
     (
@@ -224,105 +204,6 @@ fn reference(text: &str) -> Option<String> {
     store::model::Reference::parse(&written).map(|reference| reference.to_string())
 }
 
-/// What somebody is to use instead who called a tool that is not among those shown.
-pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> Option<Instead> {
-    let is_shown = |name: &str| shown.iter().any(|tool| tool.as_ref().name == name);
-    if let Some((_, tool)) = tools::all().find(|(entry, tool)| tool.name.unwrap_or(entry.name) == name) {
-        let advice = format!("it is in the tool set `{}`, and not offered here", tool.set);
-        return (!is_shown(name)).then_some(Instead { tool: None, advice });
-    }
-    let plain = nearest::plain(name);
-    let use_tool =
-        |tool: String, how: String| Some(Instead { advice: format!("use {tool}{how}"), tool: Some(tool) });
-    if let Some(same) = shown.iter().find(|tool| nearest::is_same(&tool.as_ref().name, &plain)) {
-        return use_tool(same.as_ref().name.clone(), String::new());
-    }
-    let spoken = Spoken::read(&plain);
-    let known: Vec<_> =
-        tools::all().filter(|(entry, tool)| is_shown(tool.name.unwrap_or(entry.name))).collect();
-    let find = |fits: &dyn Fn(&str, &[&str]) -> bool| {
-        known.iter().copied().find(|(entry, tool)| fits(tool.name.unwrap_or(entry.name), tool.also))
-    };
-    // The whole name says more than a verb and a kind, and so does one such as `get_requirement_history` without its kind.
-    let is_two_words = |also: &str| also.contains('_') && also == spoken.verb;
-    let whole = find(&|_, also| also.contains(&plain.as_str())).or_else(|| {
-        let has_kind = spoken.kind.is_some();
-        find(&|name, also| has_kind && (name == spoken.verb || also.iter().any(|also| is_two_words(also))))
-    });
-    let by_kind = || {
-        let (verb, _) =
-            VERBS.iter().find(|(_, others)| others.iter().any(|other| spoken.begins_with(other)))?;
-        // What is to be changed may be known by its reference alone.
-        let kind = spoken.kind.or_else(|| kind_of_reference(arguments).filter(|_| *verb == VERBS[1].0))?;
-        let tool = format!("{verb}_{kind}");
-        is_shown(&tool).then_some(tool)
-    };
-    if whole.is_none()
-        && let Some(tool) = by_kind()
-    {
-        return use_tool(tool, String::new());
-    }
-    if let Some((entry, tool)) = whole.or_else(|| find(&|_, also| also.contains(&spoken.verb.as_str()))) {
-        let takes_kind = tool.shown.is_none_or(|shown| shown.contains(&"kind"))
-            && entry.input_schema()["properties"]["kind"].is_object();
-        let how = match spoken.kind {
-            Some(kind) if takes_kind => format!(" with {}", json!({ "kind": kind })),
-            _ => format!(", such as {}", tool.example),
-        };
-        return use_tool(tool.name.unwrap_or(entry.name).to_owned(), how);
-    }
-    let (create, verbs) = VERBS[0];
-    if spoken.verb != plain && verbs.contains(&spoken.verb.as_str()) {
-        let tools: Vec<String> = KINDS.iter().map(|(kind, _)| format!("{create}_{kind}")).collect();
-        return Some(Instead { tool: None, advice: format!("use one of {}", tools.join(", ")) });
-    }
-    let near = nearest::nearest(name, shown.iter().map(|tool| tool.as_ref().name.as_str()))?;
-    Some(Instead { tool: Some(near.to_owned()), advice: format!("did you mean {near}?") })
-}
-
-/// What the name of a tool speaks of: `get` and `requirement` in `get_requirement`, `requirement_get` and `getRequirement`.
-struct Spoken {
-    verb: String,
-    kind: Option<&'static str>,
-}
-
-impl Spoken {
-    fn read(plain: &str) -> Spoken {
-        let kinds = KINDS.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, Some(*kind))));
-        let mut nouns: Vec<(&str, Option<&'static str>)> =
-            kinds.chain(THINGS.iter().map(|name| (*name, None))).collect();
-        // `user_story` before `story`.
-        nouns.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let padded = format!("_{plain}_");
-        for (noun, kind) in nouns {
-            if let Some((before, after)) = padded.split_once(&format!("_{noun}_")) {
-                let verb = format!("{before}_{after}").trim_matches('_').to_owned();
-                return Spoken { verb, kind };
-            }
-        }
-        Spoken { verb: plain.to_owned(), kind: None }
-    }
-
-    fn begins_with(&self, verb: &str) -> bool {
-        self.verb.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-    }
-}
-
-/// The kind of the first reference among the arguments.
-fn kind_of_reference(arguments: &Value) -> Option<&'static str> {
-    match arguments {
-        Value::String(text) => match store::model::Reference::parse(text)? {
-            store::model::Reference::Numbered { kind, .. } => {
-                KINDS.iter().map(|(name, _)| *name).find(|name| *name == kind.name())
-            }
-            store::model::Reference::Id(_) => None,
-        },
-        Value::Array(items) => items.iter().find_map(kind_of_reference),
-        Value::Object(members) => members.values().find_map(kind_of_reference),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{ToolOptions, Tools};
@@ -372,37 +253,6 @@ mod tests {
             let mut arguments = given.clone();
             normalise(&tool.input_schema, &mut arguments);
             assert_eq!(sorted(&arguments), sorted(&meant), "{given}");
-        }
-    }
-
-    #[test]
-    fn a_tool_that_there_is_not_leads_to_the_right_one() {
-        let tools = Tools::new(&ToolOptions::default());
-        let advice = |name: &str| instead_of(tools.list(), name, &json!({})).map(|instead| instead.advice);
-        for (name, meant) in [
-            (
-                "get_requirement",
-                r#"use get_entity, such as {"reference": "REQ-001", "include": ["parents", "relationships"]}"#,
-            ),
-            ("list_epics", r#"use list_entities with {"kind":"epic"}"#),
-            ("listStories", r#"use list_entities with {"kind":"user_story"}"#),
-            ("create_story", "use create_user_story"),
-            ("edit_epic", "use update_epic"),
-            (
-                "search",
-                r#"use search_global, such as {"query": "saved card", "entity_types": ["user_story", "requirement"]}"#,
-            ),
-            (
-                "create_comment",
-                r#"use add_comment, such as {"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
-            ),
-            ("creat_epic", "did you mean create_epic?"),
-            ("list_comments", "it is in the tool set `comments`, and not offered here"),
-        ] {
-            assert_eq!(advice(name).as_deref(), Some(meant), "{name}");
-        }
-        for name in ["deploy", "x", "get_weather"] {
-            assert_eq!(advice(name), None, "{name}");
         }
     }
 

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod changes;
 mod complete;
 mod include;
+pub mod instead;
 pub mod meant;
 mod progress;
 mod prompts;
@@ -252,7 +253,7 @@ impl Server for Requirements {
     }
 
     fn instead_of(&self, _: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        meant::instead_of(self.tools.list(), name, arguments)
+        instead::instead_of(self.tools.list(), name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
