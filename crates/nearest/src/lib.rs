@@ -84,7 +84,7 @@ pub fn plain(name: &str) -> String {
         }
         was_small = character.is_lowercase() || character.is_ascii_digit();
         match character {
-            '-' | ' ' | '.' | '/' => plain.push('_'),
+            '-' | ' ' => plain.push('_'),
             other => plain.extend(other.to_lowercase()),
         }
     }

@@ -17,8 +17,10 @@ pub struct Overlap(Mutex<State>);
 struct State {
     /// The number of the newest stream.
     newest: u64,
-    /// What the newest stream has announced since it began; none when it is the only one.
-    announced: Option<BTreeSet<Change>>,
+    /// How many streams have begun whose older ones have not ended.
+    n_begun: usize,
+    /// What was announced since the first of them began.
+    announced: BTreeSet<Change>,
     /// What older streams have announced since then.
     held: BTreeSet<Change>,
 }
@@ -27,7 +29,8 @@ impl Overlap {
     /// A stream begins, beside those with lower numbers.
     pub fn begin(&self, number: u64) {
         let mut state = self.lock();
-        (state.newest, state.announced) = (number, Some(BTreeSet::new()));
+        state.newest = number;
+        state.n_begun += 1;
     }
 
     /// Takes a change from a stream. Returns whether to announce it now.
@@ -36,17 +39,21 @@ impl Overlap {
         let is_newest = number >= state.newest;
         if !is_newest {
             state.held.insert(change.clone());
-        } else if let Some(announced) = &mut state.announced {
-            announced.insert(change.clone());
+        } else if state.n_begun > 0 {
+            state.announced.insert(change.clone());
         }
         is_newest
     }
 
-    /// The older streams have ended. Returns what only they announced.
+    /// The streams before one that has begun have ended. Returns what only they announced.
     pub fn end(&self) -> BTreeSet<Change> {
         let mut state = self.lock();
-        let announced = state.announced.take().unwrap_or_default();
-        &std::mem::take(&mut state.held) - &announced
+        state.n_begun = state.n_begun.saturating_sub(1);
+        let missing = &std::mem::take(&mut state.held) - &state.announced;
+        if state.n_begun == 0 {
+            state.announced.clear();
+        }
+        missing
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -71,6 +78,19 @@ mod tests {
         assert!(!take(1, "on its way"));
         assert_eq!(overlap.end(), BTreeSet::from([Change::Resource("on its way".into())]));
         assert!(take(2, "after"));
+        assert!(overlap.end().is_empty());
+    }
+
+    #[test]
+    fn a_third_stream_does_not_announce_again_what_the_second_did() {
+        let overlap = Overlap::default();
+        let change = Change::Prompts;
+        overlap.begin(1);
+        assert!(overlap.end().is_empty());
+        overlap.begin(2);
+        assert!(!overlap.take(1, &change) && overlap.take(2, &change));
+        overlap.begin(3);
+        assert!(overlap.end().is_empty() && !overlap.take(1, &change));
         assert!(overlap.end().is_empty());
     }
 }

@@ -35,7 +35,7 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
         let advice = format!("it is in the tool set `{}`, and not offered here", tool.set);
         return (!is_shown(name)).then_some(Instead { tool: None, advice });
     }
-    let plain = nearest::plain(name);
+    let plain = nearest::plain(&name.replace(['.', '/'], "_"));
     let use_tool =
         |tool: String, how: String| Some(Instead { advice: format!("use {tool}{how}"), tool: Some(tool) });
     if let Some(same) = shown.iter().find(|tool| nearest::is_same(&tool.as_ref().name, &plain)) {

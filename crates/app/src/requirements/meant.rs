@@ -130,7 +130,9 @@ fn tidy(schema: &Schema, given: &mut Map<String, Value>) {
     let required = schema.as_json().get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
-    given.retain(|name, value| !(name.ends_with("_id") && value == "" && !is_required(name)));
+    // In an update an empty id may be meant to clear something.
+    let changes = schema.properties().is_some_and(|known| known.contains_key("expected_version"));
+    given.retain(|name, value| changes || !(name.ends_with("_id") && value == "" && !is_required(name)));
     for name in ["assignee_id", "assignee", "creator"] {
         if let Some(Value::String(user)) = given.get_mut(name)
             && let Some(bare) = user.strip_prefix('@')
