@@ -226,20 +226,34 @@ impl<'a, 't> Cx<'a, 't> {
                 Err(Error::field(field, message))
             }
             _ => {
-                let what = match &id.0 {
-                    Reference::Id(_) => "entity",
-                    Reference::Numbered { kind, .. } => kind.words(),
+                let (what, last) = match &id.0 {
+                    Reference::Id(_) => ("entity", None),
+                    Reference::Numbered { project, kind, .. } => {
+                        (kind.words(), self.last_of(project.as_deref(), *kind)?)
+                    }
                 };
+                let missing = Error::not_found(what, &id.0);
+                let last = last.map(|last| format!("; the last one is {last}")).unwrap_or_default();
                 Err(Error {
                     fields: vec![crate::FieldError {
                         field: field.to_owned(),
                         message: "does not exist".to_owned(),
                         allowed: Vec::new(),
                     }],
-                    ..Error::not_found(what, &id.0)
+                    message: missing.message.clone() + &last,
+                    ..missing
                 })
             }
         }
+    }
+
+    /// The last of a kind in a project, if the caller sees it: who names one that is not there learns how far they go.
+    fn last_of(&mut self, project: Option<&str>, kind: Kind) -> Result<Option<Reference>> {
+        let Some(found) = self.find_project(project.unwrap_or(store::model::DEFAULT_PROJECT_KEY))? else {
+            return Ok(None);
+        };
+        let last = entity::last_number(self.tx, &found.id, kind)?;
+        Ok(last.map(|number| Reference::Numbered { project: project.map(str::to_owned), kind, number }))
     }
 
     /// The entity with a name, deleted or not, if the caller sees it.

@@ -247,6 +247,13 @@ pub fn find(tx: &mut Tx<'_>, reference: &Reference) -> Result<Option<Entity>> {
     }
 }
 
+/// The highest number of a kind in a project, of what is not deleted.
+pub fn last_number(tx: &mut Tx<'_>, project_id: &str, kind: Kind) -> Result<Option<i64>> {
+    let sql = "select number from entity where project_id = ?1 and kind = ?2 and deleted_at is null
+               order by number desc limit 1";
+    tx.row(sql, values![project_id, kind.name()], |row| row.get(0))
+}
+
 /// The entities with these ids, deleted or not.
 pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Entity>> {
     let sql = if tx.is_postgres() {

@@ -89,11 +89,16 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
     }
     tidy(schema, given);
     take_kind(properties, given);
-    if let Some(Value::String(text)) = given.get("priority")
-        && let Some(number) = priority(text)
-        && properties.contains_key("priority")
-    {
-        given.insert("priority".to_owned(), json!(number));
+    if let Some(value) = given.get_mut("priority") {
+        let several = match value {
+            Value::Array(items) => items.as_mut_slice(),
+            one => std::slice::from_mut(one),
+        };
+        for value in several {
+            if let Some(number) = value.as_str().and_then(priority) {
+                *value = json!(number);
+            }
+        }
     }
     for (_, value) in given.iter_mut().filter(|(name, _)| *name == "reference" || name.ends_with("_id")) {
         if let Value::String(text) = value
@@ -249,6 +254,11 @@ mod tests {
             ),
             ("list_entities", json!({"entity_type": "User Story"}), json!({"kind": "user_story"})),
             ("search_global", json!({"q": "pay"}), json!({"query": "pay"})),
+            (
+                "search_requirements",
+                json!({"q": "pay", "priority": ["High", "p4"]}),
+                json!({"query": "pay", "priority": [2, 4]}),
+            ),
         ] {
             let tools = Tools::new(&ToolOptions::default());
             let tool = tools.list().iter().find(|known| known.name == tool).expect("a tool");

@@ -288,7 +288,7 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         ("search_global", json!({"query": "  "}), "query"),
         ("search_global", json!({"query": "x".repeat(1001)}), "query"),
         ("search_requirements", json!({"query": "a\u{0}b"}), "query"),
-        ("search_requirements", json!({"query": "card", "priority": "high"}), "priority"),
+        ("search_requirements", json!({"query": "card", "priority": "soon"}), "priority"),
         ("status_report", json!({"group_by": "mood"}), "group_by"),
         ("hierarchy_analysis", json!({"epic_id": "EP-404"}), "there is no epic EP-404"),
         ("impact_analysis", json!({"reference": "REQ-001", "depth": 99}), "depth"),

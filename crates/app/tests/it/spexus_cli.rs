@@ -62,7 +62,7 @@ fn exit_codes_and_messages_say_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
     json_of(folder.path(), &["epic", "create", "--title", "One", "--priority", "1"]);
     let told = refused(folder.path(), &["show", "EP-9"], 1);
-    assert_eq!(told.trim(), "there is no epic EP-009");
+    assert_eq!(told.trim(), "there is no epic EP-009; the last one is EP-001");
     let told = refused(folder.path(), &["epic", "create", "--title", "x", "--priority", "9"], 2);
     assert_eq!(told.trim(), "priority: expected a whole number from 1 to 4, found 9");
     let told = refused(folder.path(), &["epic", "create", "--title", "x"], 2);
