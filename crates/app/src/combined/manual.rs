@@ -31,7 +31,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 /// A call of every tool: its name, and arguments.
 pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_operations =
-        requirements::all().map(|(entry, tool)| (tool.name.unwrap_or(entry.name), tool.example));
+        requirements::all().map(|(entry, tool)| (requirements::name_of(entry, tool), tool.example));
     of_operations.chain(EXAMPLES.iter().copied())
 }
 

@@ -168,7 +168,7 @@ fn missing(model: &Model, arguments: &CheckArguments) -> BTreeMap<u32, Diagnosti
     missing
 }
 
-/// Where a requirement stands in its specification.
+/// The file and lines of a requirement in its specification.
 fn required(specification: &SpecificationEntry, span: Span) -> Place {
     let document = &specification.document;
     let path = specification.path.to_string_lossy().into();

@@ -1,5 +1,5 @@
-//! Which tool an agent means that called one by a name from memory: `list_epics`, `epic_create`, `get_changelog`. It is told
-//! which one to use, and nothing is called in its place.
+//! Finds the tool that an agent meant when it called one that does not exist, such as `list_epics`, `epic_create` or
+//! `get_changelog`. The error names that tool; nothing is called in place of the other.
 
 use mcp::{Instead, Tool};
 use serde_json::{Value, json};
@@ -28,10 +28,10 @@ const VERBS: &[(&str, &[&str])] = &[
     ("update", &["update", "edit", "change", "modify", "patch", "set", "assign", "move", "transition"]),
 ];
 
-/// What somebody is to use instead who called a tool that is not among those shown.
+/// Returns which of the tools to use in place of one that is not among them.
 pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> Option<Instead> {
     let is_shown = |name: &str| shown.iter().any(|tool| tool.as_ref().name == name);
-    if let Some((_, tool)) = tools::all().find(|(entry, tool)| tool.name.unwrap_or(entry.name) == name) {
+    if let Some((_, tool)) = tools::all().find(|(entry, tool)| tools::name_of(entry, tool) == name) {
         let advice = format!("it is in the tool set `{}`, and not offered here", tool.set);
         return (!is_shown(name)).then_some(Instead { tool: None, advice });
     }
@@ -42,10 +42,9 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
         return use_tool(same.as_ref().name.clone(), String::new());
     }
     let spoken = Spoken::read(&plain);
-    let known: Vec<_> =
-        tools::all().filter(|(entry, tool)| is_shown(tool.name.unwrap_or(entry.name))).collect();
+    let known: Vec<_> = tools::all().filter(|(entry, tool)| is_shown(tools::name_of(entry, tool))).collect();
     let find = |fits: &dyn Fn(&str, &[&str]) -> bool| {
-        known.iter().copied().find(|(entry, tool)| fits(tool.name.unwrap_or(entry.name), tool.also))
+        known.iter().copied().find(|(entry, tool)| fits(tools::name_of(entry, tool), tool.also))
     };
     // The whole name says more than a verb and a kind, and so does one such as `get_requirement_history` without its kind.
     let is_two_words = |also: &str| also.contains('_') && also == spoken.verb;
@@ -73,7 +72,7 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
             Some(kind) if takes_kind => format!(" with {}", json!({ "kind": kind })),
             _ => format!(", such as {}", tool.example),
         };
-        return use_tool(tool.name.unwrap_or(entry.name).to_owned(), how);
+        return use_tool(tools::name_of(entry, tool).to_owned(), how);
     }
     let (create, verbs) = VERBS[0];
     if spoken.verb != plain && verbs.contains(&spoken.verb.as_str()) {
@@ -84,7 +83,7 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
     Some(Instead { tool: Some(near.to_owned()), advice: format!("did you mean {near}?") })
 }
 
-/// What the name of a tool speaks of: `get` and `requirement` in `get_requirement`, `requirement_get` and `getRequirement`.
+/// The verb and the kind in the name of a tool: `get` and `requirement` in both `get_requirement` and `requirement_get`.
 struct Spoken {
     verb: String,
     kind: Option<&'static str>,

@@ -29,7 +29,7 @@ use crate::spexus::http::exports::Exports;
 use crate::spexus::now;
 
 pub use self::resources::templates;
-pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, all, instructions};
+pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, all, instructions, name_of};
 
 /// How the HTTP endpoint introduces itself.
 pub fn profile() -> Profile {

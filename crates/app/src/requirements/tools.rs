@@ -69,10 +69,14 @@ pub fn all() -> impl Iterator<Item = (&'static Entry, &'static ops::Tool)> {
     own.chain(all.filter(|(_, tool)| tool.name.is_some()).rev())
 }
 
+/// The name of a tool: its own, or its operation's.
+pub fn name_of(entry: &Entry, tool: &ops::Tool) -> &'static str {
+    tool.name.unwrap_or(entry.name)
+}
+
 /// The tool with a name, in whichever set it is.
 pub fn find(name: &str) -> Option<Offer> {
-    let found = all().find(|(entry, tool)| tool.name.unwrap_or(entry.name) == name);
-    found.map(|(entry, tool)| Offer::new(entry, tool))
+    all().find(|(entry, tool)| name_of(entry, tool) == name).map(|(entry, tool)| Offer::new(entry, tool))
 }
 
 impl Tools {
@@ -156,7 +160,7 @@ impl Offer {
     }
 
     fn name(&self) -> &'static str {
-        self.tool.name.unwrap_or(self.entry.name)
+        name_of(self.entry, self.tool)
     }
 
     fn tool(&self, with_output: bool) -> Tool {

@@ -84,7 +84,7 @@ fn citations_are_validated() {
     );
 }
 
-/// [003 §4.1] what a quote covers of its requirement is told, and what it leaves out.
+/// [003 §4.1] The answer has the part of the requirement that the quote covers, and the rest.
 #[test]
 fn a_valid_citation_tells_what_it_covers() {
     let mut agent = Agent::new(SOURCES);

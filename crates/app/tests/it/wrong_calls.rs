@@ -1,5 +1,5 @@
-//! Calls as models write them who have not read the schemas, and what becomes of them. A reader without a mind of its own does
-//! what the message of a refused call says, and nothing else; the share of calls that it gets right may not fall.
+//! Wrong calls, as models write them that have not read the schemas. Each is either understood, or its error message is enough to
+//! correct it: a mechanical reader changes only what the message says. The share of calls that succeed must not fall.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::agent::{Agent, text};
 use crate::requirements_tools::filled;
 
 /// The tool that is meant, the tool that is called, and the arguments; with a tab in between. Those behind the empty line were written
-/// by somebody who knew nothing but the names of the tools; 62 in a hundred were repaired before they were known here.
+/// by somebody who knew only the names of the tools: 62 % were repaired when they were first tried.
 const CALLS: &str = include_str!("wrong_calls.txt");
 /// How often the reader tries again.
 const ATTEMPTS_MAX: usize = 4;

@@ -43,7 +43,7 @@ pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolO
     ToolOutput::json(answer)
 }
 
-/// How many requirements that a quote covers are told.
+/// At most so many of the requirements that a quote covers are listed.
 const REQUIREMENTS_MAX: usize = 20;
 
 /// What is said about a text is cut at so many characters. What is there to paste is not cut, but left out if it is

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the thread that follows the project is told.
+/// A message to the thread that follows the project.
 pub enum Event {
     /// Something happened to these; nobody knows to which if there are none.
     Changed(Vec<PathBuf>),
