@@ -93,6 +93,7 @@ const SHAPES: [Shape; 14] = [
             may("initial", Flag),
             may("final", Flag),
             may("position", Number),
+            may("outcome", Text),
         ]],
     ),
     shape(Transition, "transition", &[&[must("entity_kind", Text), must("from", Text), must("to", Text)]]),

@@ -68,6 +68,8 @@ impl Operation for AddComment {
         "add_issue_comment",
         "reply",
     ])
+    .daily(&["reference", "content"])
+    .about("Comment on anything but a steering document: a question or a note that does not change its text.")
     .showing(&["reference", "content", "parent", "quote"])];
     const EFFECT: Effect = Effect::Comments;
     const POSITIONAL: &'static [&'static str] = &["reference", "content"];
@@ -279,7 +281,7 @@ impl Operation for UpdateComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let before = find_live(cx, "comment_id", &self.comment_id)?;
-        before.check_version(self.expected_version)?;
+        before.check_version(cx, self.expected_version)?;
         let mut after = before.clone();
         if let Some(content) = &self.content.0 {
             check_author(cx, &before, "edit")?;
@@ -350,7 +352,7 @@ impl Operation for DeleteComment {
             comment::lock_threads(cx.tx, &gone.entity_id)?;
             gone = find_live(cx, "comment_id", &self.comment_id)?;
         }
-        gone.check_version(self.expected_version)?;
+        gone.check_version(cx, self.expected_version)?;
         check_author(cx, &gone, "delete")?;
         let answers = comment::count_answers(cx.tx, &gone.id)?;
         if self.dry_run {
@@ -386,7 +388,7 @@ impl Operation for RestoreComment {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
         let gone = locked(cx, &self.comment_id)?;
-        gone.check_version(self.expected_version)?;
+        gone.check_version(cx, self.expected_version)?;
         check_author(cx, &gone, "restore")?;
         let Some(deletion_id) = &gone.deletion_id else {
             return Err(gone.not_deleted());

@@ -226,34 +226,26 @@ impl<'a, 't> Cx<'a, 't> {
                 Err(Error::field(field, message))
             }
             _ => {
-                let (what, last) = match &id.0 {
-                    Reference::Id(_) => ("entity", None),
+                let (what, hint) = match &id.0 {
+                    Reference::Id(id) => ("entity", self.near_id(id)?),
                     Reference::Numbered { project, kind, .. } => {
-                        (kind.words(), self.last_of(project.as_deref(), *kind)?)
+                        let last = self.last_of(project.as_deref(), *kind)?;
+                        (kind.words(), last.map(|last| format!("; the last one is {last}")))
                     }
                 };
                 let missing = Error::not_found(what, &id.0);
-                let last = last.map(|last| format!("; the last one is {last}")).unwrap_or_default();
+                let hint = hint.unwrap_or_default();
                 Err(Error {
                     fields: vec![crate::FieldError {
                         field: field.to_owned(),
                         message: "does not exist".to_owned(),
                         allowed: Vec::new(),
                     }],
-                    message: missing.message.clone() + &last,
+                    message: missing.message.clone() + &hint,
                     ..missing
                 })
             }
         }
-    }
-
-    /// The last of a kind in a project, if the caller sees it: who names one that is not there learns how far they go.
-    fn last_of(&mut self, project: Option<&str>, kind: Kind) -> Result<Option<Reference>> {
-        let Some(found) = self.find_project(project.unwrap_or(store::model::DEFAULT_PROJECT_KEY))? else {
-            return Ok(None);
-        };
-        let last = entity::last_number(self.tx, &found.id, kind)?;
-        Ok(last.map(|number| Reference::Numbered { project: project.map(str::to_owned), kind, number }))
     }
 
     /// The entity with a name, deleted or not, if the caller sees it.
@@ -278,8 +270,12 @@ impl<'a, 't> Cx<'a, 't> {
         match self.find_project(name)? {
             Some(project) => Ok(project),
             None => {
-                let known = project::list(self.tx, self.caller()?.viewer(), 20, 0)?;
-                Err(Error::not_allowed(field, name, known.into_iter().map(|project| project.key)))
+                let mut known = self.project_keys()?;
+                // The one that may be meant is among those that are told.
+                let near = nearest::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                known.sort_by_key(|key| Some(key) != near.as_ref());
+                known.truncate(PROJECTS_TOLD);
+                Err(Error::not_allowed(field, name, known))
             }
         }
     }
@@ -289,9 +285,7 @@ impl<'a, 't> Cx<'a, 't> {
         match user::find(self.tx, who)? {
             Some(user) if !user.disabled => Ok((user.id, user.username)),
             Some(user) => Err(Error::field(field, format!("the user {} is disabled", user.username))),
-            None => {
-                Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name")))
-            }
+            None => Err(self.no_user(field, who)?),
         }
     }
 
@@ -412,7 +406,11 @@ pub fn check_version_of(
 ) -> Result<()> {
     match expected.map(|version| version.0) {
         Some(expected) if expected != current => {
-            let message = format!("{name} has version {current}, not {expected}: it was changed meanwhile");
+            let reason =
+                if expected < current { "it was changed meanwhile" } else { "there is none such yet" };
+            let message = format!(
+                "{name} has version {current}, not {expected}: {reason}; if your change still fits, send {field} {current}"
+            );
             let error = Error::new(ErrorKind::StaleVersion, message).about(field);
             Err(error.with(json!({ "current": to_value(state)? })))
         }
@@ -431,6 +429,9 @@ pub fn overtaken(name: &str) -> Error {
 pub fn to_value(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(internal)
 }
+
+/// How many projects an error lists.
+const PROJECTS_TOLD: usize = 20;
 
 /// Fields that change with every change, or follow from others, tell nothing in a history.
 const SILENT: &[&str] =

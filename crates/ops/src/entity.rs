@@ -9,6 +9,7 @@ pub mod hierarchy;
 pub mod history;
 pub mod read;
 pub mod requirement;
+mod said_again;
 pub mod story;
 
 use store::entity::{self, Entity, FIELDS, Field};
@@ -139,7 +140,7 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Cx<'_, '_>, &mut Entity) -> Result<()>,
 ) -> Result<Entity> {
-    before.check_version(expected)?;
+    before.check_version(cx, expected)?;
     let mut after = before.clone();
     edit(cx, &mut after)?;
     if after == before {
@@ -149,7 +150,8 @@ pub(crate) fn change(
     // Where it belongs and who works on it may change without a doubt about what others were told it says.
     let is_other = |field: &&Field| field.json(&before) != field.json(&after);
     let makes_suspect = FIELDS.iter().filter(is_other).any(|field| field.nature.makes_suspect);
-    if makes_suspect || before.type_id != after.type_id {
+    let says_other = makes_suspect || before.type_id != after.type_id;
+    if says_other {
         after.content_version = after.version;
     }
     if !entity::update(cx.tx, &after)? {
@@ -162,6 +164,9 @@ pub(crate) fn change(
         search::moved(cx.tx, &after.id)?;
     }
     record(cx, Some(&before), &after)?;
+    if says_other && after.kind == Kind::Requirement {
+        said_again::settle(cx, &after)?;
+    }
     Ok(after)
 }
 

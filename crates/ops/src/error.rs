@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::ErrorKind as StoreKind;
 
+use crate::missing::near;
+
 /// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -160,14 +162,15 @@ impl Error {
         }])
     }
 
-    /// A field has a value that is not among those allowed.
+    /// A field has a value that is not among those allowed, one of which may be meant.
     pub fn not_allowed(
         field: &str,
         found: &str,
         allowed: impl IntoIterator<Item = impl Into<String>>,
     ) -> Error {
         let allowed: Vec<String> = allowed.into_iter().map(Into::into).collect();
-        let message = format!("expected one of {}, found {found:?}", allowed.join(", "));
+        let near = near(found, allowed.iter().map(String::as_str));
+        let message = format!("expected one of {}, found {found:?}{near}", allowed.join(", "));
         Error::fields(vec![FieldError { field: field.to_owned(), message, allowed }])
     }
 
@@ -208,6 +211,30 @@ impl Error {
     pub fn about(mut self, field: &str) -> Error {
         let (field, message) = (field.to_owned(), self.message.clone());
         self.fields.push(FieldError { field, message, allowed: Vec::new() });
+        self
+    }
+
+    /// Adds something to the end of the message.
+    #[must_use]
+    pub(crate) fn adding(mut self, end: &str) -> Error {
+        self.message += end;
+        for field in &mut self.fields {
+            field.message += end;
+        }
+        self
+    }
+
+    /// Says what happened meanwhile, before the advice.
+    #[must_use]
+    pub(crate) fn saying(mut self, what: String) -> Error {
+        let more = |message: &str| match (message.split_once("; "), what.is_empty()) {
+            (Some((problem, advice)), false) => format!("{problem}; {what}; {advice}"),
+            _ => message.to_owned(),
+        };
+        self.message = more(&self.message);
+        for field in &mut self.fields {
+            field.message = more(&field.message);
+        }
         self
     }
 

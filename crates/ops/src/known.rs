@@ -3,26 +3,80 @@
 
 #![allow(missing_docs)]
 
+use store::model::Kind;
+
 use crate::operation::{Entry, entry};
-use crate::{account, comment, config, entity, exchange, project, prompt, relationship, search};
+use crate::{
+    account, activity, comment, config, entity, exchange, login, project, prompt, relationship, report,
+    search, session, sign_in_link, steering, token, user,
+};
 
 /// It has no surface of its own: agents see it as the list of resources.
 pub const BROWSE: &Entry = &entry::<entity::browse::Browse>();
+pub const ADD_COMMENT: &Entry = &entry::<comment::AddComment>();
+pub const CHANGE_PASSWORD: &Entry = &entry::<account::ChangePassword>();
+pub const CLEAR_SUSPECT_LINK: &Entry = &entry::<relationship::ClearSuspectLink>();
+pub const CREATE_PROJECT: &Entry = &entry::<project::CreateProject>();
+pub const CREATE_RELATIONSHIP: &Entry = &entry::<relationship::CreateRelationship>();
+pub const CREATE_SIGN_IN_LINK: &Entry = &entry::<sign_in_link::CreateSignInLink>();
+pub const CREATE_TOKEN: &Entry = &entry::<token::CreateToken>();
+pub const DELETE_COMMENT: &Entry = &entry::<comment::DeleteComment>();
+pub const DELETE_ENTITY: &Entry = &entry::<entity::delete::DeleteEntity>();
+pub const DELETE_RELATIONSHIP: &Entry = &entry::<relationship::DeleteRelationship>();
 pub const GET_ACTIVE_PROMPT: &Entry = &entry::<prompt::GetActivePrompt>();
 pub const GET_ENTITY: &Entry = &entry::<entity::read::GetEntity>();
 pub const GET_HIERARCHY: &Entry = &entry::<entity::hierarchy::GetHierarchy>();
 pub const GET_HISTORY: &Entry = &entry::<entity::history::GetHistory>();
 pub const GET_PATH: &Entry = &entry::<entity::hierarchy::GetPath>();
+pub const GET_PROJECT: &Entry = &entry::<project::GetProject>();
 pub const GET_PROMPT: &Entry = &entry::<prompt::GetPrompt>();
+pub const GET_SIGN_IN_LINK: &Entry = &entry::<sign_in_link::GetSignInLink>();
 pub const GET_STATUS_MODEL: &Entry = &entry::<config::status_model::GetStatusModel>();
+pub const HIERARCHY_ANALYSIS: &Entry = &entry::<report::hierarchy::AnalyzeHierarchy>();
 pub const IMPORT: &Entry = &entry::<exchange::import::ImportFile>();
+pub const LIST_CHANGES: &Entry = &entry::<activity::ListChanges>();
 pub const LIST_COMMENTS: &Entry = &entry::<comment::ListComments>();
 pub const LIST_ENTITIES: &Entry = &entry::<entity::read::ListEntities>();
 pub const LIST_IMPORTS: &Entry = &entry::<exchange::imports::ListImports>();
 pub const LIST_PROJECTS: &Entry = &entry::<project::ListProjects>();
 pub const LIST_PROMPTS: &Entry = &entry::<prompt::ListPrompts>();
 pub const LIST_RELATIONSHIPS: &Entry = &entry::<relationship::ListRelationships>();
+pub const LIST_SESSIONS: &Entry = &entry::<session::ListSessions>();
+pub const LIST_SUSPECT_LINKS: &Entry = &entry::<relationship::ListSuspectLinks>();
+pub const LIST_TOKENS: &Entry = &entry::<token::ListTokens>();
 pub const LIST_TYPES: &Entry = &entry::<config::ListTypes>();
+pub const LIST_USER_DIRECTORY: &Entry = &entry::<user::ListUserDirectory>();
+pub const LOGIN: &Entry = &entry::<login::Login>();
+pub const LOGOUT: &Entry = &entry::<login::Logout>();
+pub const RESTORE_ENTITY: &Entry = &entry::<entity::delete::RestoreEntity>();
+pub const REVOKE_OTHER_SESSIONS: &Entry = &entry::<session::RevokeOtherSessions>();
+pub const REVOKE_SESSION: &Entry = &entry::<session::RevokeSession>();
+pub const REVOKE_TOKEN: &Entry = &entry::<token::RevokeToken>();
+pub const SEARCH_GLOBAL: &Entry = &entry::<search::SearchGlobal>();
 pub const SEARCH_REQUIREMENTS: &Entry = &entry::<search::SearchRequirements>();
 pub const SEARCH_SUGGESTIONS: &Entry = &entry::<search::suggestions::SearchSuggestions>();
+pub const STATUS_REPORT: &Entry = &entry::<report::status::GetStatusReport>();
+pub const UPDATE_COMMENT: &Entry = &entry::<comment::UpdateComment>();
+pub const USE_SIGN_IN_LINK: &Entry = &entry::<sign_in_link::UseSignInLink>();
 pub const WHO_AM_I: &Entry = &entry::<account::WhoAmI>();
+
+/// What makes a thing of a kind, and what changes one, where agents may.
+pub const WRITES: &[(Kind, &Entry, &Entry)] = &[
+    (Kind::Epic, &entry::<entity::epic::CreateEpic>(), &entry::<entity::epic::UpdateEpic>()),
+    (Kind::UserStory, &entry::<entity::story::CreateUserStory>(), &entry::<entity::story::UpdateUserStory>()),
+    (
+        Kind::AcceptanceCriteria,
+        &entry::<entity::criteria::CreateAcceptanceCriteria>(),
+        &entry::<entity::criteria::UpdateAcceptanceCriteria>(),
+    ),
+    (
+        Kind::Requirement,
+        &entry::<entity::requirement::CreateRequirement>(),
+        &entry::<entity::requirement::UpdateRequirement>(),
+    ),
+    (
+        Kind::SteeringDocument,
+        &entry::<steering::CreateSteeringDocument>(),
+        &entry::<steering::UpdateSteeringDocument>(),
+    ),
+];

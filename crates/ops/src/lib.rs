@@ -2,6 +2,7 @@
 //! the OpenAPI file and the manual are derived from it. [`Engine::call`] is the one door to all of them.
 
 mod account;
+mod activity;
 mod audit;
 mod bulk;
 mod caller;
@@ -16,6 +17,7 @@ mod input;
 pub mod known;
 mod login;
 mod member;
+mod missing;
 mod operation;
 mod page;
 mod progress;
@@ -26,6 +28,8 @@ mod report;
 mod search;
 mod secret;
 mod session;
+mod sign_in_link;
+mod since;
 mod sink;
 mod start;
 mod steering;
@@ -41,6 +45,7 @@ pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply, Running};
 pub use error::{Error, FieldError, Kind, Result};
 pub use input::shortened;
+pub use operation::post;
 pub use operation::{
     Answer, Change, Command, Effect, Entry, FileArguments, Method, Operation, Route, SessionChange, Shape,
     Tool,
@@ -49,7 +54,7 @@ pub use progress::{OnProgress, Progress};
 pub use search::plain_snippet;
 pub use secret::{SESSION_PREFIX, TOKEN_PREFIX};
 pub use sink::Sink;
-pub use start::{First, first_start, silent_first_start};
+pub use start::{FIRST_PROMPT, First, first_start, silent_first_start};
 pub use typed::{Arguments, choices, may_be};
 pub use upload::Upload;
 
@@ -139,11 +144,15 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<token::RevokeToken>(),
     entry::<login::Login>(),
     entry::<login::Logout>(),
+    entry::<sign_in_link::CreateSignInLink>(),
+    entry::<sign_in_link::GetSignInLink>(),
+    entry::<sign_in_link::UseSignInLink>(),
     entry::<account::WhoAmI>(),
     entry::<account::ChangePassword>(),
     entry::<session::ListSessions>(),
     entry::<session::RevokeSession>(),
     entry::<session::RevokeOtherSessions>(),
+    entry::<activity::ListChanges>(),
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),

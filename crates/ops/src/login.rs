@@ -126,32 +126,49 @@ impl Operation for Login {
             }
             _ => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
         };
-        let longest = cx.now().plus_seconds(SESSION_S);
-        let token_end = token.as_ref().and_then(|token| token.expires_at);
-        let expires_at = token_end.map_or(longest, |end| end.min(longest));
-        let (id, secret) = (cx.new_id(), secret::generate(secret::SESSION_PREFIX)?);
-        let user_agent = cx.request.user_agent.as_deref();
-        let new = BeginSession {
-            id: &id,
-            hash: &secret::hash(&secret),
-            user_id: &user.id,
-            token_id: token.as_ref().map(|token| token.id.as_str()),
-            address: cx.request.address.as_deref(),
-            user_agent: user_agent.map(|agent| words::cut(agent, USER_AGENT_MAX_CHARS)),
-            expires_at,
-        };
-        session::begin(cx.tx, &new, cx.now())?;
-        let event = NewEvent {
-            user_id: Some(user.id.clone()),
-            username: Some(user.username.clone()),
-            event: "login",
-            address: cx.request.address.clone(),
-            request_id: cx.request.request_id.clone(),
-        };
-        let event_id = cx.new_id();
-        audit::note_authentication(cx.tx, &event_id, &event, cx.now())?;
-        Ok(NewSession { user, id, session: Some(secret), cookie: self.cookie, expires_at })
+        begin(cx, user, token.as_ref(), false, self.cookie)
     }
+}
+
+/// Begins a session of a user: with a token, with a one-time link, or else with a password.
+pub(crate) fn begin(
+    cx: &mut Cx<'_, '_>,
+    user: User,
+    token: Option<&Token>,
+    with_link: bool,
+    cookie: bool,
+) -> Result<NewSession> {
+    let longest = cx.now().plus_seconds(SESSION_S);
+    let token_end = token.and_then(|token| token.expires_at);
+    let expires_at = token_end.map_or(longest, |end| end.min(longest));
+    let (id, secret) = (cx.new_id(), secret::generate(secret::SESSION_PREFIX)?);
+    let user_agent = cx.request.user_agent.as_deref();
+    let new = BeginSession {
+        id: &id,
+        hash: &secret::hash(&secret),
+        user_id: &user.id,
+        token_id: token.map(|token| token.id.as_str()),
+        with_link,
+        address: cx.request.address.as_deref(),
+        user_agent: user_agent.map(|agent| words::cut(agent, USER_AGENT_MAX_CHARS)),
+        expires_at,
+    };
+    session::begin(cx.tx, &new, cx.now())?;
+    note(cx, &user, if with_link { "link_used" } else { "login" })?;
+    Ok(NewSession { user, id, session: Some(secret), cookie, expires_at })
+}
+
+/// Notes in the audit trail what a user did to prove or change who they are.
+pub(crate) fn note(cx: &mut Cx<'_, '_>, user: &User, event: &'static str) -> Result<()> {
+    let event = NewEvent {
+        user_id: Some(user.id.clone()),
+        username: Some(user.username.clone()),
+        event,
+        address: cx.request.address.clone(),
+        request_id: cx.request.request_id.clone(),
+    };
+    let id = cx.new_id();
+    Ok(audit::note_authentication(cx.tx, &id, &event, cx.now())?)
 }
 
 impl Verified {

@@ -54,6 +54,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
     const TAKES_FILE: Option<FileArguments> = None;
     /// Whether the answer is a file: its `content`, in a `format`, with a `file_name`.
     const ANSWERS_FILE: bool = false;
+    /// The field of the answer that is a path of the web application. Surfaces complete it to a URL.
+    const ANSWERS_PATH: Option<&'static str> = None;
     /// What it does to the caller's session.
     const SESSION: Option<SessionChange> = None;
 
@@ -204,6 +206,8 @@ pub struct Entry {
     pub takes_file: Option<FileArguments>,
     /// See [`Operation::ANSWERS_FILE`].
     pub answers_file: bool,
+    /// See [`Operation::ANSWERS_PATH`].
+    pub answers_path: Option<&'static str>,
     /// See [`Operation::SESSION`].
     pub session: Option<SessionChange>,
     /// See [`Operation::IS_UNBOUNDED`].
@@ -238,6 +242,7 @@ pub const fn entry<T: Operation>() -> Entry {
         columns: T::COLUMNS,
         takes_file: T::TAKES_FILE,
         answers_file: T::ANSWERS_FILE,
+        answers_path: T::ANSWERS_PATH,
         session: T::SESSION,
         is_unbounded: T::IS_UNBOUNDED,
         answers_secret: T::ANSWERS_SECRET,
@@ -327,6 +332,16 @@ impl Entry {
     /// Whether an `Idempotency-Key` makes the same call twice happen once.
     pub const fn takes_key(&self) -> bool {
         self.writes() && !self.answers_secret && self.proof.is_none()
+    }
+
+    /// Completes the path in an answer to the URL of a page of a server.
+    pub fn complete_path(&self, answer: &mut Value, server: &str) {
+        let path = self.answers_path.and_then(|field| answer.get_mut(field));
+        if let Some(Value::String(path)) =
+            path.filter(|path| path.as_str().is_some_and(|path| path.starts_with('/')))
+        {
+            path.insert_str(0, server);
+        }
     }
 
     /// Whether a set of tools has it under its own name.

@@ -214,7 +214,10 @@ impl Operation for DeleteProject {
 }
 
 pub(crate) fn find(cx: &mut Cx<'_, '_>, name: &Text<1, 64>) -> Result<Project> {
-    cx.find_project(name.as_str())?.ok_or_else(|| Error::not_found("project", name.as_str()))
+    match cx.find_project(name.as_str())? {
+        Some(project) => Ok(project),
+        None => Err(cx.no_project(name.as_str())?),
+    }
 }
 
 fn record(cx: &mut Cx<'_, '_>, before: Option<&Project>, after: &Project, version: i64) -> Result<()> {

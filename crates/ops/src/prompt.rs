@@ -273,7 +273,7 @@ impl Operation for ActivatePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
         prompt::lock_active(cx.tx)?;
         let wanted = find_live(cx, &self.prompt_id)?;
-        wanted.check_version(self.expected_version)?;
+        wanted.check_version(cx, self.expected_version)?;
         if let Some(other) = prompt::active(cx.tx)?.filter(|other| other.id != wanted.id) {
             change(cx, other, None, |prompt| prompt.active = false)?;
         }
@@ -328,7 +328,7 @@ impl Operation for DeletePrompt {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<DeletedPrompt> {
         let gone = find_live(cx, &self.prompt_id)?;
         if self.dry_run {
-            gone.check_version(self.expected_version)?;
+            gone.check_version(cx, self.expected_version)?;
             return Ok(DeletedPrompt { prompt: gone, deleted: false });
         }
         let deletion = new_deletion(cx)?;
@@ -409,7 +409,7 @@ pub(crate) fn change(
     expected: Option<Version>,
     edit: impl FnOnce(&mut Prompt),
 ) -> Result<Prompt> {
-    before.check_version(expected)?;
+    before.check_version(cx, expected)?;
     let mut after = before.clone();
     edit(&mut after);
     if after != before {

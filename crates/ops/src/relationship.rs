@@ -45,7 +45,9 @@ impl Operation for CreateRelationship {
         "requirements",
         r#"{"source_requirement_id": "REQ-001", "target_requirement_id": "REQ-002", "relationship_type_id": "depends_on"}"#,
     )
-    .also(&["link", "relate", "add_relationship", "create_link", "add_link", "create_relation", "add_relation", "create_issue_link", "link_issues"])];
+    .also(&["link", "relate", "add_relationship", "create_link", "add_link", "create_relation", "add_relation", "create_issue_link", "link_issues"])
+    .daily(&["source_requirement_id", "target_requirement_id", "relationship_type_id"])
+    .about("Relate two requirements: depends_on, blocks, relates_to, conflicts_with or derives_from.")];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] =
         &["source_requirement_id", "relationship_type_id", "target_requirement_id"];
@@ -164,7 +166,7 @@ impl Operation for DeleteRelationship {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let gone = find_live(cx, &self.id)?;
-        gone.check_version(self.expected_version)?;
+        gone.check_version(cx, self.expected_version)?;
         let deletion = new_deletion(cx)?;
         if !relationship::delete(cx.tx, &gone, &deletion)? {
             return Err(overtaken("the relationship"));
@@ -261,7 +263,7 @@ impl Operation for ClearSuspectLink {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Relationship> {
         let before = find_live(cx, &self.id)?;
-        before.check_version(self.expected_version)?;
+        before.check_version(cx, self.expected_version)?;
         let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?
             .ok_or_else(|| Error::not_found("requirement", &before.target))?;
         check_version_of("target_version", self.target_version, &before.target, target.version, &target)?;

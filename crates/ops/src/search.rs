@@ -172,11 +172,17 @@ impl Operation for SearchGlobal {
     const NAME: &'static str = "search_global";
     const COMMANDS: &'static [Command] = &[command("search")];
     const ROUTES: &'static [Route] = &[get("/search")];
-    const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#)
-            .showing(&["query", "entity_types", "project", "limit", "offset"])
-            .also(&["search", "find", "search_all", "global_search", "search_entities"])
-            .refusing(&[("entity_types", "prompt")])];
+    const TOOLS: &'static [Tool] = &[tool(
+        "requirements",
+        r#"{"query": "saved card", "entity_types": ["user_story", "requirement"]}"#,
+    )
+    .showing(&["query", "entity_types", "project", "limit", "offset"])
+    .also(&["search", "find", "search_all", "global_search", "search_entities"])
+    .refusing(&[("entity_types", "prompt")])
+    .daily(&["query", "cursor"])
+    .about(
+        "Find anything by words: all kinds and their comments. The first call when you have no reference id.",
+    )];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =
         &[(None, &["reference_id", "kind", "title", "snippet", "status", "priority", "type"])];
@@ -260,6 +266,8 @@ impl Operation for SearchRequirements {
     const ROUTES: &'static [Route] = &[get("/search/requirements")];
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#)
+            .daily(&["query", "status", "priority", "epic_id", "cursor"])
+            .about("Find requirements alone by words, narrowed by filters.")
             .also(&["find_requirements", "query_requirements"])
             .showing(&[
                 "query",

@@ -26,7 +26,9 @@ pub struct First {
 const FIRST_START: (&str, Effect) = ("first_start", Effect::Administers);
 const NAME: &str = "admin";
 const EMAIL: &str = "admin@localhost";
-const PROMPT: &str = include_str!("start/prompt.md");
+/// The name of the prompt that an empty store gets. While it has its first version, nobody has written anything else.
+pub const FIRST_PROMPT: &str = "spexus";
+const CONTENT: &str = include_str!("start/prompt.md");
 
 /// Makes what an empty store needs; nothing when it has users. Two servers that start at once make it once.
 pub fn first_start(store: &Store, request: &Request) -> Result<Option<First>> {
@@ -109,10 +111,10 @@ fn add_prompt(cx: &mut Cx<'_, '_>) -> Result<()> {
         id: cx.new_id(),
         reference_id: reference_id("", Kind::Prompt, number),
         number,
-        name: "spexus".to_owned(),
+        name: FIRST_PROMPT.to_owned(),
         title: "How to work with Spexus".to_owned(),
         description: Some("What an agent should know before it works with these requirements.".to_owned()),
-        content: PROMPT.trim_end().to_owned(),
+        content: CONTENT.trim_end().to_owned(),
         role: "user".to_owned(),
         active: true,
         creator_id: Some(caller.user_id.clone()),

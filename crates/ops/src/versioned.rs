@@ -14,6 +14,7 @@ use store::relationship::Relationship;
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::Version;
+use crate::since::since;
 
 /// Something with a version and a history.
 pub(crate) trait Versioned: Clone + PartialEq + Serialize {
@@ -30,9 +31,14 @@ pub(crate) trait Versioned: Clone + PartialEq + Serialize {
     /// Makes it the next version.
     fn go_on(&mut self, now: Time);
 
-    /// Checks the version that a caller expects.
-    fn check_version(&self, expected: Option<Version>) -> Result<()> {
-        check_version(expected, self.label(), self.subject().version, self)
+    /// Checks the version that a caller expects. Where it is another one, the error tells what has changed since.
+    fn check_version(&self, cx: &mut Cx<'_, '_>, expected: Option<Version>) -> Result<()> {
+        let Subject { id, version, .. } = self.subject();
+        let Err(stale) = check_version(expected, self.label(), version, self) else { return Ok(()) };
+        match expected {
+            Some(expected) if expected.0 < version => Err(stale.saying(since(cx, id, expected.0)?)),
+            _ => Err(stale),
+        }
     }
 
     /// Refuses what is deleted, and says when it was.
@@ -122,7 +128,7 @@ pub(crate) fn purge<T: Versioned>(
     erase: impl FnOnce(&mut Cx<'_, '_>, &T) -> Result<()>,
     find: impl FnOnce(&mut Cx<'_, '_>) -> Result<T>,
 ) -> Result<T> {
-    gone.check_version(expected)?;
+    gone.check_version(cx, expected)?;
     if gone.purged_at().is_some() {
         return Ok(gone);
     }

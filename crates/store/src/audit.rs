@@ -16,7 +16,8 @@ use crate::values;
 pub struct AuditEntry {
     /// The UUID.
     pub id: String,
-    /// What happened: the operation, or `login`, `login_failed`, `password_refused`, `token_refused`.
+    /// What happened: the operation, or `login`, `login_failed`, `link_used`, `link_refused`, `password_changed`, `password_refused`,
+    /// `token_refused`.
     pub event: String,
     /// Who did it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,7 +226,7 @@ const REFUSALS_MAX: i64 = 10_000;
 pub fn forget_refusals(tx: &mut Tx<'_>, limit: i64) -> Result<u64> {
     let sql = "delete from authentication_event where id in (
                    select id from authentication_event
-                   where event in ('login_failed', 'password_refused', 'token_refused')
+                   where event in ('login_failed', 'password_refused', 'token_refused', 'link_refused')
                    order by created_at desc, id desc limit ?2 offset ?1)";
     tx.execute(sql, values![REFUSALS_MAX, limit])
 }

@@ -37,7 +37,7 @@ pub struct Choices {
     pub revoke_tokens: bool,
 }
 
-/// Writes everything that was committed when this began, but for sessions, to a new file. Others go on reading and writing meanwhile.
+/// Writes everything that was committed when this began, but for sessions and sign-in links, to a new file. Others go on reading and writing meanwhile.
 pub fn backup(
     store: &Store,
     path: &Path,

@@ -27,7 +27,7 @@ pub use self::field::{FIELDS, Field};
 pub use self::filter::{Filter, VALUES_MAX};
 pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
-pub use self::names::{Named, names};
+pub use self::names::{Named, ids_beginning, names};
 pub use self::project_pages::{Extent, document_links, page_of_kind};
 pub use self::tree::{
     Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,

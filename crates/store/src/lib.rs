@@ -11,6 +11,7 @@ mod time;
 mod value;
 mod workers;
 
+pub mod activity;
 pub mod audit;
 pub mod backup;
 pub mod circles;
@@ -31,6 +32,7 @@ pub mod revision;
 pub mod scratch;
 pub mod search;
 pub mod session;
+pub mod sign_in_link;
 pub mod status;
 pub mod tally;
 pub mod token;

@@ -73,6 +73,7 @@ const STEPS: &[Step] = &[
         ..step("0016_suspects", include_str!("../migrations/0016_suspects.sql"))
     },
     step("0017_search_waiting", include_str!("../migrations/0017_search_waiting.sql")),
+    step("0018_links", include_str!("../migrations/0018_links.sql")),
 ];
 
 /// A migration without backfills.

@@ -13,7 +13,7 @@ use crate::model::{Kind, Reference, Time};
 use crate::project::Projects;
 use crate::report::{self, Gap, Grouping, Scope};
 use crate::value::Value;
-use crate::{audit, comment, relationship, revision};
+use crate::{activity, audit, comment, relationship, revision};
 
 /// The tables that grow with what people write.
 const GROWING: &[&str] = &[
@@ -182,12 +182,22 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         }
         run(name, &mut |tx| audit::count(tx, filter).map(drop));
     }
+    for by_agents in [false, true] {
+        let filter = activity::Filter { project_id: "p".to_owned(), by_agents };
+        let place = (1, "x".to_owned());
+        for after in [None, Some(&place)] {
+            run("changes", &mut |tx| activity::list(tx, &filter, after, 51, 0).map(drop));
+        }
+        run("changes", &mut |tx| activity::count(tx, &filter).map(drop));
+    }
     run("tree", &mut |tx| entity::leaves(tx, &["x"], 3, 100).map(drop));
     run("tree", &mut |tx| entity::count_children(tx, &["x"]).map(drop));
     run("path", &mut |tx| entity::ancestors(tx, "x").map(drop));
     run("history", &mut |tx| revision::history(tx, "x", 51, 0).map(drop));
     run("relationships", &mut |tx| relationship::of(tx, "x", 51, 0).map(drop));
     run("relationships", &mut |tx| relationship::count_of(tx, "x").map(drop));
+    run("relationships", &mut |tx| relationship::suspects_to(tx, "x").map(drop));
+    run("history", &mut |tx| revision::each_after(tx, "x", 1, 51, |_, _| {}));
     let mut gone = None;
     run("delete", &mut |tx| {
         let epic = epic(tx, 1)?;
@@ -214,6 +224,7 @@ fn reports(run: &mut dyn FnMut(&'static str, Body<'_>), scope: &Scope) {
     for by in [Grouping::Status, Grouping::Priority, Grouping::Type, Grouping::Assignee] {
         run("status report", &mut |tx| report::groups(tx, scope, by, 100).map(drop));
     }
+    run("done over drafts", &mut |tx| report::done_over_drafts(tx, scope, 0).map(drop));
     run("work under way", &mut |tx| report::oldest_under_way(tx, scope, 5).map(drop));
     run("hierarchy report", &mut |tx| report::counts(tx, scope).map(drop));
     run("hierarchy report", &mut |tx| report::epics(tx, scope, 50, 0).map(drop));

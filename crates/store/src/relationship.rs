@@ -123,6 +123,14 @@ pub fn suspects(
     Ok((tx.shaped_rows(&shape, read)?, total.first().copied().unwrap_or_default()))
 }
 
+/// The live ones that lead to a requirement and are suspect.
+pub fn suspects_to(tx: &mut Tx<'_>, target_id: &str) -> Result<Vec<Relationship>> {
+    let sql = select!(
+        "where r.target_id = ?1 and r.suspect_at is not null and r.deleted_at is null order by r.created_at, r.id"
+    );
+    tx.rows(sql, values![target_id], read)
+}
+
 /// Says of the relationships after an id since when they are suspect, where nobody kept that before.
 pub(crate) fn find_suspects(tx: &mut Tx<'_>, position: &str) -> Result<Slice> {
     const SLICE: i64 = 2_000;

@@ -15,7 +15,9 @@ use crate::value::{Row, Value};
 
 pub use self::hierarchy::{Counts, EpicCounts, Gap, StoryCounts, counts, epics, gap, stories};
 pub use self::impact::{Affected, BATCH, Step, affected_by};
-pub use self::status::{Group, Grouping, Summary, UnderWay, groups, oldest_under_way, summaries};
+pub use self::status::{
+    DoneOverDrafts, Group, Grouping, Summary, UnderWay, done_over_drafts, groups, oldest_under_way, summaries,
+};
 
 /// What a report is about.
 #[derive(Clone, Debug)]

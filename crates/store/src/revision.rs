@@ -133,6 +133,22 @@ pub fn fields_of(tx: &mut Tx<'_>, entity_id: &str, version: i64) -> Result<Optio
     tx.row(sql, values![entity_id, version], |row| row.get(0))
 }
 
+/// Hands on the versions of an entity after a version with the fields that changed, the newest first, at most `limit`.
+pub fn each_after(
+    tx: &mut Tx<'_>,
+    entity_id: &str,
+    version: i64,
+    limit: i64,
+    mut each: impl FnMut(i64, &str),
+) -> Result<()> {
+    let sql = "select version, changes from revision where entity_id = ?1 and version > ?2
+               order by version desc, id desc limit ?3";
+    tx.each(sql, values![entity_id, version, limit], |row| {
+        each(row.get(0)?, row.text(1)?);
+        Ok(())
+    })
+}
+
 /// Erases the texts of an entity from its history.
 pub fn purge(tx: &mut Tx<'_>, entity_id: &str) -> Result<()> {
     tx.execute("update revision set changes = '{}' where entity_id = ?1", values![entity_id])?;

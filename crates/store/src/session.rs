@@ -7,6 +7,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::model::Time;
 use crate::revision;
+use crate::sign_in_link;
 use crate::value::Row;
 use crate::values;
 
@@ -53,6 +54,8 @@ pub enum BegunWith {
     Password,
     /// A personal access token.
     Token,
+    /// A one-time link.
+    Link,
 }
 
 /// A session that is about to begin.
@@ -65,6 +68,8 @@ pub struct BeginSession<'a> {
     pub user_id: &'a str,
     /// The token that it is begun with, if it is.
     pub token_id: Option<&'a str>,
+    /// Whether it is begun with a one-time link.
+    pub with_link: bool,
     /// The network address that it is begun from.
     pub address: Option<&'a str>,
     /// The program that begins it.
@@ -82,10 +87,10 @@ pub fn begin(tx: &mut Tx<'_>, new: &BeginSession<'_>, now: Time) -> Result<()> {
     let sql = "delete from session where user_id = ?1 and id not in
                    (select id from session where user_id = ?1 order by created_at desc, id desc limit ?2)";
     tx.execute(sql, values![new.user_id, SESSIONS_MAX - 1])?;
-    let BeginSession { id, hash, user_id, token_id, address, user_agent, expires_at } = *new;
-    let sql = "insert into session (id, hash, user_id, token_id, address, user_agent, created_at, expires_at)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    tx.execute(sql, values![id, hash, user_id, token_id, address, user_agent, now, expires_at])?;
+    let BeginSession { id, hash, user_id, token_id, with_link, address, user_agent, expires_at } = *new;
+    let sql = "insert into session (id, hash, user_id, token_id, address, user_agent, created_at, expires_at, with_link)
+               values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    tx.execute(sql, values![id, hash, user_id, token_id, address, user_agent, now, expires_at, with_link])?;
     Ok(())
 }
 
@@ -93,7 +98,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select s.id, s.user_id, u.username, s.token_id, t.name, s.address, s.user_agent, s.created_at, s.last_used_at,
-                    case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end
+                    case when t.expires_at < s.expires_at then t.expires_at else s.expires_at end, s.with_link
              from session s join user_account u on u.id = s.user_id left join token t on t.id = s.token_id ",
             $rest
         )
@@ -120,13 +125,13 @@ pub fn end(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     Ok(tx.execute("delete from session where id = ?1", values![id])? == 1)
 }
 
-/// Ends all sessions of a user but the given one.
+/// Ends all sessions of a user but the given one, and revokes their sign-in link.
 pub fn end_others(tx: &mut Tx<'_>, user_id: &str, id: Option<&str>) -> Result<()> {
     let values = values![user_id, id.unwrap_or_default()];
     let ending = "select distinct user_id from session where user_id = ?1 and id <> ?2";
     revision::tell_session_end(tx, ending, values)?;
     tx.execute("delete from session where user_id = ?1 and id <> ?2", values)?;
-    Ok(())
+    sign_in_link::revoke(tx, user_id)
 }
 
 /// Notes that a session is used.
@@ -141,7 +146,11 @@ fn read(row: &Row<'_>) -> Result<UserSession> {
         id: row.get(0)?,
         user_id: row.get(1)?,
         user: row.get(2)?,
-        begun_with: if token_id.is_some() { BegunWith::Token } else { BegunWith::Password },
+        begun_with: match (&token_id, row.get(10)?) {
+            (Some(_), _) => BegunWith::Token,
+            (None, true) => BegunWith::Link,
+            (None, false) => BegunWith::Password,
+        },
         token_id,
         token: row.get(4)?,
         address: row.get(5)?,

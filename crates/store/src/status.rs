@@ -39,6 +39,58 @@ pub struct Status {
     /// Whether work ends with it.
     #[serde(default, rename = "final")]
     pub is_final: bool,
+    /// How work ends with it, where it is final. When absent it is what the status had before, or what its name suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<StatusOutcome>,
+}
+
+/// How work ends with a final status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum StatusOutcome {
+    /// It was done.
+    Done,
+    /// It was given up before it was done.
+    Cancelled,
+    /// It is no longer wanted.
+    Obsolete,
+}
+
+impl StatusOutcome {
+    /// All outcomes.
+    pub const ALL: [StatusOutcome; 3] =
+        [StatusOutcome::Done, StatusOutcome::Cancelled, StatusOutcome::Obsolete];
+
+    /// The name in the store and in arguments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StatusOutcome::Done => "done",
+            StatusOutcome::Cancelled => "cancelled",
+            StatusOutcome::Obsolete => "obsolete",
+        }
+    }
+
+    /// The outcome with this name.
+    pub fn from_name(name: &str) -> Option<StatusOutcome> {
+        StatusOutcome::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    /// What the name of a final status suggests.
+    pub fn suggested_by(name: &str) -> StatusOutcome {
+        match fold(name).as_str() {
+            "cancelled" | "canceled" | "rejected" | "declined" | "abandoned" | "withdrawn" | "duplicate"
+            | "won't do" | "wontfix" => StatusOutcome::Cancelled,
+            "obsolete" | "deprecated" | "superseded" | "retired" => StatusOutcome::Obsolete,
+            _ => StatusOutcome::Done,
+        }
+    }
+
+    /// The outcome of a status as it is stored; none where it is not final. Servers of the version before store no outcome.
+    pub(crate) fn read(name: &str, is_final: bool, stored: Option<&str>) -> Option<StatusOutcome> {
+        let stored = stored.and_then(StatusOutcome::from_name);
+        is_final.then(|| stored.unwrap_or_else(|| StatusOutcome::suggested_by(name)))
+    }
 }
 
 /// A change of status that is allowed.
@@ -83,9 +135,11 @@ pub fn model(tx: &mut Tx<'_>, kind: Kind) -> Result<Option<StatusModel>> {
     else {
         return Ok(None);
     };
-    let statuses = "select name, colour, is_initial, is_final from status where entity_kind = ?1 order by position, name";
+    let statuses = "select name, colour, is_initial, is_final, outcome from status where entity_kind = ?1 order by position, name";
     let statuses = tx.rows(statuses, values![kind.name()], |row| {
-        Ok(Status { name: row.get(0)?, colour: row.get(1)?, initial: row.get(2)?, is_final: row.get(3)? })
+        let (name, is_final): (String, bool) = (row.get(0)?, row.get(3)?);
+        let outcome = StatusOutcome::read(&name, is_final, row.get::<Option<String>>(4)?.as_deref());
+        Ok(Status { name, colour: row.get(1)?, initial: row.get(2)?, is_final, outcome })
     })?;
     let transitions = "select from_status, to_status from status_transition where entity_kind = ?1
                        order by from_status, to_status";
@@ -121,13 +175,14 @@ pub fn replace(tx: &mut Tx<'_>, model: &StatusModel, renamed: &[(String, String)
         tx.execute("delete from status where entity_kind = ?1 and name = ?2", values![kind, name])?;
     }
     for (position, status) in model.statuses.iter().enumerate() {
-        let sql = "insert into status (entity_kind, name, name_folded, colour, is_initial, is_final, position, mark)
-                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+        let sql = "insert into status (entity_kind, name, name_folded, colour, is_initial, is_final, position, outcome, mark)
+                   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
                            (select coalesce(max(mark), 0) + 1 from status where entity_kind = ?1))
-                   on conflict (entity_kind, name) do update set colour = ?4, is_initial = ?5, is_final = ?6, position = ?7";
-        let Status { name, colour, initial, is_final } = status;
+                   on conflict (entity_kind, name) do update set colour = ?4, is_initial = ?5, is_final = ?6, position = ?7, outcome = ?8";
+        let Status { name, colour, initial, is_final, outcome } = status;
+        let outcome = outcome.map(StatusOutcome::name);
         let position = position as i64 + 1;
-        tx.execute(sql, values![kind, name, &fold(name), colour, *initial, *is_final, position])?;
+        tx.execute(sql, values![kind, name, &fold(name), colour, *initial, *is_final, position, outcome])?;
     }
     for Transition { from, to } in &model.transitions {
         let sql = "insert into status_transition (entity_kind, from_status, to_status) values (?1, ?2, ?3)

@@ -174,6 +174,7 @@ pub fn hold(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
 pub fn delete(tx: &mut Tx<'_>, gone: &User) -> Result<bool> {
     tx.execute("delete from token where user_id = ?1", values![&gone.id])?;
     tx.execute("delete from session where user_id = ?1", values![&gone.id])?;
+    tx.execute("delete from sign_in_link where user_id = ?1", values![&gone.id])?;
     tx.execute("delete from project_member where user_id = ?1", values![&gone.id])?;
     let sql = "delete from user_account where id = ?1 and version = ?2";
     Ok(tx.execute(sql, values![&gone.id, gone.version])? == 1)

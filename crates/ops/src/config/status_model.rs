@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::model::Kind;
-use store::status::{self, Status, StatusModel, Transition};
+use store::status::{self, Status, StatusModel, StatusOutcome, Transition};
 use store::types::same_name;
 
 use super::{record, status_models};
@@ -71,13 +71,15 @@ impl Operation for GetStatusModel {
 /// Replace the status model of a kind.
 ///
 /// Exactly one status is the initial one. A status that entities have cannot go; rename it with `renamed`, and they
-/// follow. Without transitions every status may follow every other.
+/// follow. Without transitions every status may follow every other. The `outcome` of a final status decides what reports
+/// count as done: work that was cancelled or is obsolete is not.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateStatusModel {
     /// The kind: `epic`, `user_story` or `requirement`.
     kind: KindName,
-    /// The statuses, in their order: `[{"name": "Draft", "initial": true}, {"name": "Done", "final": true, "colour": "#15803d"}]`.
+    /// The statuses, in their order: `[{"name": "Draft", "initial": true}, {"name": "Done", "final": true, "colour": "#15803d"},
+    /// {"name": "Dropped", "final": true, "outcome": "cancelled"}]`.
     statuses: Vec<Status>,
     /// Which status may follow which: `[{"from": "Draft", "to": "Done"}]`.
     #[serde(default)]
@@ -132,7 +134,7 @@ impl Operation for UpdateStatusModel {
         }
         let after = StatusModel {
             entity_kind: self.kind.0,
-            statuses: self.statuses.clone(),
+            statuses: with_outcomes(&self.statuses, &before, &renamed),
             transitions: self.transitions.clone(),
             version: before.version,
             updated_at: before.updated_at,
@@ -186,6 +188,19 @@ impl UpdateStatusModel {
     }
 }
 
+/// Statuses with the outcome of each that is final: as given, as it was before, or as its name suggests.
+fn with_outcomes(statuses: &[Status], before: &StatusModel, renamed: &[(String, String)]) -> Vec<Status> {
+    let settled = |status: &Status| {
+        let old_name =
+            renamed.iter().find(|(_, to)| *to == status.name).map_or(&status.name, |(from, _)| from);
+        let old = before.statuses.iter().find(|old| old.name == *old_name).and_then(|old| old.outcome);
+        let by_name = || StatusOutcome::suggested_by(&status.name);
+        let outcome = status.is_final.then(|| status.outcome.or(old).unwrap_or_else(by_name));
+        Status { outcome, ..status.clone() }
+    };
+    statuses.iter().map(settled).collect()
+}
+
 /// Checks the statuses of a model.
 pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
     let wrong = |message: String| Err(Error::field("statuses", message));
@@ -202,6 +217,10 @@ pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
         if !is_colour {
             let message = format!("expected a colour such as #2563eb, found {:?}", status.colour);
             return Err(Error::field(&format!("statuses[{index}].colour"), message));
+        }
+        if status.outcome.is_some() && !status.is_final {
+            let message = format!("only a final status has one, and {} is not final", status.name);
+            return Err(Error::field(&format!("statuses[{index}].outcome"), message));
         }
         if statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
             return wrong(format!("{:?} is there twice", status.name));

@@ -88,6 +88,8 @@ impl Operation for DeleteEntity {
     ];
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "US-001", "dry_run": true}"#)
         .also(&["delete", "remove"])
+        .daily(&["reference", "dry_run", "force"])
+        .about("Delete something; with force, all that is below it, too. Look with dry_run first.")
         .showing(&["reference", "dry_run", "force"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
@@ -104,7 +106,7 @@ impl Operation for DeleteEntity {
             entity::lock_below(cx.tx, &root.id)?;
             root = cx.live_entity("reference", &Id(Reference::Id(root.id)))?;
         }
-        root.check_version(self.expected_version)?;
+        root.check_version(cx, self.expected_version)?;
         let members = entity::leaves(cx.tx, &[&root.id], LEVELS, AT_ONCE + 1)?;
         if members.len() as i64 > AT_ONCE {
             return Err(Error::conflict(format!(
@@ -130,7 +132,7 @@ impl Operation for DeleteEntity {
         if !dependents.is_empty() && !self.force {
             let named = dependents.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
             let message = format!(
-                "{} has {} that would go with it ({named}); use force to delete them all",
+                "{} has {} that would go with it ({named}); with force they go, too",
                 root.reference_id,
                 counted(dependents.len())
             );
@@ -255,7 +257,7 @@ impl Operation for RestoreEntity {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
         let found = locked(cx, &self.reference)?;
         check_kind(&found, self.kind)?;
-        found.check_version(self.expected_version)?;
+        found.check_version(cx, self.expected_version)?;
         if let Some(version) = self.version {
             return super::history::take_back(cx, found, version.0);
         }

@@ -31,7 +31,7 @@ impl Operation for CreateEpic {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"title": "Checkout", "priority": 1, "description": "Customers pay for what is in their basket."}"#,
-    ).hiding(RARE)];
+    ).hiding(RARE).daily(&["title", "priority", "description"]).about("Create an epic: a goal that user stories belong to.")];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -60,7 +60,17 @@ impl Operation for UpdateEpic {
     const ROUTES: &'static [Route] = &[patch("/epics/{epic_id}")];
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"epic_id": "EP-001", "status": "In Progress", "expected_version": 1}"#)
-            .hiding(RARE)];
+            .hiding(RARE)
+            .daily(&[
+                "epic_id",
+                "status",
+                "assignee_id",
+                "title",
+                "priority",
+                "description",
+                "expected_version",
+            ])
+            .about("Change an epic: its status, text, priority or assignee.")];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["epic_id"];
 

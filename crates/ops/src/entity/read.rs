@@ -47,6 +47,8 @@ impl Operation for GetEntity {
     ];
     const TOOLS: &'static [Tool] = &[
         tool("requirements", r#"{"reference": "REQ-001", "include": ["parents", "relationships"]}"#)
+            .daily(&["reference", "include"])
+            .about("Read one thing in full by its reference id, before you change or build it.")
             .showing(&["reference"])
             .also(&["get", "read", "show", "fetch", "view"])
             .with_surroundings(),
@@ -221,6 +223,8 @@ impl Operation for ListEntities {
             "requirements",
             r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
         )
+        .daily(&["kind", "epic_id", "user_story_id", "status", "priority", "assignee", "cursor"])
+        .about("List all of a kind by filters, without words to search for.")
         .also(&["list", "get_all", "all"])
         .refusing(&[("kind", "prompt"), ("kind", "comment")]),
         tool("steering", r#"{"epic_id": "EP-001"}"#)
@@ -409,6 +413,6 @@ fn distinct<T: PartialEq>(field: &str, values: impl Iterator<Item = T>, max: usi
 pub(crate) fn any_user(cx: &mut Cx<'_, '_>, field: &str, who: &str) -> Result<String> {
     match store::user::find(cx.tx, who)? {
         Some(user) => Ok(user.id),
-        None => Err(Error::field(field, format!("there is no user {who:?}; expected a user's id or name"))),
+        None => Err(cx.no_user(field, who)?),
     }
 }

@@ -18,7 +18,7 @@ create_arguments! {
     CreateRequirement {
         /// The user story, such as `US-001`.
         user_story_id: Id,
-        /// The type: its name, such as `Functional`, or its id.
+        /// Its type by name or id, such as `Functional`.
         type_id: Text<1, 100>,
         /// The criterion of the same story that it serves, such as `AC-001`.
         acceptance_criteria_id: Option<Id>,
@@ -36,7 +36,8 @@ impl Operation for CreateRequirement {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"user_story_id": "US-001", "title": "Mask card numbers", "type_id": "Functional", "priority": 1, "acceptance_criteria_id": "AC-001", "description": "The page shows no more than the last four digits of a card."}"#,
-    )];
+    )
+    .daily(&["user_story_id", "type_id", "acceptance_criteria_id", "title", "priority", "description"]).about("Create a requirement in a user story: one thing that the product must do.")];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -86,7 +87,16 @@ impl Operation for UpdateRequirement {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"requirement_id": "REQ-001", "status": "Active", "assignee_id": "admin"}"#,
-    )];
+    )
+    .daily(&[
+        "requirement_id",
+        "status",
+        "assignee_id",
+        "title",
+        "priority",
+        "description",
+        "expected_version",
+    ])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["requirement_id"];
 

@@ -31,7 +31,7 @@ impl Operation for CreateUserStory {
     const TOOLS: &'static [Tool] = &[tool(
         "requirements",
         r#"{"epic_id": "EP-001", "title": "Pay with a saved card", "priority": 2, "description": "As a customer I want to pay with a saved card, so that I need not type it again."}"#,
-    ).hiding(RARE)];
+    ).hiding(RARE).daily(&["epic_id", "title", "priority", "description"])];
     const EFFECT: Effect = Effect::Writes;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
@@ -63,7 +63,15 @@ impl Operation for UpdateUserStory {
     const COMMANDS: &'static [Command] = &[command("user-story update")];
     const ROUTES: &'static [Route] = &[patch("/user-stories/{user_story_id}")];
     const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"user_story_id": "US-001", "priority": 1}"#).hiding(RARE)];
+        &[tool("requirements", r#"{"user_story_id": "US-001", "priority": 1}"#).hiding(RARE).daily(&[
+            "user_story_id",
+            "status",
+            "assignee_id",
+            "title",
+            "priority",
+            "description",
+            "expected_version",
+        ])];
     const EFFECT: Effect = Effect::Writes;
     const POSITIONAL: &'static [&'static str] = &["user_story_id"];
 

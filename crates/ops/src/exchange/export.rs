@@ -62,7 +62,7 @@ impl Operation for Export {
     const ROUTES: &'static [Route] = &[get("/export")];
     const TOOLS: &'static [Tool] = &[tool("bulk", r#"{"format": "markdown", "epic": "EP-001"}"#)];
     const EFFECT: Effect = Effect::Reads;
-    const SHAPE: Option<Shape> = Some(Shape::Whole);
+    const SHAPE: Option<Shape> = Some(Shape::File);
     const ANSWERS_FILE: bool = true;
     const MODE: Option<Mode> = Some(Mode::LongSnapshot);
     const IS_UNBOUNDED: bool = true;

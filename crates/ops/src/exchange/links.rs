@@ -208,6 +208,12 @@ impl Links {
         let mut range = range;
         for row in taken(&self.confirmed, &mut range) {
             let Related { relationship: before, confirmed, .. } = written.items.get(*row as usize)?;
+            // Writing its target may just have settled it, where that says again what the link was confirmed against.
+            let now = relationship::find(cx.tx, &before.id)?;
+            if before.suspect && now.is_some_and(|now| !now.suspect && now.version == before.version + 1) {
+                cx.steps.advance();
+                continue;
+            }
             let target = entity::find(cx.tx, &Reference::Id(before.target_id.clone()))?;
             let target_version = confirmed.unwrap_or(before.target_version);
             let suspect = target.is_some_and(|target| target.content_version > target_version);

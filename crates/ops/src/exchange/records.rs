@@ -221,7 +221,8 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
                     .with("initial", status.initial)
                     .with("final", status.is_final)
                     .with("position", index as i64 + 1);
-                self.page.push_back(record);
+                let outcome = status.outcome.map(|outcome| outcome.name().to_owned());
+                self.page.push_back(with(record, "outcome", outcome));
             }
             for transition in model.transitions {
                 let record = Record::new(RecordKind::Transition)

@@ -5,7 +5,7 @@ use ::exchange::Kind as RecordKind;
 use store::entity::{self, Filter};
 use store::model::{Kind, is_project_key};
 use store::project::{Access, Project};
-use store::status::{Status, StatusModel, Transition};
+use store::status::{Status, StatusModel, StatusOutcome, Transition};
 use store::types::{RelationshipType, RequirementType, Type, same_name};
 
 use super::plan::{Outcome, Plan};
@@ -192,6 +192,7 @@ impl Setup {
                     colour,
                     initial: false,
                     is_final: false,
+                    outcome: None,
                 });
             }
             if row.flag("initial") == Some(true) {
@@ -201,6 +202,17 @@ impl Setup {
             let status = &mut model.statuses[index];
             status.colour = row.text("colour").map_or(status.colour.clone(), str::to_owned);
             status.is_final = row.flag("final").unwrap_or(status.is_final);
+            status.outcome = match row.text("outcome").map(|text| (text, StatusOutcome::from_name(text))) {
+                Some((_, Some(outcome))) => Some(outcome),
+                Some((text, None)) => {
+                    let message = format!("expected one of done, cancelled, obsolete, found {text:?}");
+                    plan.wrong(row, "outcome", message);
+                    return Ok(());
+                }
+                None => status
+                    .is_final
+                    .then(|| status.outcome.unwrap_or_else(|| StatusOutcome::suggested_by(&status.name))),
+            };
             let name = status.name.clone();
             if let Some(position) = row.number("position") {
                 positions.push((kind, name.clone(), position));

@@ -148,6 +148,9 @@ impl Command {
 pub struct Tool {
     /// The set that has it. Sets are chosen one by one, so each must be complete in itself.
     pub set: &'static str,
+    /// Whether daily work needs it, so that agents are shown it unless they chose otherwise; and which of its arguments they are
+    /// shown then. The others are accepted all the same.
+    pub daily: Option<&'static [&'static str]>,
     /// Its name, where that is not the operation's.
     pub name: Option<&'static str>,
     /// What it does, where that is not what the operation says.
@@ -176,6 +179,7 @@ pub struct Tool {
 pub const fn tool(set: &'static str, example: &'static str) -> Tool {
     Tool {
         set,
+        daily: None,
         name: None,
         summary: None,
         bind: &[],
@@ -195,6 +199,20 @@ impl Tool {
     #[must_use]
     pub const fn named(mut self, name: &'static str, summary: &'static str) -> Tool {
         (self.name, self.summary) = (Some(name), Some(summary));
+        self
+    }
+
+    /// Says what it does and when to use it, where agents need to know more than the operation says, or less.
+    #[must_use]
+    pub const fn about(mut self, summary: &'static str) -> Tool {
+        self.summary = Some(summary);
+        self
+    }
+
+    /// Is needed in daily work, with these of its arguments.
+    #[must_use]
+    pub const fn daily(mut self, arguments: &'static [&'static str]) -> Tool {
+        self.daily = Some(arguments);
         self
     }
 
@@ -269,6 +287,8 @@ pub enum Shape {
     Steps,
     /// One thing, in which long text can be cut.
     Thing,
+    /// A file under `content`, which can be got by itself elsewhere.
+    File,
 }
 
 /// What an operation does to the things that there are.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::Kind;
-use store::report::{self, Grouping, UnderWay};
+use store::report::{self, DoneOverDrafts, Grouping, UnderWay};
+use store::status::StatusOutcome;
 
 use super::about;
 use crate::context::Cx;
@@ -13,7 +14,8 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command,
 
 /// Count epics, user stories and requirements by status, priority, type or assignee, and show what stands out.
 ///
-/// Done is what has a final status of its status model, cancelled or obsolete included.
+/// A final status of a status model says whether what has it is done, cancelled or obsolete. Percentages are of what is
+/// neither cancelled nor obsolete.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetStatusReport {
@@ -59,6 +61,8 @@ pub struct StatusReport {
     kinds: Vec<KindReport>,
     /// Epics and stories that were begun and have not ended, the longest untouched first.
     oldest_in_progress: Vec<UnderWay>,
+    /// User stories that are done, although requirements of them still have the initial status.
+    stories_done_over_drafts: TooEarly,
 }
 
 impl Output for StatusReport {}
@@ -73,10 +77,16 @@ struct KindReport {
     /// How many have the initial status.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_begun: Option<i64>,
-    /// How many have a final status.
+    /// How many are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<i64>,
-    /// How many that is in a hundred, rounded down.
+    /// How many were cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled: Option<i64>,
+    /// How many are obsolete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obsolete: Option<i64>,
+    /// How many are done of a hundred that are neither cancelled nor obsolete, rounded down.
     #[serde(skip_serializing_if = "Option::is_none")]
     done_percent: Option<i64>,
     /// How many are given to nobody.
@@ -88,6 +98,19 @@ struct KindReport {
     /// How many are in groups that are not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     others: Option<i64>,
+}
+
+/// User stories that were called done too early.
+#[derive(Serialize, JsonSchema)]
+struct TooEarly {
+    /// How many there are.
+    total_count: i64,
+    /// False where there are more than that.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    #[schemars(default)]
+    total_count_exact: bool,
+    /// The first of them.
+    data: Vec<DoneOverDrafts>,
 }
 
 /// How many are in a group.
@@ -103,6 +126,8 @@ struct GroupCount {
 const GROUPS_MAX: i64 = 100;
 /// How many epics and stories in progress are shown.
 const OLDEST_MAX: i64 = 5;
+/// How many stories that are done over drafts are shown.
+const TOO_EARLY_MAX: i64 = 20;
 /// The kinds that a report counts, in its order.
 const KINDS: [Kind; 4] = [Kind::Epic, Kind::UserStory, Kind::AcceptanceCriteria, Kind::Requirement];
 
@@ -121,6 +146,8 @@ impl Operation for GetStatusReport {
                 "get_report",
                 "progress_report",
             ])
+            .daily(&["epic_id", "group_by"])
+            .about("How far is it? Counts by status, or by group_by, and what stands out.")
             .showing(&["epic_id", "group_by"])];
     const EFFECT: Effect = Effect::Reads;
 
@@ -141,6 +168,7 @@ impl Operation for GetStatusReport {
                 kind_report(kind, summaries.iter().find(|found| found.kind == kind), groups)
             })
             .collect();
+        let (data, total) = report::done_over_drafts(cx.tx, &about.scope, TOO_EARLY_MAX)?;
         Ok(StatusReport {
             epic: about.epic,
             project: about.project,
@@ -148,6 +176,11 @@ impl Operation for GetStatusReport {
             total: kinds.iter().map(|kind| kind.total).sum(),
             kinds,
             oldest_in_progress: report::oldest_under_way(cx.tx, &about.scope, OLDEST_MAX)?,
+            stories_done_over_drafts: TooEarly {
+                total_count: total.count,
+                total_count_exact: total.is_exact,
+                data,
+            },
         })
     }
 }
@@ -161,14 +194,18 @@ fn kind_report<'a>(
         groups.map(|group| GroupCount { name: group.name.clone(), count: group.count }).collect();
     let total = summary.map_or(0, |summary| summary.total);
     let shown: i64 = groups.iter().map(|group| group.count).sum();
-    let done = summary.map_or(0, |summary| summary.done);
+    let [done, cancelled, obsolete] =
+        StatusOutcome::ALL.map(|outcome| summary.map_or(0, |summary| summary.ended_as(outcome)));
+    let wanted = total - cancelled - obsolete;
     let of_status = |number: i64| kind.has_status().then_some(number);
     KindReport {
         kind,
         total,
         not_begun: of_status(summary.map_or(0, |summary| summary.not_begun)),
         done: of_status(done),
-        done_percent: of_status(done).filter(|_| total > 0).map(|done| done * 100 / total),
+        cancelled: of_status(cancelled),
+        obsolete: of_status(obsolete),
+        done_percent: of_status(done).filter(|_| wanted > 0).map(|done| done * 100 / wanted),
         unassigned: of_status(summary.map_or(0, |summary| summary.unassigned)),
         others: (shown > 0 && shown < total).then_some(total - shown),
         groups,

@@ -49,7 +49,7 @@ fn what_others_depend_on_goes_only_with_force() {
             ("REQ-002", "REQ-002 has one thing that would go with it (REQ-001 depends_on REQ-002)"),
         ] {
             let refused = world.refused("delete_entity", json!({ "reference": reference }));
-            assert_eq!(refused, format!("CONFLICT: {why}; use force to delete them all"));
+            assert_eq!(refused, format!("CONFLICT: {why}; with force they go, too"));
         }
         let stale = json!({ "reference": "REQ-002", "force": true, "expected_version": 9 });
         assert!(world.refused("delete_entity", stale).starts_with("STALE_VERSION"));

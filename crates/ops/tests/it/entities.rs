@@ -34,11 +34,12 @@ fn a_tree_is_made_changed_deleted_and_restored() {
                 "update_requirement",
                 json!({ "requirement_id": "REQ-001", "title": "x", "expected_version": 1 })
             ),
-            "STALE_VERSION: REQ-001 has version 2, not 1: it was changed meanwhile"
+            "STALE_VERSION: REQ-001 has version 2, not 1: it was changed meanwhile; admin changed status to Active, \
+             description to Within 2 s. in version 2; if your change still fits, send expected_version 2"
         );
         assert_eq!(
             world.refused("delete_entity", json!({ "reference": "EP-001" })),
-            "CONFLICT: EP-001 has 3 things that would go with it (US-001, AC-001, REQ-001); use force to delete them all"
+            "CONFLICT: EP-001 has 3 things that would go with it (US-001, AC-001, REQ-001); with force they go, too"
         );
         let gone = world.ok("delete_entity", json!({ "reference": "EP-001", "force": true }));
         assert_eq!(gone["with_it"]["requirements"], 1);
@@ -55,5 +56,79 @@ fn a_tree_is_made_changed_deleted_and_restored() {
         assert_eq!(history["total_count"], 4);
         let tree = world.ok("get_hierarchy", json!({ "reference": "EP-001" }));
         assert_eq!(tree["data"][0]["children"][0]["children"][1]["reference_id"], "REQ-001");
+    });
+}
+
+/// Whoever was overtaken reads in the error what has changed, by whom, and what to send.
+#[test]
+fn a_stale_version_tells_what_has_changed_since() {
+    on_every_store(|world| {
+        world.ok("create_epic", json!({ "title": "Checkout", "priority": 1 }));
+        for (number, change) in [
+            json!({ "title": "Checkout in one step" }),
+            json!({ "priority": 2, "description": "word ".repeat(20) }),
+            json!({ "description": null, "status": "Draft" }),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut arguments = change;
+            arguments["epic_id"] = json!("EP-001");
+            arguments["expected_version"] = json!(number + 1);
+            world.ok("update_epic", arguments);
+        }
+        let stale = |version: i64| {
+            let arguments = json!({ "epic_id": "EP-001", "title": "x", "expected_version": version });
+            world.refused("update_epic", arguments)
+        };
+        assert_eq!(
+            stale(2),
+            "STALE_VERSION: EP-001 has version 4, not 2: it was changed meanwhile; admin changed priority to 2, description \
+             in version 3; admin changed description to nothing, status to Draft in version 4; if your change still fits, send \
+             expected_version 4"
+        );
+        assert_eq!(
+            stale(9),
+            "STALE_VERSION: EP-001 has version 4, not 9: there is none such yet; if your change still fits, send \
+             expected_version 4"
+        );
+    });
+}
+
+/// What is not there is answered with what may be meant.
+#[test]
+fn names_that_nothing_has_lead_to_the_nearest() {
+    on_every_store(|world| {
+        let epic = world.ok("create_epic", json!({ "title": "Checkout", "priority": 1 }));
+        world.ok("create_project", json!({ "key": "SHOP", "name": "Shop" }));
+        let comment = world.ok("add_comment", json!({ "reference": "EP-001", "content": "Why?" }));
+        let id = epic["id"].as_str().expect("an id");
+        let other = if id.ends_with('7') { "8" } else { "7" };
+        let mistyped = format!("{}{other}", &id[..id.len() - 1]);
+        let far = "019a8b5e-2f00-7000-8000-000000000000";
+        for (operation, arguments, expected) in [
+            ("get_entity", json!({ "reference": mistyped }), r#"; did you mean "EP-001"?"#),
+            (
+                "get_entity",
+                json!({ "reference": far }),
+                "; use a reference id, such as REQ-012, or search for it",
+            ),
+            ("get_entity", json!({ "reference": comment["id"] }), "; it is the id of a comment on EP-001"),
+            (
+                "create_epic",
+                json!({ "title": "x", "priority": 1, "project": "SHOPS" }),
+                r#"; did you mean "SHOP"?"#,
+            ),
+            ("get_project", json!({ "project": "SHPO" }), r#"; did you mean "SHOP"?"#),
+            (
+                "update_epic",
+                json!({ "epic_id": "EP-001", "assignee_id": "admni" }),
+                r#"; did you mean "admin"?"#,
+            ),
+            ("list_entities", json!({ "kind": "epic", "creator": "admins" }), r#"; did you mean "admin"?"#),
+        ] {
+            let told = world.refused(operation, arguments.clone());
+            assert!(told.ends_with(expected), "{operation} {arguments}: {told}");
+        }
     });
 }

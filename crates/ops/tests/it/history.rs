@@ -209,6 +209,52 @@ fn a_link_is_suspect_when_its_target_means_something_else() {
     });
 }
 
+#[test]
+fn a_link_is_not_suspect_when_its_target_says_again_what_it_was_confirmed_against() {
+    on_every_store(|world| {
+        requirements(world, 3);
+        let relate = |source: &str| {
+            world.ok("create_relationship", json!({
+                "source_requirement_id": source, "relationship_type_id": "depends_on", "target_requirement_id": "REQ-002"
+            }))
+        };
+        let suspects = || {
+            let found = world.ok("list_suspect_links", json!({}));
+            let sources = found["data"].as_array().expect("a list").iter();
+            sources.map(|link| link["source"].as_str().expect("a source").to_owned()).collect::<Vec<_>>()
+        };
+        let update = |mut change: Value| {
+            change["requirement_id"] = json!("REQ-002");
+            world.ok("update_requirement", change)["version"].clone()
+        };
+        let old = relate("REQ-001");
+        update(json!({ "title": "New", "description": "Other words", "type_id": "Functional" }));
+        assert_eq!(suspects(), ["REQ-001"]);
+        // This one was made against the new text.
+        relate("REQ-003");
+        update(json!({ "title": "Requirement", "description": null }));
+        assert_eq!(suspects().len(), 2, "the type is still another one");
+        let version = update(json!({ "type_id": "Data", "priority": 4 }));
+        assert_eq!(suspects(), ["REQ-003"], "the text and the type of the first link's target are back");
+        let settled = &world.ok("list_relationships", json!({ "requirement_id": "REQ-001" }))["data"][0];
+        assert_eq!((&settled["suspect"], &settled["target_version"]), (&json!(false), &version));
+        assert_eq!(settled["version"], old["version"].as_i64().unwrap() + 1, "listeners hear of it");
+        // Restoring an old version does the same.
+        world.ok("restore_entity", json!({ "reference": "REQ-002", "version": 2 }));
+        assert_eq!(suspects(), ["REQ-001"]);
+        // So does a file that brings the old text back, with the link itself in it.
+        let file = world.ok("export", json!({ "format": "json" }))["content"].take();
+        let mut file: Value = serde_json::from_str(file.as_str().expect("a file")).expect("JSON");
+        for record in file["records"].as_array_mut().expect("records") {
+            record.as_object_mut().expect("a record").remove("version");
+        }
+        update(json!({ "title": "Newest" }));
+        assert_eq!(suspects().len(), 2);
+        world.ok("import", json!({ "format": "json", "content": file.to_string() }));
+        assert_eq!(suspects(), ["REQ-001"]);
+    });
+}
+
 fn requirements(world: &World, number: usize) {
     world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
     world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Story", "priority": 1 }));

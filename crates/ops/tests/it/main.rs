@@ -1,6 +1,7 @@
 //! Operations through the one door, on both stores.
 
 mod accounts;
+mod activity;
 mod backup;
 mod bulk;
 mod comments;
@@ -34,6 +35,7 @@ mod search;
 mod search_index;
 mod search_speed;
 mod sessions;
+mod sign_in_links;
 mod signals;
 mod stores;
 mod upgrades;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::people::{outcome, token, user};
-use crate::stores::{World, on_every_store};
+use crate::stores::{World, on_every_pair, on_every_store};
 
 #[test]
 fn without_transitions_any_status_follows_any() {
@@ -207,6 +207,48 @@ fn the_active_prompt_is_one_or_none() {
         assert!(
             world.refused("update_prompt", leaked).starts_with("VALIDATION_ERROR: content: holds something")
         );
+    });
+}
+
+#[test]
+fn a_final_status_says_how_work_ends_with_it() {
+    on_every_pair(|world, other| {
+        let outcomes = |world: &World| {
+            let model = world.ok("get_status_model", json!({ "kind": "epic" }));
+            let statuses = model["statuses"].as_array().expect("statuses").iter();
+            let outcome = |status: &Value| format!("{}={}", status["name"], status["outcome"]);
+            statuses.map(outcome).collect::<Vec<_>>().join(" ").replace('"', "")
+        };
+        let by_name = "Backlog=null Draft=null In Progress=null Done=done Cancelled=cancelled";
+        assert_eq!(outcomes(world), by_name);
+        let requirements = world.ok("get_status_model", json!({ "kind": "requirement" }));
+        assert_eq!(requirements["statuses"][2]["outcome"], "obsolete");
+        let status = |name: &str, outcome: Value| json!({ "name": name, "final": true, "outcome": outcome });
+        let initial = json!({ "name": "Backlog", "initial": true });
+        let statuses = json!([
+            initial,
+            status("Shipped", Value::Null),
+            status("Closed", Value::Null),
+            status("Rejected", Value::Null),
+            status("Replaced", json!("obsolete"))
+        ]);
+        let renamed = json!([{ "from": "Cancelled", "to": "Closed" }]);
+        world.ok("update_status_model", json!({ "kind": "epic", "statuses": statuses, "renamed": renamed }));
+        // A name suggests what nobody said, and a status that gets another name keeps what it had.
+        let expected = "Backlog=null Shipped=done Closed=cancelled Rejected=cancelled Replaced=obsolete";
+        assert_eq!(outcomes(world), expected);
+        let open = json!([{ "name": "Backlog", "initial": true, "outcome": "done" }]);
+        assert_eq!(
+            world.refused("update_status_model", json!({ "kind": "epic", "statuses": open })),
+            "VALIDATION_ERROR: statuses[0].outcome: only a final status has one, and Backlog is not final"
+        );
+        let file = world.ok("export", json!({ "format": "json" }))["content"].take();
+        other.ok("import", json!({ "format": "json", "content": file }));
+        assert_eq!(outcomes(other), expected);
+        let row = "kind,entity_kind,name,final,outcome\nstatus,epic,Dropped,true,forgotten\n";
+        let refused = world.call("import", json!({ "format": "csv", "content": row, "dry_run": true }));
+        let refused = refused.expect("a report")["problems"].to_string();
+        assert!(refused.contains("expected one of done, cancelled, obsolete"), "{refused}");
     });
 }
 

@@ -62,6 +62,66 @@ fn a_status_report_counts_by_whatever_is_asked_for() {
 }
 
 #[test]
+fn what_was_cancelled_or_is_obsolete_is_not_done() {
+    on_every_store(|world| {
+        plan(world);
+        world.ok("update_epic", json!({ "epic_id": "EP-002", "status": "cancelled" }));
+        world.ok("update_user_story", json!({ "user_story_id": "US-001", "status": "cancelled" }));
+        world.ok("update_requirement", json!({ "requirement_id": "REQ-003", "status": "obsolete" }));
+        let counted = |report: &Value| {
+            lines(&report["kinds"], |kind| {
+                let numbers = ["total", "done", "cancelled", "obsolete", "done_percent"];
+                format!("{} {}", kind["kind"], numbers.map(|name| kind[name].to_string()).join(" "))
+            })
+        };
+        assert_eq!(
+            counted(&world.ok("status_report", json!({}))),
+            [
+                r#""epic" 3 0 1 0 0"#,
+                r#""user_story" 3 1 1 0 50"#,
+                r#""acceptance_criteria" 1 null null null null"#,
+                r#""requirement" 3 0 0 1 0"#,
+            ]
+        );
+        let of_epic = counted(&world.ok("status_report", json!({ "epic_id": "EP-001" })));
+        assert_eq!(of_epic[1], r#""user_story" 3 1 1 0 50"#);
+        let of_cancelled = counted(&world.ok("status_report", json!({ "epic_id": "EP-002" })));
+        assert_eq!(of_cancelled[0], r#""epic" 1 0 1 0 null"#, "there is nothing that could be done");
+    });
+}
+
+#[test]
+fn stories_that_are_done_over_drafts_are_pointed_out() {
+    on_every_store(|world| {
+        plan(world);
+        world.ok("update_user_story", json!({ "user_story_id": "US-001", "status": "done" }));
+        world.ok("update_user_story", json!({ "user_story_id": "US-002", "status": "cancelled" }));
+        let early = |arguments: Value| {
+            let mut report = world.ok("status_report", arguments);
+            report["stories_done_over_drafts"].take()
+        };
+        let expected = json!({ "total_count": 1, "data": [
+            { "reference_id": "US-001", "title": "Pay", "status": "Done", "draft_requirements": 1 }
+        ] });
+        assert_eq!(early(json!({})), expected);
+        assert_eq!(early(json!({ "epic_id": "EP-001" })), expected);
+        let none = json!({ "total_count": 0, "data": [] });
+        assert_eq!(early(json!({ "epic_id": "EP-002" })), none);
+        assert_eq!(early(json!({ "project": "ABC" })), none);
+        world.ok("update_requirement", json!({ "requirement_id": "REQ-002", "status": "active" }));
+        assert_eq!(early(json!({})), none);
+        for number in 0..25 {
+            let story = json!({ "epic_id": "EP-001", "title": format!("Story {number}"), "priority": 1 });
+            let story = world.ok("create_user_story", story)["reference_id"].as_str().unwrap().to_owned();
+            requirement(world, &story, "Draft", "Data");
+            world.ok("update_user_story", json!({ "user_story_id": story, "status": "done" }));
+        }
+        let many = early(json!({}));
+        assert_eq!((&many["total_count"], many["data"].as_array().map(Vec::len)), (&json!(25), Some(20)));
+    });
+}
+
+#[test]
 fn an_analysis_of_the_tree_names_what_is_missing() {
     on_every_store(|world| {
         plan(world);

@@ -1,4 +1,4 @@
-//! What proves who someone is, in a backup: sessions are left out, and what was revoked stays revoked.
+//! What proves who someone is, in a backup: sessions and sign-in links are left out, and what was revoked stays revoked.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::model::{Time, Via};
 use crate::revision::{self, New};
 use crate::values;
 
-/// Tables of sessions, parents before children. A backup has no rows of them.
-pub(super) const SESSION_TABLES: &[&str] = &["session", "mcp_session", "mcp_subscription"];
+/// Tables of sessions and sign-in links, parents before children. A backup has no rows of them.
+pub(super) const SESSION_TABLES: &[&str] = &["session", "mcp_session", "mcp_subscription", "sign_in_link"];
 
 /// Tokens and users that were in a store once and are gone.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Revoked {
     }
 }
 
-/// Deletes all sessions from a file. Their hashes are overwritten, too.
+/// Deletes all sessions and sign-in links from a file. Their hashes are overwritten, too.
 pub(super) fn end_sessions_in(sqlite: &SqliteFile) -> Result<()> {
     sqlite.run("pragma secure_delete = on")?;
     SESSION_TABLES.iter().rev().try_for_each(|table| sqlite.run(&format!("delete from {table}")))
@@ -53,10 +53,15 @@ pub struct Tokens {
     pub revocations_lost: bool,
 }
 
-/// Ends all sessions that an older backup brought along, and revokes tokens. The history says so, which is also how the
+/// Ends all sessions and links that an older backup brought along, and revokes tokens. The history says so, which is also how the
 /// next restore knows.
 pub(super) fn revoke(tx: &mut Tx<'_>, revoked: &Revoked, all: bool, now: Time) -> Result<Tokens> {
-    for table in ["delete from mcp_subscription", "delete from mcp_session", "delete from session"] {
+    for table in [
+        "delete from mcp_subscription",
+        "delete from mcp_session",
+        "delete from session",
+        "delete from sign_in_link",
+    ] {
         tx.execute(table, &[])?;
     }
     let mut tokens = Tokens::default();

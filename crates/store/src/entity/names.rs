@@ -22,6 +22,19 @@ pub struct Named {
     pub status: Option<String>,
 }
 
+/// The UUIDs that begin so, of entities in these projects.
+pub fn ids_beginning(tx: &mut Tx<'_>, prefix: &str, projects: &Projects, limit: i64) -> Result<Vec<String>> {
+    let sql = concat!(
+        "select id from entity where id >= ?1 and id < ?2 and ",
+        in_projects!("project_id", "?4", "?5", "?6"),
+        "order by id limit ?3"
+    );
+    // No character of a UUID comes after `g`.
+    let end = format!("{prefix}g");
+    let [project, user, token] = projects.values();
+    tx.rows(sql, values![prefix, end.as_str(), limit, project, user, token], |row| row.get(0))
+}
+
 /// The live entities of a kind after a project and a number: project after project, each by number.
 pub fn names(
     tx: &mut Tx<'_>,

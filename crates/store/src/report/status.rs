@@ -9,6 +9,9 @@ use crate::entity::read_kind;
 use crate::error::Result;
 use crate::model::{Kind, Time};
 use crate::project::in_projects;
+use crate::status::{self, StatusOutcome};
+use crate::tally::{self, Total};
+use crate::value::Value;
 use crate::values;
 
 /// How many entities of a kind there are, and how far they are.
@@ -20,41 +23,118 @@ pub struct Summary {
     pub total: i64,
     /// With the initial status.
     pub not_begun: i64,
-    /// With a final status.
-    pub done: i64,
+    /// With a final status of each outcome, in the order of [`StatusOutcome::ALL`].
+    pub ended: [i64; 3],
     /// Given to nobody.
     pub unassigned: i64,
+}
+
+impl Summary {
+    /// How many ended like this.
+    pub fn ended_as(&self, outcome: StatusOutcome) -> i64 {
+        self.ended[outcome as usize]
+    }
 }
 
 /// A summary of each kind of which there is something.
 pub fn summaries(tx: &mut Tx<'_>, scope: &Scope) -> Result<Vec<Summary>> {
     let of_epic = in_epic!(
-        "select e.kind, count(*), count(*) filter (where s.is_initial = 1), count(*) filter (where s.is_final = 1),
-                count(*) filter (where e.assignee_id is null)",
+        "select e.kind, count(*), count(*) filter (where e.assignee_id is null), s.name, s.is_initial, s.is_final, s.outcome",
         "left join status s on s.entity_kind = e.kind and s.name = e.status",
-        "group by e.kind"
+        "group by e.kind, s.name, s.is_initial, s.is_final, s.outcome"
     );
     let of_projects = concat!(
         "select t.kind, cast(coalesce(sum(t.n) filter (where t.dimension = 'status'), 0) as bigint),
-                cast(coalesce(sum(t.n) filter (where s.is_initial = 1), 0) as bigint),
-                cast(coalesce(sum(t.n) filter (where s.is_final = 1), 0) as bigint),
-                cast(coalesce(sum(t.n) filter (where t.dimension = 'assignee' and t.value = ''), 0) as bigint)
+                cast(coalesce(sum(t.n) filter (where t.dimension = 'assignee' and t.value = ''), 0) as bigint),
+                s.name, s.is_initial, s.is_final, s.outcome
          from tallied t left join status s on t.dimension = 'status' and s.entity_kind = t.kind and s.name = t.value
          where t.dimension in ('status', 'assignee')
            and t.kind in ('epic', 'user_story', 'acceptance_criteria', 'requirement') and ",
         in_projects!("t.project_id", "?1", "?2", "?3"),
-        " group by t.kind"
+        " group by t.kind, s.name, s.is_initial, s.is_final, s.outcome"
     );
     let sql = if scope.is_epic() { of_epic } else { of_projects };
-    tx.rows(sql, &scope.values(), |row| {
-        Ok(Summary {
-            kind: read_kind(&row.get::<String>(0)?)?,
-            total: row.get(1)?,
-            not_begun: row.get(2)?,
-            done: row.get(3)?,
-            unassigned: row.get(4)?,
-        })
-    })
+    let mut summaries: Vec<Summary> = Vec::new();
+    tx.each(sql, &scope.values(), |row| {
+        let kind = read_kind(&row.get::<String>(0)?)?;
+        let (count, unassigned): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let known = summaries.iter().position(|summary| summary.kind == kind).unwrap_or(summaries.len());
+        if known == summaries.len() {
+            summaries.push(Summary { kind, total: 0, not_begun: 0, ended: [0; 3], unassigned: 0 });
+        }
+        let summary = &mut summaries[known];
+        summary.total += count;
+        summary.unassigned += unassigned;
+        let Some(status) = row.get::<Option<String>>(3)? else { return Ok(()) };
+        if row.get(4)? {
+            summary.not_begun += count;
+        }
+        let stored: Option<String> = row.get(6)?;
+        if let Some(outcome) = StatusOutcome::read(&status, row.get(5)?, stored.as_deref()) {
+            summary.ended[outcome as usize] += count;
+        }
+        Ok(())
+    })?;
+    Ok(summaries)
+}
+
+/// A user story that is done, although requirements of it are drafts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoneOverDrafts {
+    /// The reference id.
+    pub reference_id: String,
+    /// The title.
+    pub title: String,
+    /// The status.
+    pub status: Option<String>,
+    /// How many of its requirements have the initial status.
+    pub draft_requirements: i64,
+}
+
+/// The requirements `r` of the story `e` that have the initial status.
+macro_rules! drafts {
+    () => {
+        " from entity r where r.parent_id = e.id and r.kind = 'requirement' and r.deleted_at is null
+          and r.status = (select name from status where entity_kind = 'requirement' and is_initial = 1)"
+    };
+}
+
+/// The first user stories that are done although requirements of them are drafts, and how many there are.
+pub fn done_over_drafts(tx: &mut Tx<'_>, scope: &Scope, limit: i64) -> Result<(Vec<DoneOverDrafts>, Total)> {
+    let model = status::of(tx, Kind::UserStory)?;
+    let is_done = |status: &&status::Status| status.outcome == Some(StatusOutcome::Done);
+    let done: Vec<Value<'_>> =
+        model.statuses.iter().filter(is_done).map(|status| (&status.name).into()).collect();
+    if done.is_empty() {
+        return Ok((Vec::new(), Total::exact(0)));
+    }
+    let among = |select: &'static str| {
+        let mut shape = Shape::new(select);
+        match scope {
+            Scope::Epic(id) => {
+                shape.add(from_epic!("?", "?", "?"), values![id, id, id]);
+                shape.add(" join project p on p.id = e.project_id", &[]);
+            }
+            Scope::Projects(projects) => {
+                shape.add(" from project p cross join entity e", &[]).condition("e.project_id = p.id", &[]);
+                projects.restrict(&mut shape, "p.id");
+            }
+        }
+        shape.condition("e.kind = 'user_story' and e.deleted_at is null", &[]).one_of("e.status", &done);
+        shape.condition(concat!("exists (select 1", drafts!(), ")"), &[]);
+        shape
+    };
+    let mut list = among(concat!("select ", mention!(), ", (select count(*)", drafts!(), ")"));
+    list.add(" order by p.key, e.number limit ?", values![limit]);
+    let found = tx.shaped_rows(&list, |row| {
+        let Mention { reference_id, title, status, .. } = read_mention(row)?;
+        Ok(DoneOverDrafts { reference_id, title, status, draft_requirements: row.get(5)? })
+    })?;
+    let total = match (found.len() as i64) < limit {
+        true => Total::exact(found.len() as i64),
+        false => tally::counted(tx, among("select 1"))?,
+    };
+    Ok((found, total))
 }
 
 /// What entities are grouped by.

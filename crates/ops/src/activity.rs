@@ -1,0 +1,75 @@
+//! The changes of a project, by people and agents.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use store::Mode;
+use store::activity::{self, Filter, ProjectChange};
+
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::{Limit, Offset, Text};
+use crate::operation::{Columns, Command, Effect, Operation, Route, command, get};
+use crate::page::{Cursor, Page, page_after, window};
+use crate::project;
+
+/// List the changes of a project, the newest first: who changed what, when, and whether a person or an agent did.
+///
+/// Changes by agents have `via: mcp`, and the name of their token. Long text is cut; the history of an entity has all of it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListChanges {
+    /// The key or id of the project.
+    project: Text<1, 64>,
+    /// Only changes by agents.
+    #[serde(default)]
+    by_agents: bool,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
+}
+
+/// The name of the list in its cursors.
+const LIST: &str = "changes";
+/// How much of a text is shown.
+const TEXT_MAX_CHARS: usize = 200;
+
+impl Operation for ListChanges {
+    type Output = Page<ProjectChange>;
+    const NAME: &'static str = "list_changes";
+    const COMMANDS: &'static [Command] = &[command("changes")];
+    const ROUTES: &'static [Route] = &[get("/projects/{project}/changes")];
+    const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["created_at", "actor", "via", "token", "operation", "reference_id", "title", "changes"])];
+    const MODE: Option<Mode> = Some(Mode::Snapshot);
+    const POSITIONAL: &'static [&'static str] = &["project"];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<ProjectChange>> {
+        let project = project::find(cx, &self.project)?;
+        let filter = Filter { project_id: project.id, by_agents: self.by_agents };
+        let window = window(self.limit, self.offset);
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
+        let mut changes = activity::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        changes.iter_mut().flat_map(|change| change.changes.values_mut()).for_each(cut);
+        let total = activity::count(cx.tx, &filter)?;
+        Ok(page_after(changes, total, window, |last| {
+            Cursor::at(LIST, &(last.created_at.microseconds(), &last.id))
+        }))
+    }
+}
+
+/// Cuts the texts of a pair of values.
+fn cut(pair: &mut Value) {
+    for value in pair.as_array_mut().into_iter().flatten() {
+        if let Value::String(text) = value
+            && let short = words::cut(text, TEXT_MAX_CHARS)
+            && short.len() < text.len()
+        {
+            *text = format!("{short}…");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One-time links to sign in with, for whoever has no password yet or has lost it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::model::{Role, Time};
+use store::sign_in_link::{self, SignInLink};
+use store::{Mode, session, user};
+
+use crate::context::{Cx, Subject};
+use crate::error::{Error, Kind, Result};
+use crate::input::Text;
+use crate::login::{NewSession, begin, note};
+use crate::operation::{Command, Effect, Operation, Output, Route, SessionChange, command, create, post};
+use crate::secret;
+use crate::token::owner;
+use crate::user::Password;
+
+/// How long a link works.
+const LINK_S: i64 = 600;
+/// The same, for people.
+const LINK_TIME: &str = "10 minutes";
+
+/// Create a link that signs a user in once, without a password. It works for 10 minutes.
+///
+/// A new link replaces the user's previous one. Only links that administrators make can set a new password: users change
+/// their own with the present one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSignInLink {
+    /// For another user, by an administrator: an id or a name.
+    user: Option<Text<1, 254>>,
+    /// Make a link that cannot set a new password.
+    #[serde(default)]
+    sign_in_only: bool,
+    #[serde(skip)]
+    code: Option<String>,
+}
+
+/// A new link.
+#[derive(Serialize, JsonSchema)]
+pub struct NewSignInLink {
+    /// The address to open in a browser. It is not shown again.
+    url: String,
+    /// The name of the user whom it signs in.
+    user: String,
+    /// Whether whoever follows it may set a new password.
+    sets_password: bool,
+    /// How long it works.
+    expires_in: &'static str,
+    /// When it stops working.
+    expires_at: Time,
+}
+
+impl Output for NewSignInLink {}
+
+impl Operation for CreateSignInLink {
+    type Output = NewSignInLink;
+    const NAME: &'static str = "create_sign_in_link";
+    const COMMANDS: &'static [Command] = &[command("sign-in-link")];
+    const ROUTES: &'static [Route] = &[create("/auth/sign-in-links")];
+    const EFFECT: Effect = Effect::OwnsAccount;
+    const PREPARES: bool = true;
+    const ANSWERS_PATH: Option<&'static str> = Some("url");
+    const ANSWERS_SECRET: bool = true;
+
+    fn prepare(&mut self, _: &mut Cx<'_, '_>) -> Result<()> {
+        self.code = Some(secret::generate("")?);
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSignInLink> {
+        let (user_id, user) = owner(cx, self.user.as_ref())?;
+        // Whoever is being disabled, or changes the password, keeps no link that was made meanwhile.
+        if !user::hold(cx.tx, &user_id)? {
+            return Err(Error::conflict(format!("the user {user} is disabled")).about("user"));
+        }
+        let sets_password = cx.caller()?.role == Role::Administrator && !self.sign_in_only;
+        let link = SignInLink { user_id, user, sets_password, expires_at: cx.now().plus_seconds(LINK_S) };
+        let code = self.code.as_deref().unwrap_or_default();
+        sign_in_link::put(cx.tx, &link, &secret::hash(code), cx.now())?;
+        let SignInLink { user_id, user, expires_at, .. } = link;
+        let subject =
+            Subject { project_id: None, kind: "sign_in_link", id: &user_id, reference_id: None, version: 1 };
+        let made = json!({ "user": user, "sets_password": sets_password, "expires_at": expires_at });
+        cx.record(&subject, None, Some(&made))?;
+        let url = format!("/welcome?code={code}");
+        Ok(NewSignInLink { url, user, sets_password, expires_in: LINK_TIME, expires_at })
+    }
+}
+
+/// Say whom a sign-in link signs in, without using it up.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetSignInLink {
+    /// The code of the link.
+    code: Text<1, 200>,
+}
+
+/// A link that still works.
+#[derive(Serialize, JsonSchema)]
+pub struct KnownSignInLink {
+    /// The name of the user whom it signs in.
+    user: String,
+    /// Whether whoever follows it may set a new password.
+    sets_password: bool,
+    /// When it stops working.
+    expires_at: Time,
+}
+
+impl Output for KnownSignInLink {}
+
+impl Operation for GetSignInLink {
+    type Output = KnownSignInLink;
+    const NAME: &'static str = "get_sign_in_link";
+    const COMMANDS: &'static [Command] = &[command("auth show-link")];
+    // Not a GET: addresses are logged.
+    const ROUTES: &'static [Route] = &[post("/auth/sign-in-links/show")];
+    const EFFECT: Effect = Effect::Public;
+    const MODE: Option<Mode> = Some(Mode::Point);
+    const POSITIONAL: &'static [&'static str] = &["code"];
+    const PROOF: Option<&'static str> = Some("code");
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<KnownSignInLink> {
+        let SignInLink { user, sets_password, expires_at, .. } = find(cx, &self.code)?;
+        Ok(KnownSignInLink { user, sets_password, expires_at })
+    }
+}
+
+/// Sign in with a link, which is used up, and begin a session of 12 hours.
+///
+/// With a new password all other sessions of the user end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UseSignInLink {
+    /// The code of the link.
+    code: Text<1, 200>,
+    /// A new password; when absent, the password stays.
+    new_password: Option<Password>,
+    /// Set the secret as a cookie and leave it out of the answer, so that no script of the page can read it. For pages of this
+    /// server.
+    #[serde(default)]
+    cookie: bool,
+    #[serde(skip)]
+    new_hash: Option<String>,
+}
+
+impl Operation for UseSignInLink {
+    type Output = NewSession;
+    const NAME: &'static str = "use_sign_in_link";
+    const COMMANDS: &'static [Command] = &[command("auth use-link").without(&["cookie"])];
+    const ROUTES: &'static [Route] = &[post("/auth/sign-in-links/use")];
+    const EFFECT: Effect = Effect::Public;
+    const SESSION: Option<SessionChange> = Some(SessionChange::Begins);
+    const POSITIONAL: &'static [&'static str] = &["code"];
+    const PREPARES: bool = true;
+    const ANSWERS_SECRET: bool = true;
+    const PROOF: Option<&'static str> = Some("code");
+
+    /// Checks the code first: strangers must not make the server hash passwords.
+    fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
+        let link = find(cx, &self.code)?;
+        if self.new_password.is_some() && !link.sets_password {
+            let message = "this link signs in only; the account page changes the password";
+            return Err(Error::field("new_password", message));
+        }
+        Ok(())
+    }
+
+    fn computes(&self) -> bool {
+        self.new_password.is_some()
+    }
+
+    fn compute(&mut self) -> Result<()> {
+        let password = self.new_password.as_ref();
+        self.new_hash = password.map(|password| secret::hash_password(password.as_str())).transpose()?;
+        Ok(())
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<NewSession> {
+        let link = find(cx, &self.code)?;
+        // Held before the link is used up, in the order in which those who end sessions take both.
+        if !user::hold(cx.tx, &link.user_id)? || !sign_in_link::use_up(cx.tx, &hash_of(&self.code))? {
+            return Err(refused());
+        }
+        let user = user::find(cx.tx, &link.user_id)?.ok_or_else(refused)?;
+        if let Some(hash) = &self.new_hash {
+            user::set_password(cx.tx, &user.id, hash)?;
+            session::end_others(cx.tx, &user.id, None)?;
+            note(cx, &user, "password_changed")?;
+        }
+        begin(cx, user, None, true, self.cookie)
+    }
+}
+
+fn find(cx: &mut Cx<'_, '_>, code: &Text<1, 200>) -> Result<SignInLink> {
+    sign_in_link::find(cx.tx, &hash_of(code), cx.now())?.ok_or_else(refused)
+}
+
+fn hash_of(code: &Text<1, 200>) -> String {
+    secret::hash(code.as_str().trim())
+}
+
+fn refused() -> Error {
+    let message = "this link is wrong, was used or has expired; an administrator or `spexus sign-in-link` makes a new one";
+    Error::new(Kind::Unauthenticated, message)
+}

@@ -1,0 +1,136 @@
+//! What happened in a project, the newest first: who did what, when, and through which surface.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use crate::db::{Shape, Tx};
+use crate::entity::read_kind;
+use crate::error::{Error, Result};
+use crate::model::{Time, reference_id};
+use crate::tally::{self, Total};
+use crate::value::Row;
+use crate::values;
+
+/// A change in a project.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ProjectChange {
+    /// The UUID of the revision.
+    pub id: String,
+    /// The operation that did it.
+    pub operation: String,
+    /// The kind of what changed: `requirement`, `comment`, `relationship`, `project`.
+    pub entity_kind: String,
+    /// The id of what changed.
+    pub entity_id: String,
+    /// The reference id of what changed; of a comment, what it is about; of a relationship, where it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_id: Option<String>,
+    /// The present title of that, or the beginning of its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The version of what changed after the change.
+    pub version: i64,
+    /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<String>,
+    /// The name of who did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The surface: `web`, `cli` or `rest`, and `mcp` for agents.
+    pub via: String,
+    /// The name of the token that it was done with, unless that was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// The fields that changed, each as `[before, after]`. Long text is cut.
+    pub changes: Map<String, Json>,
+    /// When.
+    pub created_at: Time,
+}
+
+/// Which changes to list.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// The project's id.
+    pub project_id: String,
+    /// Only those by agents.
+    pub by_agents: bool,
+}
+
+impl Filter {
+    /// Goes on with the revisions `t` that it is about.
+    fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
+        shape.condition("t.project_id = ?", values![&self.project_id]);
+        if self.by_agents {
+            // Spelled as in the index of these.
+            shape.condition("t.via = 'mcp'", &[]);
+        }
+    }
+}
+
+/// The place of a change: when it happened, in microseconds, and the id of its revision.
+pub type Place = (i64, String);
+
+/// A page of changes after a place, the newest first.
+pub fn list(
+    tx: &mut Tx<'_>,
+    filter: &Filter,
+    after: Option<&Place>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<ProjectChange>> {
+    let mut shape = Shape::new(
+        "select r.id, r.operation, r.entity_kind, r.entity_id, p.key, e.kind, e.number,
+                coalesce(e.title, substr(e.description, 1, 100)), r.version, r.actor_id, u.username, r.via, k.name, r.changes,
+                r.created_at
+         from (select t.id, t.project_id, t.operation, t.entity_kind, t.entity_id, t.version, t.actor_id, t.token_id, t.via,
+                      t.changes, t.created_at
+               from revision t",
+    );
+    filter.restrict(&mut shape);
+    if let Some((time, id)) = after {
+        let condition = "t.created_at <= ? and (t.created_at < ? or t.id < ?)";
+        shape.condition(condition, values![*time, *time, id]);
+    }
+    shape.add(" order by t.created_at desc, t.id desc limit ? offset ?", values![limit, offset]);
+    shape.add(
+        ") r join project p on p.id = r.project_id
+         left join comment c on r.entity_kind = 'comment' and c.id = r.entity_id
+         left join relationship l on r.entity_kind = 'relationship' and l.id = r.entity_id
+         left join entity e on e.id = coalesce(c.entity_id, l.source_id, r.entity_id)
+         left join user_account u on u.id = r.actor_id left join token k on k.id = r.token_id
+         order by r.created_at desc, r.id desc",
+        &[],
+    );
+    tx.shaped_rows(&shape, read)
+}
+
+/// How many changes there are on all pages.
+pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
+    let mut shape = Shape::new("select 1 from revision t");
+    filter.restrict(&mut shape);
+    tally::counted(tx, shape)
+}
+
+fn read(row: &Row<'_>) -> Result<ProjectChange> {
+    let key: String = row.get(4)?;
+    let reference_id = match (row.get::<Option<String>>(5)?, row.get::<Option<i64>>(6)?) {
+        (Some(kind), Some(number)) => Some(reference_id(&key, read_kind(&kind)?, number)),
+        _ => None,
+    };
+    Ok(ProjectChange {
+        id: row.get(0)?,
+        operation: row.get(1)?,
+        entity_kind: row.get(2)?,
+        entity_id: row.get(3)?,
+        reference_id,
+        title: row.get(7)?,
+        version: row.get(8)?,
+        actor_id: row.get(9)?,
+        actor: row.get(10)?,
+        via: row.get(11)?,
+        token: row.get(12)?,
+        changes: serde_json::from_str(row.text(13)?).map_err(Error::internal)?,
+        created_at: row.get(14)?,
+    })
+}
