@@ -11,6 +11,7 @@ use crate::text::Span;
 
 use super::identity;
 use super::search::Words;
+use super::short_id::ShortIds;
 
 /// The specifications of a project.
 #[derive(Debug, Default)]
@@ -33,6 +34,7 @@ struct RequirementTexts {
     by_number: Vec<(String, String)>,
     /// Identifiers in order, each with its requirement.
     by_identifier: Vec<(String, u32)>,
+    short_ids: ShortIds,
 }
 
 /// A specification as annotations name it. The same document may have several names.
@@ -236,7 +238,12 @@ impl Catalogue {
                 .map(|((_, identifier), number)| (identifier.clone(), number))
                 .collect();
             by_identifier.sort_unstable();
-            RequirementTexts { by_number, by_identifier }
+            let short_ids =
+                ShortIds::new(by_number.iter().zip(&self.requirements).map(|((text, _), requirement)| {
+                    let (specification, section) = self.document(requirement.section);
+                    (specification.id.as_str(), section.id.as_ref(), text.as_str())
+                }));
+            RequirementTexts { by_number, by_identifier, short_ids }
         })
     }
 
@@ -248,6 +255,22 @@ impl Catalogue {
     /// The hash of the text of a requirement, in 64 digits.
     pub fn identifier(&self, number: u32) -> &str {
         &self.texts().by_number[number as usize].1
+    }
+
+    /// What a requirement is called for short, among those of this project.
+    pub fn short_id(&self, number: u32) -> &str {
+        self.texts().short_ids.of(number)
+    }
+
+    /// Finds a requirement by its short id.
+    pub fn by_short_id(&self, short_id: &str) -> Option<u32> {
+        self.texts().short_ids.find(short_id)
+    }
+
+    /// What an annotation writes to name the section of a requirement.
+    pub fn target(&self, section: u32) -> String {
+        let (specification, section) = self.document(section);
+        format!("{}#{}", specification.target, section.id)
     }
 
     /// Finds requirements by words, best first.

@@ -21,7 +21,10 @@ mod catalogue;
 mod citation;
 mod file;
 mod identity;
+mod nearby;
+mod reference;
 mod search;
+mod short_id;
 mod state;
 mod validate;
 mod verdict;
@@ -31,6 +34,7 @@ pub use catalogue::{Catalogue, NamedTarget, RequirementEntry, SectionEntry, Spec
 pub use citation::Citation;
 pub use file::{Link, LinkedFile, ScannedFile, SourceFile};
 pub use identity::{percent_decode, percent_encode};
+pub use reference::Named;
 pub use state::{IMPLEMENTED, Label, TESTED, TraceProgress, TraceState, TraceStatus};
 pub use validate::OpenSpecification;
 pub use verdict::{Quoted, Verdict};
@@ -263,16 +267,6 @@ impl Model {
         touched.map(move |(index, _)| first + index as u32)
     }
 
-    /// Finds a citation by its id, `path:line`.
-    pub fn citation(&self, id: &str) -> Option<Citation> {
-        let (path, line) = id.rsplit_once(':')?;
-        let line: u32 = line.parse().ok()?;
-        let file = self.file(path)?;
-        let is_there = |(_, index): &(u32, usize)| file.scanned.annotations[*index].line == line;
-        let (section, index) = self.cited(file).into_iter().find(is_there)?;
-        Some(Citation::new(file, index, section))
-    }
-
     /// All citations, by file and line. Files are in the order of their names, as lists of files usually are.
     pub fn all_citations(&self) -> impl Iterator<Item = Citation> {
         let mut files: Vec<&Arc<LinkedFile>> = self.files.iter().collect();
@@ -318,30 +312,6 @@ impl Model {
     /// The files that have annotations or problems.
     pub fn paths(&self) -> impl Iterator<Item = &Arc<str>> {
         self.files.iter().map(|file| file.path()).chain(self.problems.keys())
-    }
-
-    /// Finds requirements by an identifier, the start of one, or a path.
-    pub fn find(&self, name: &str) -> Vec<u32> {
-        let name = name.strip_prefix("duvet://").unwrap_or(name);
-        let Some(path) = name.strip_prefix("/specifications/") else {
-            return self.catalogue.identified(name);
-        };
-        let mut parts = path.split('/');
-        let (Some(id), Some("sections")) = (parts.next(), parts.next()) else {
-            return Vec::new();
-        };
-        let rest: Vec<&str> = parts.collect();
-        let cut = rest.iter().rposition(|part| *part == "requirements");
-        let (Some(cut), Some(specification)) = (cut, self.catalogue.specification(id)) else {
-            return Vec::new();
-        };
-        let Some(section) = self.catalogue.section(specification, &rest[..cut].join("/")) else {
-            return Vec::new();
-        };
-        let identifier = percent_decode(&rest[cut + 1..].join("/"));
-        let mut found = self.catalogue.identified(&identifier);
-        found.retain(|number| self.requirement(*number).section == section);
-        found
     }
 
     /// Finds requirements by words, best first.

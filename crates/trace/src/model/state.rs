@@ -94,7 +94,7 @@ impl Label {
             Label::MissingTest => "Missing test",
             Label::MissingCitation => "Missing citation",
             Label::NotStarted => "Not started",
-            Label::Unknown => "Unknown",
+            Label::Unknown => "not started",
             Label::Partial => "Partial coverage",
         }
     }

@@ -73,7 +73,7 @@ impl Model {
     fn judge(&self, written: &Written<'_>, open: &OpenSpecification<'_>) -> Verdict {
         let annotation = &written.annotation;
         let lines = |target: &str, quote: &str| Some(lines(written.used, annotation, target, quote));
-        let (document, first_section) = match self.named(annotation, open) {
+        let (document, first_section) = match self.cited_document(annotation, open) {
             Ok(found) => found,
             Err(problem) => return self.unknown_specification(written, &problem),
         };
@@ -197,7 +197,7 @@ impl Model {
 
     /// Finds the specification that an annotation names, as loading the project would, and the position of its first
     /// section if it is in the catalogue.
-    fn named(
+    fn cited_document(
         &self,
         annotation: &Annotation,
         open: &OpenSpecification<'_>,
@@ -306,26 +306,6 @@ impl Model {
             places: Default::default(),
         };
         Ok((vec![Written { annotation, used: first }], None))
-    }
-
-    /// Finds a specification by its id, its address in any spelling, or its path.
-    pub fn resolve(&self, name: &str) -> Option<&SpecificationEntry> {
-        let name = name.split('#').next().unwrap_or(name).trim();
-        if let Some(specification) = self.catalogue.specification(name) {
-            return Some(specification);
-        }
-        let path = TargetPath::parse(name).ok()?;
-        let id = identity::specification_id(&path, name);
-        let page = path.page();
-        let specifications = &self.catalogue.specifications;
-        let by_name = specifications.iter().find(|specification| {
-            let spellings = &specification.spellings;
-            spellings
-                .iter()
-                .any(|spelling| spelling.trim_start_matches("./") == name.trim_start_matches("./"))
-                || page.as_ref().is_some_and(|page| *page == specification.url)
-        });
-        by_name.or_else(|| self.catalogue.specification(&id).filter(|_| identity::is_series(&id)))
     }
 }
 

@@ -1,14 +1,14 @@
 //! What is said of a citation that somebody is about to write: what it covers, and what to write instead.
 
 use crate::annotation::{Annotation, AnnotationKind, Level};
-use crate::comment::StyleUse;
+use crate::comment::{Style, StyleUse};
 use crate::diagnostic::Code;
 use crate::link::Found;
 use crate::overlap::{Cover, Covers, Weight};
 use crate::specification::Format;
 use crate::text::Span;
 
-use super::{Citation, Model};
+use super::{Citation, Model, TraceStatus};
 
 /// What became of a citation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +76,25 @@ impl Model {
         beginning(&words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" "))
     }
 
+    /// Comment lines that cite a requirement, to be pasted into a file: as a test where only tests are missing.
+    pub fn lines_for(&self, number: u32, file: Option<&str>) -> String {
+        let default = StyleUse {
+            style: Style::default(),
+            default_kind: AnnotationKind::default(),
+            patterns: Vec::new(),
+        };
+        let styles = &self.setting.styles;
+        let of_file = file.and_then(|file| styles.iter().find(|used| used.is_of(file)));
+        let used = of_file.or(styles.first()).unwrap_or(&default);
+        let kind = match self.state(number).status {
+            TraceStatus::NeedsTests => AnnotationKind::Test,
+            _ => AnnotationKind::Citation,
+        };
+        let more = (kind != used.default_kind).then(|| format!("type={kind}"));
+        let target = self.catalogue.target(self.requirement(number).section);
+        commented(used, &target, more.as_slice(), &self.catalogue.quote(number))
+    }
+
     /// Tells how much of which requirements a text of a section covers.
     pub(super) fn quoted(&self, section: u32, found: &Found) -> Vec<Quoted> {
         let kind = AnnotationKind::Citation;
@@ -126,26 +145,33 @@ const LINE_CHARACTERS: usize = 90;
 
 /// Writes an annotation as comment lines, with another target and quote.
 pub fn lines(used: &StyleUse, annotation: &Annotation, target: &str, quote: &str) -> String {
-    let meta = |text: String| format!("{} {text}", used.style.meta);
-    let mut lines = vec![meta(target.to_owned())];
+    let mut more = Vec::new();
     if annotation.kind != used.default_kind {
-        lines.push(meta(format!("type={}", annotation.kind)));
+        more.push(format!("type={}", annotation.kind));
     }
     if annotation.level != Level::Auto {
-        lines.push(meta(format!("level={}", annotation.level)));
+        more.push(format!("level={}", annotation.level));
     }
     if annotation.format != Format::Auto {
-        lines.push(meta(format!("format={}", annotation.format)));
+        more.push(format!("format={}", annotation.format));
     }
     if let Some(notes) = &annotation.notes {
-        let more = [
+        let notes = [
             ("reason", &notes.comment),
             ("feature", &notes.feature),
             ("tracking-issue", &notes.tracking_issue),
         ];
-        let more = more.into_iter().filter(|(_, value)| !value.is_empty());
-        lines.extend(more.map(|(key, value)| meta(format!("{key}={value}"))));
+        let notes = notes.into_iter().filter(|(_, value)| !value.is_empty());
+        more.extend(notes.map(|(key, value)| format!("{key}={value}")));
     }
+    commented(used, target, &more, quote)
+}
+
+/// Writes comment lines: the target, more about it, and the quote.
+fn commented(used: &StyleUse, target: &str, more: &[String], quote: &str) -> String {
+    let meta = |text: &str| format!("{} {text}", used.style.meta);
+    let mut lines = vec![meta(target)];
+    lines.extend(more.iter().map(|text| meta(text)));
     let mut line = String::new();
     // Other blanks than these are part of the text.
     for word in quote.split([' ', '\t', '\n']).filter(|word| !word.is_empty()) {

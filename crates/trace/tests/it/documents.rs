@@ -23,7 +23,7 @@ fn a_requirement_is_done_when_all_of_it_is_cited_and_tested() {
     let all = "The pot MUST accept BREW.";
     let half = "The pot MUST accept";
     for (annotations, expected) in [
-        (vec![], expect!["not started, Unknown, 0/21 0/21"]),
+        (vec![], expect!["not started, not started, 0/21 0/21"]),
         (vec![("todo", all)], expect!["not started, Not started, 0/21 0/21"]),
         (vec![("citation", all)], expect!["needs tests, Missing test, 21/21 0/21"]),
         (vec![("citation", all), ("test", half)], expect!["needs tests, Missing test, 21/21 16/21"]),
@@ -72,8 +72,8 @@ fn the_mark_of_a_list_counts_as_covered_with_its_sentence() {
         &expect![[r#"
             coffee-md: Card (coffee.md)
               card MUST A card number MUST have 13 digits. | needs tests, Missing test, 28/28 0/28
-              card MAY It MAY have 19. | not started, Unknown, 0/12 0/12
-              card MUST A kiosk MUST | not started, Unknown, 0/10 0/10
+              card MAY It MAY have 19. | not started, not started, 0/12 0/12
+              card MUST A kiosk MUST | not started, not started, 0/10 0/10
         "#]],
     );
 }
@@ -90,12 +90,12 @@ fn a_cell_of_a_table_is_a_requirement() {
         "coffee.md",
         &expect![[r#"
             coffee-md: Card (coffee.md)
-              card MUST These MUST hold: | not started, Unknown, 0/14 0/14
+              card MUST These MUST hold: | not started, not started, 0/14 0/14
               card MUST A number MUST have 13 digits | needs tests, Missing test, 23/23 0/23
-              card MUST A pin MUST have 4 digits. | not started, Unknown, 0/20 0/20
+              card MUST A pin MUST have 4 digits. | not started, not started, 0/20 0/20
               card MAY It MAY be hidden. | needs tests, Missing test, 14/14 0/14
-              card SHOULD It SHOULD be safe | not started, Unknown, 0/14 0/14
-              card MUST A lid MUST fit. | not started, Unknown, 0/12 0/12
+              card SHOULD It SHOULD be safe | not started, not started, 0/14 0/14
+              card MUST A lid MUST fit. | not started, not started, 0/12 0/12
         "#]],
     );
 }
@@ -123,7 +123,7 @@ fn spellings_of_one_document_are_one() {
         &expect![[r#"
             rfc2324: RFC 2324 (https://tools.ietf.org/rfc/rfc2324)
               section-1 MUST The pot MUST accept BREW. | done, Complete, 21/21 21/21
-              section-1 MAY The pot MAY be blue. | not started, Unknown, 0/16 0/16
+              section-1 MAY The pot MAY be blue. | not started, not started, 0/16 0/16
         "#]],
     );
     check(
@@ -135,7 +135,7 @@ fn spellings_of_one_document_are_one() {
         &expect![[r#"
             a-coffee-md: Coffee (a/coffee.md)
               brewing MUST The pot MUST accept BREW. | needs tests, Missing test, 21/21 0/21
-              brewing SHOULD The pot SHOULD be clean. | not started, Unknown, 0/20 0/20
+              brewing SHOULD The pot SHOULD be clean. | not started, not started, 0/20 0/20
         "#]],
     );
 }

@@ -22,5 +22,6 @@ mod projects;
 mod query;
 mod query_coverage;
 mod random;
+mod reference;
 mod requirement_files;
 mod specifications;

@@ -78,7 +78,11 @@ impl Page<'_> {
             match name {
                 "nonce" => out.write_all(&nonce.as_bytes()[..32])?,
                 "title" => out.write_all(escape(&self.title).as_bytes())?,
-                "style" => out.write_all(STYLE.as_bytes())?,
+                "style" => {
+                    for style in [design::TOKENS, design::STATES, STYLE] {
+                        out.write_all(style.as_bytes())?;
+                    }
+                }
                 "data" => out.write_all(data.as_bytes())?,
                 _ => SCRIPTS.iter().try_for_each(|script| out.write_all(script.as_bytes()))?,
             }

@@ -1,0 +1,8 @@
+//! What all pages look alike by: colours in light and dark, type, and the marks of states. The page of `duvet report` and the web
+//! application are of one family, so this is said once.
+
+/// Colours and fonts, as custom properties.
+pub const TOKENS: &str = include_str!("tokens.css");
+
+/// Marks, bars and levels: states differ by shape and pattern as well as by colour.
+pub const STATES: &str = include_str!("states.css");
