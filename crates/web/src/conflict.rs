@@ -1,0 +1,133 @@
+//! Two people who change one thing: what each changed is looked at field by field.
+
+use maud::{Markup, html};
+use ops::Entry;
+use serde_json::{Map, Value};
+
+use crate::diff;
+use crate::page::Shown;
+use crate::parts::{hidden, link, post};
+
+/// What a form sends along for each field: what it was when the form was made.
+pub const BASE: &str = "_base_";
+
+/// The fields that a form sends along as they were.
+pub fn base(values: &Map<String, Value>) -> Markup {
+    html! { @for (name, value) in values { (hidden(&format!("{BASE}{name}"), &written(value))) } }
+}
+
+/// What is to be done about a change that came too late.
+pub enum Resolution {
+    /// Nobody else touched what was changed here: send this.
+    Send(Map<String, Value>),
+    /// Both changed the same: the fields, each with theirs and mine.
+    Ask(Vec<Clash>),
+}
+
+/// A field that both changed.
+pub struct Clash {
+    /// The argument.
+    pub name: String,
+    /// What it is now.
+    pub theirs: String,
+    /// What was typed.
+    pub mine: String,
+}
+
+/// Compares what was typed with what the form began with and with what is there now.
+pub fn resolve(
+    mine: &Map<String, Value>,
+    base: &Map<String, Value>,
+    theirs: &Map<String, Value>,
+) -> Resolution {
+    let mut send = Map::new();
+    let mut clashes = Vec::new();
+    for (name, value) in mine {
+        let (Some(base), Some(theirs)) = (base.get(name), theirs.get(name)) else {
+            send.insert(name.clone(), value.clone());
+            continue;
+        };
+        let (own, before, now) = (written(value), written(base), written(theirs));
+        if own == before || own == now {
+            continue;
+        }
+        if before != now {
+            clashes.push(Clash { name: name.clone(), theirs: now, mine: own });
+        }
+        send.insert(name.clone(), value.clone());
+    }
+    if clashes.is_empty() { Resolution::Send(send) } else { Resolution::Ask(clashes) }
+}
+
+/// A page that shows both, with the own text to go on with.
+pub fn ask(entry: &Entry, reference: &str, id: (&str, &str), version: i64, clashes: &[Clash]) -> Shown {
+    let next = format!("/r/{reference}");
+    let body = html! {
+        div.page {
+            h1 { "Somebody else changed " (link(reference)) " meanwhile" }
+            p { "Nothing of yours is lost. Look at what differs, change your text where it should follow theirs, and save." }
+            (post(entry, &next, html! {
+                (hidden(id.0, id.1))
+                (hidden("expected_version", &version.to_string()))
+                @for clash in clashes {
+                    h2 { (clash.name.replace('_', " ")) }
+                    p.muted { "From theirs to yours:" }
+                    p { (diff::words(&clash.theirs, &clash.mine)) }
+                    textarea name=(clash.name) rows="6" aria-label={ "Your " (clash.name) } { (clash.mine) }
+                    (hidden(&format!("{BASE}{}", clash.name), &clash.theirs))
+                }
+                p.actions { button.primary { "Save mine" } a.quiet href=(next) { "Take theirs" } }
+            }))
+        }
+    };
+    Shown { title: format!("{reference} has changed"), project: None, body }
+}
+
+/// A value as a form has it.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.replace("\r\n", "\n"),
+        Value::Null => String::new(),
+        Value::Array(items) => items.iter().map(written).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            _ => Map::new(),
+        }
+    }
+
+    #[test]
+    fn changes_of_other_fields_go_together() {
+        let mine =
+            object(json!({"title": "New", "description": "text", "priority": 2, "requirement_id": "REQ-1"}));
+        let base = object(json!({"title": "Old", "description": "text", "priority": 2}));
+        let theirs = object(json!({"title": "Old", "description": "better text", "priority": 2}));
+        let Resolution::Send(send) = resolve(&mine, &base, &theirs) else { panic!("both can be had") };
+        assert_eq!(Value::Object(send), json!({"title": "New", "requirement_id": "REQ-1"}));
+    }
+
+    #[test]
+    fn changes_of_the_same_field_are_shown() {
+        let mine = object(json!({"title": "Mine"}));
+        let base = object(json!({"title": "Old"}));
+        let Resolution::Ask(clashes) = resolve(&mine, &base, &object(json!({"title": "Theirs"}))) else {
+            panic!()
+        };
+        assert_eq!((clashes[0].theirs.as_str(), clashes[0].mine.as_str()), ("Theirs", "Mine"));
+        // Both meant the same.
+        let Resolution::Send(send) = resolve(&mine, &base, &object(json!({"title": "Mine"}))) else {
+            panic!()
+        };
+        assert!(send.is_empty());
+    }
+}

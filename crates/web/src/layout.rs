@@ -1,0 +1,124 @@
+//! What surrounds every page: the head, the bar at the top, and the page for what went wrong.
+
+use maud::{DOCTYPE, Markup, html};
+use ops::known;
+use serde_json::Value;
+
+use crate::assets::ASSETS;
+use crate::page::{Problem, Shown, View};
+use crate::pages::PAGES;
+use crate::parts::post;
+
+/// A disc that is half full, as the mark of what is under way.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='6.5' \
+                    fill='white' stroke='%231f5fc4' stroke-width='2'/%3E%3Cpath d='M8 1.5a6.5 6.5 0 0 1 0 13z' fill='%231f5fc4'/%3E%3C/svg%3E";
+
+/// A whole page.
+pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
+    let project = shown.project.as_deref();
+    document(
+        &format!("{} · Spexus", shown.title),
+        view.me.theme,
+        html! {
+            a.skip href="#main" { "Skip to content" }
+            header.top {
+                a.brand href="/" { "Spexus" }
+                (projects(view, project))
+                @if let Some(key) = project { (navigation(view, key)) }
+                form.search role="search" action="/search" {
+                    input #search type="search" name="query" placeholder="Search" aria-label="Search"
+                        value=(view.asked.first("query").unwrap_or_default());
+                    kbd { "/" }
+                }
+                details.menu {
+                    summary { (view.me.username) }
+                    div.sheet {
+                        a href="/account" { "Account" }
+                        a href="/connect" { "Connect an agent" }
+                        a href="/reference" { "Interface" }
+                        (post(known::LOGOUT, "/sign-in", html! { button.quiet { "Sign out" } }))
+                    }
+                }
+            }
+            main #main tabindex="-1" { (shown.body) }
+        },
+    )
+}
+
+/// A page without the bar, for those who are not known.
+pub fn bare(title: &str, body: Markup) -> Markup {
+    document(&format!("{title} · Spexus"), None, html! { main #main.bare { (body) } })
+}
+
+fn document(title: &str, theme: Option<&str>, body: Markup) -> Markup {
+    let [style, script] = &*ASSETS;
+    html! {
+        (DOCTYPE)
+        html lang="en" data-theme=[theme] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                link rel="icon" href=(ICON);
+                link rel="stylesheet" href=(style.path);
+                script src=(script.path) defer {}
+            }
+            body { (body) }
+        }
+    }
+}
+
+/// The projects to choose from.
+fn projects(view: &View<'_>, current: Option<&str>) -> Markup {
+    let projects = view.answers.list("projects");
+    let name = |project: &Value| project["name"].as_str().unwrap_or_default().to_owned();
+    let key = |project: &Value| project["key"].as_str().unwrap_or_default().to_owned();
+    let chosen = projects.iter().find(|project| current == project["key"].as_str());
+    html! {
+        details.menu.projects {
+            summary { (chosen.map_or_else(|| current.unwrap_or("Projects").to_owned(), name)) }
+            div.sheet {
+                @for project in projects {
+                    a href={ "/p/" (key(project)) } aria-current=[(current == project["key"].as_str()).then_some("true")] {
+                        (name(project)) " " span.muted { (key(project)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The pages of a project.
+fn navigation(view: &View<'_>, key: &str) -> Markup {
+    html! {
+        nav.pages aria-label="Project" {
+            @for page in PAGES {
+                @if let Some((label, letter)) = page.nav {
+                    @let path = page.path.replace("{key}", key).replace("{kind}", "requirement");
+                    a href=(path) data-key=(letter) aria-current=[(view.asked.path == path).then_some("page")] { (label) }
+                }
+            }
+        }
+    }
+}
+
+/// What a page says that cannot be shown.
+pub fn problem(view: &View<'_>, problem: &Problem) -> Shown {
+    let (title, advice) = match problem.status {
+        403 => ("You may not see this", "Ask an administrator for the role."),
+        404 => ("Not found", "It may have been deleted, or moved to another project."),
+        429 => ("Too many requests", "Wait for a moment, then load the page again."),
+        503 | 504 => ("The server is busy", "Load the page again in a moment."),
+        _ => ("That did not work", "Go back and try something else."),
+    };
+    let body = html! {
+        section.message {
+            h1 { (title) }
+            p { (problem.message) }
+            p.muted { (advice) }
+            p { a href="/" { "Home" } }
+        }
+    };
+    let project = view.asked.parameters.get("key").cloned();
+    Shown { title: title.to_owned(), project, body }
+}

@@ -1,0 +1,26 @@
+//! The web application: what people see in a browser.
+//!
+//! A page is two pure functions: the questions that it asks, and the HTML for the answers. Questions are operations, asked through the
+//! one door like everybody else's. So a page knows no HTTP, no store and no clock, and is tested with literal JSON.
+
+pub mod assets;
+pub mod conflict;
+mod diff;
+mod form;
+mod item;
+mod layout;
+mod markdown;
+mod page;
+mod pages;
+mod parts;
+pub mod result;
+mod time;
+
+pub use self::form::{Field, form};
+pub use self::layout::{problem, whole};
+pub use self::markdown::render as markdown;
+pub use self::page::{Answers, Asked, Me, Page, Problem, Question, Shown, Site, THEMES, View, encode};
+pub use self::pages::{
+    OPERATION_FORM, PAGES, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, welcome,
+};
+pub use self::parts::NEXT;

@@ -1,0 +1,150 @@
+//! `/p/{key}`: how far a project is, and what it lacks. Each number leads to its list.
+
+use maud::{Markup, html};
+use ops::known;
+use serde_json::{Value, json};
+
+use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
+use crate::parts::{kind_plural, row, section, sentence, state_class, text};
+
+pub const PAGE: Page = Page { path: "/p/{key}", nav: Some(("Overview", 'o')), ask, show };
+
+fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
+    if answers.has("project") {
+        return Vec::new();
+    }
+    let key = asked.parameter("key");
+    vec![
+        Question::needed("project", known::GET_PROJECT, json!({"project": key})),
+        Question::needed("status", known::STATUS_REPORT, json!({"project": key})),
+        Question::optional("gaps", known::HIERARCHY_ANALYSIS, json!({"project": key, "limit": 1})),
+        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"project": key, "limit": 1})),
+    ]
+}
+
+fn show(view: &View<'_>) -> Shown {
+    let null = Value::Null;
+    let project = view.answers.get("project").unwrap_or(&null);
+    let report = view.answers.get("status").unwrap_or(&null);
+    let key = view.asked.parameter("key");
+    let kinds = report["kinds"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let oldest = report["oldest_in_progress"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let total = report["total"].as_u64().unwrap_or_default();
+    let name = text(project, "name").to_owned();
+    let body = html! {
+        div.page {
+            div.heading {
+                h1 { (name) }
+                p.muted { (key) }
+                p.actions { a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" } }
+            }
+            p { (text(project, "description")) }
+            @if total == 0 {
+                section.card {
+                    h2 { "This project is empty" }
+                    p { "Begin with an epic, or bring requirements from a file (JSON, CSV, Markdown or ReqIF)." }
+                    p.actions {
+                        a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
+                        a.button href={ "/operations/" (known::IMPORT.name) } { "Import a file" }
+                    }
+                }
+            } @else {
+                div.columns {
+                    section {
+                        h2 { "How far it is" }
+                        @for kind in kinds { (progress(key, kind)) }
+                    }
+                    (gaps(view))
+                }
+                (section("In progress for the longest time", oldest.is_empty(), "Nothing is in progress.", html! {
+                    ul.rows { @for entity in oldest { (row(entity)) } }
+                }))
+            }
+        }
+    };
+    Shown { title: name, project: Some(key.to_owned()), body }
+}
+
+/// A bar for a kind, each part of which leads to its list.
+fn progress(key: &str, kind: &Value) -> Markup {
+    let name = text(kind, "kind");
+    let total = kind["total"].as_u64().unwrap_or_default();
+    let groups = kind["groups"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let list = format!("/p/{key}/list/{name}");
+    html! {
+        div.progress {
+            p { a href=(list) { (kind_plural(name)) } " " span.count { (total) } }
+            @if !groups.is_empty() {
+                svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=(words(groups)) {
+                    @for (group, start) in starts(groups) {
+                        rect.{ (state_class(text(group, "name"))) } x=(share(start, total)) y="0" height="4"
+                            width=(share(group["count"].as_u64().unwrap_or_default(), total)) {}
+                    }
+                }
+                p.small {
+                    @for group in groups {
+                        a.state href={ (list) "?status=" (encode(text(group, "name"))) } {
+                            i.mark.{ (state_class(text(group, "name"))) } aria-hidden="true" {}
+                            " " (text(group, "name")) " " span.count { (group["count"]) }
+                        }
+                        " "
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn words(groups: &[Value]) -> String {
+    let words: Vec<String> =
+        groups.iter().map(|group| format!("{} {}", group["count"], text(group, "name"))).collect();
+    words.join(", ")
+}
+
+/// Each group with how many come before it.
+fn starts(groups: &[Value]) -> impl Iterator<Item = (&Value, u64)> {
+    groups.iter().scan(0, |before, group| {
+        let start = *before;
+        *before += group["count"].as_u64().unwrap_or_default();
+        Some((group, start))
+    })
+}
+
+fn share(count: u64, total: u64) -> String {
+    format!("{:.2}", count as f64 * 100.0 / total.max(1) as f64)
+}
+
+/// What the tree lacks.
+fn gaps(view: &View<'_>) -> Markup {
+    let null = Value::Null;
+    let gaps = view.answers.get("gaps").unwrap_or(&null);
+    let suspects = view.answers.get("suspects").map(|page| page["total_count"].clone()).unwrap_or_default();
+    let missing = gaps.as_object().into_iter().flatten();
+    let missing: Vec<(&String, u64, &[Value])> = missing
+        .filter_map(|(name, gap)| {
+            let count = gap.get("total_count").or(gap.get("total"))?.as_u64().filter(|count| *count > 0)?;
+            Some((name, count, gap["data"].as_array().map(Vec::as_slice).unwrap_or_default()))
+        })
+        .collect();
+    html! {
+        section {
+            h2 { "What it lacks" }
+            @if missing.is_empty() && suspects.as_u64().unwrap_or_default() == 0 {
+                p.muted { "No gap was found." }
+            }
+            ul.gaps {
+                @if suspects.as_u64().is_some_and(|count| count > 0) {
+                    li { a href="/" { "Suspect links" } " " span.count { (suspects) } }
+                }
+                @for (name, count, rows) in missing {
+                    li {
+                        details {
+                            summary { (sentence(name)) " " span.count { (count) } }
+                            ul.rows { @for entity in rows { (row(entity)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
