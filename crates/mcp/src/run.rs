@@ -171,7 +171,7 @@ fn call_tool(
     match outcome {
         Ok(mut output) => {
             output.content.extend(notes.iter().map(|note| text_block(note)));
-            Ok(output.into_outcome(context.revision))
+            Ok(output.into_outcome(context.revision, tool.output_schema.is_some()))
         }
         Err(failure) => failed(context, profile, &failure),
     }
@@ -255,12 +255,13 @@ fn find_prompt(server: &dyn Server, context: &Context<'_>, name: &str) -> Result
         }
         cursor = page.next_cursor;
         if cursor.is_none() {
-            let mut failure =
-                Failure::new(Kind::InvalidArguments, format!("Unknown prompt: {}", shown(name)));
             let message = match &nearby {
                 Some(name) => format!("unknown; did you mean \"{name}\"?"),
                 None => "unknown".into(),
             };
+            let advice = message.trim_start_matches("unknown");
+            let mut failure =
+                Failure::new(Kind::InvalidArguments, format!("Unknown prompt: {}{advice}", shown(name)));
             failure.errors.push(FieldError { nearest: nearby, ..FieldError::new("name", message) });
             return Err(failure);
         }
@@ -273,6 +274,9 @@ fn complete(
     reference: &CompletionReference,
     completion: &Completion,
 ) -> Result<Map<String, Value>, Failure> {
+    if let CompletionReference::Prompt(name) = reference {
+        find_prompt(server, context, name)?;
+    }
     let mut values = server.complete(context, reference, completion)?;
     let total = values.len();
     values.truncate(COMPLETIONS_MAX);

@@ -318,9 +318,7 @@ impl Session {
             // A client that says in a header which revision it speaks must say the same in the message.
             Era::Handshake if self.revision.is_stateless() => Err(stateless::missing_version(&params)),
             Era::Handshake => match find(Era::Handshake) {
-                None | Some(Method::Discover) if self.state == State::New => {
-                    Err(stateless::missing_version(&params))
-                }
+                None if self.state == State::New => Err(stateless::missing_version(&params)),
                 None => Err(Error::method_not_found(name)),
                 Some(method) => self.session_request(arrival, method, &mut params, steps),
             },
@@ -339,6 +337,10 @@ impl Session {
         match (method, self.state) {
             (Method::Shutdown, _) if !is_enforced => return Err(Error::method_not_found("shutdown")),
             (Method::Initialize, _) => return self.initialize(arrival, params, steps),
+            // Only clients of 2026-07-28 know it before a handshake, whether they say so or not.
+            (Method::Discover, State::New) if is_enforced => {
+                return self.call(arrival, method, Revision::V2026_07_28, params, steps);
+            }
             (Method::Ping | Method::Discover, _) => {}
             (_, State::New) if is_enforced => return Err(Error::new(INVALID_PARAMS, NOT_INITIALIZED)),
             (_, State::Initializing) if is_enforced => {

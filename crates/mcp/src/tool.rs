@@ -25,13 +25,18 @@ pub struct Tool {
     pub description: String,
     /// What its arguments must be.
     pub input_schema: Schema,
-    /// What its structured result is (from 2025-06-18 on).
+    /// What is listed of that, where it is not all: an agent pays for each argument that it is shown.
+    pub listed_schema: Option<Value>,
+    /// What its structured result is (from 2025-06-18 on). A tool without one has no structured result: who did not ask for the
+    /// schema reads the text, and would pay for the same twice.
     pub output_schema: Option<Value>,
     /// Hints such as `readOnlyHint` (from 2025-03-26 on).
     pub annotations: Option<Value>,
     /// What a client must be able to do before it may call the tool, such as `sampling`. Only 2026-07-28 has clients say so
     /// in each request; in other revisions the tool is called.
     pub requires: Vec<String>,
+    /// What programs may want to know of it beside that (from 2025-06-18 on).
+    pub meta: Map<String, Value>,
 }
 
 impl Tool {
@@ -42,9 +47,11 @@ impl Tool {
             title: None,
             description: description.into(),
             input_schema: Schema::new(input_schema),
+            listed_schema: None,
             output_schema: None,
             annotations: None,
             requires: Vec::new(),
+            meta: Map::new(),
         }
     }
 
@@ -53,12 +60,16 @@ impl Tool {
         tool.insert("name".into(), json!(self.name));
         insert_text(&mut tool, "title", title_in(revision, &self.title));
         tool.insert("description".into(), json!(self.description));
-        tool.insert("inputSchema".into(), self.input_schema.as_json().clone());
+        let input_schema = self.listed_schema.as_ref().unwrap_or_else(|| self.input_schema.as_json());
+        tool.insert("inputSchema".into(), input_schema.clone());
         if let Some(schema) = self.output_schema.as_ref().filter(|_| revision >= Revision::V2025_06_18) {
             tool.insert("outputSchema".into(), schema.clone());
         }
         if let Some(annotations) = self.annotations.as_ref().filter(|_| revision >= Revision::V2025_03_26) {
             tool.insert("annotations".into(), annotations.clone());
+        }
+        if !self.meta.is_empty() && revision >= Revision::V2025_06_18 {
+            tool.insert("_meta".into(), Value::Object(self.meta.clone()));
         }
         Value::Object(tool)
     }
@@ -69,7 +80,7 @@ impl Tool {
 pub struct ToolOutput {
     /// Content blocks, each as the protocol has them.
     pub content: Vec<Value>,
-    /// The same as a value, for programs (from 2025-06-18 on).
+    /// The same as a value, for programs (from 2025-06-18 on, where the tool has an output schema).
     pub structured: Option<Structured>,
     /// Details about the answer that are not part of it.
     pub meta: Map<String, Value>,
@@ -91,10 +102,11 @@ impl ToolOutput {
         Self { structured: Some(Structured::Text(text)), ..Self::default() }
     }
 
-    pub(crate) fn into_outcome(self, revision: Revision) -> Outcome {
+    /// The result in the words of a revision; `has_schema` tells whether the tool has an output schema.
+    pub(crate) fn into_outcome(self, revision: Revision, has_schema: bool) -> Outcome {
         let mut outcome = Outcome::default();
         // Up to 2025-11-25 structured content is an object; later it may be anything.
-        let is_shown = revision >= Revision::V2025_06_18;
+        let is_shown = has_schema && revision >= Revision::V2025_06_18;
         let fits = |is_object: bool| revision.is_stateless() || is_object;
         match self.structured {
             Some(Structured::Text(text)) => {
@@ -168,10 +180,9 @@ pub(crate) fn failed_result(
         ToolErrors::Text => {}
         ToolErrors::ByRevision if revision <= Revision::V2025_06_18 => return None,
         ToolErrors::ByRevision => {
-            let data = failure.data(request_id);
-            result.insert("structuredContent".into(), data.clone());
-            // Tells programs on the way which failure it is, whatever the tool's own results look like.
-            result.insert("_meta".into(), json!({ ERROR_META: data }));
+            // Tells programs on the way which failure it is. It is not structured content: that would have to fit the output
+            // schema, and clients that check this would report a mismatch in place of the error.
+            result.insert("_meta".into(), json!({ ERROR_META: failure.data(request_id) }));
         }
     }
     result.insert("isError".into(), json!(true));
@@ -194,7 +205,7 @@ mod tests {
         let raw: &RawValue = serde_json::from_str("7").expect("JSON");
         let id = Id::parse(raw).expect("an id");
         let read = |output: ToolOutput, revision| -> Value {
-            serde_json::from_slice(&outcome_bytes(&id, &output.into_outcome(revision))).expect("JSON")
+            serde_json::from_slice(&outcome_bytes(&id, &output.into_outcome(revision, true))).expect("JSON")
         };
         for value in [json!({"a": "\"ё\n"}), json!({}), json!([1, {"b": null}]), json!("text")] {
             for revision in Revision::ALL {

@@ -225,6 +225,43 @@ pub fn human(hits: &[Hit<'_>], room: &Room<'_>) -> Answer {
     }
 }
 
+/// Builds the long answer within a budget: patterns in their order while they fit, the first one shortened if it does not
+/// fit alone. The note says which budget the whole answer takes.
+pub fn human_within(hits: &[Hit<'_>], room: &Room<'_>, n_tokens_max: usize) -> Answer {
+    let mut answer = human(hits, room);
+    let count =
+        |answer: &Answer| tokens::count(&serde_json::to_string(answer).expect("an answer is plain data"));
+    let n_tokens = count(&answer);
+    if n_tokens <= n_tokens_max {
+        return answer;
+    }
+    let advice = format!("cut; \"max_tokens\": {n_tokens} answers all of it");
+    answer.note = Some(answer.note.map_or(advice.clone(), |note| format!("{note}; {advice}")));
+    answer.token_limit_reached = true;
+    while count(&answer) > n_tokens_max && !answer.verbose_patterns.is_empty() {
+        let is_shorter = match answer.verbose_patterns.as_mut_slice() {
+            [only] => only.shorten(),
+            _ => false,
+        };
+        if !is_shorter {
+            answer.verbose_patterns.pop();
+        }
+        answer.patterns_included = answer.verbose_patterns.len();
+    }
+    answer
+}
+
+impl Detail {
+    /// Leaves out what matters least. Tells whether there was something to leave out.
+    fn shorten(&mut self) -> bool {
+        let code = self.mitigations.iter_mut().rev().find_map(|measure| measure.code_examples.pop());
+        if code.is_some() || self.attack_scenario.take().is_some() || self.mitigations.pop().is_some() {
+            return true;
+        }
+        !std::mem::take(&mut self.description).is_empty()
+    }
+}
+
 /// Counts an answer, writes the count into it, and tells whether it is within the budget.
 fn fits(answer: &mut Answer, tokens_max: Option<usize>) -> bool {
     answer.patterns_included = answer.patterns.len();

@@ -37,6 +37,8 @@ pub struct Config {
     pub retries_max: u32,
     /// The sets of tools that the host is shown, if not those that the server chose.
     pub toolsets: Option<String>,
+    /// Whether tools are listed with the schemas of their answers.
+    pub output_schemas: bool,
     /// How the bridge introduces itself.
     pub profile: Profile,
 }
@@ -57,6 +59,7 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
     let timeout = settings.value("MCP_REQUEST_TIMEOUT", stdio::Options::default().request_timeout);
     let Retries(retries_max) = settings.value("MCP_MAX_RETRIES", Retries(3));
     let toolsets = settings.optional("MCP_TOOLSETS").map(|Toolsets(names)| names);
+    let output_schemas = settings.value("MCP_OUTPUT_SCHEMAS", false);
     crate::override_profile(&mut profile, &mut settings);
     if matches!(profile.versions, VersionPolicy::Strict { .. }) {
         profile.versions = VersionPolicy::Strict { terminate: true };
@@ -72,7 +75,7 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
     if backend.is_unprotected() {
         tracing::warn!("{backend} is not https: whoever is on the way can read the token");
     }
-    Ok(Config { backend, token, timeout, retries_max, toolsets, profile })
+    Ok(Config { backend, token, timeout, retries_max, toolsets, output_schemas, profile })
 }
 
 /// Where the file is if nobody says otherwise.
@@ -178,7 +181,8 @@ impl FromSetting for BackendUrl {
 struct Toolsets(String);
 
 impl FromSetting for Toolsets {
-    const EXPECTED: &str = "some of requirements, comments, steering, prompts, bulk, with commas in between";
+    const EXPECTED: &str =
+        "some of daily, requirements, comments, steering, prompts, bulk, all, with commas in between";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(|names| Self(names.join(",")))

@@ -207,7 +207,15 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 /// Asks the server for its tools, as the bridge will.
 fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
     let profile = server::profile();
-    let config = Config { backend, token, timeout: TIMEOUT, retries_max: 1, toolsets: None, profile };
+    let config = Config {
+        backend,
+        token,
+        timeout: TIMEOUT,
+        retries_max: 1,
+        toolsets: None,
+        output_schemas: false,
+        profile,
+    };
     let upstream = Upstream::new(&config).map_err(Ending::failed)?;
     let question = Question::new("tools/list", Map::new(), "init".into());
     let result = upstream.ask(question, || true, |_| {});

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mcp::{Page, Prompt, PromptArgument, Resource, Tool, ToolOutput};
 use serde_json::{Map, Value};
 
+use crate::requirements::LISTED_META;
+
 /// Takes the items of a page; those that are none are passed over.
 pub fn page<T>(
     mut result: Map<String, Value>,
@@ -20,15 +22,25 @@ pub fn page<T>(
     Some(Page { items: objects.filter_map(item).collect(), next_cursor })
 }
 
+/// A tool of the server. One that it does not list can be called all the same.
+#[derive(Clone)]
+pub struct ServerTool {
+    pub tool: Arc<Tool>,
+    pub is_listed: bool,
+}
+
 /// A tool.
-pub fn tool(mut object: Map<String, Value>) -> Option<Arc<Tool>> {
+pub fn tool(mut object: Map<String, Value>) -> Option<ServerTool> {
     let name = text(&mut object, "name")?;
     let description = text(&mut object, "description").unwrap_or_default();
     let mut tool = Tool::new(name, description, object.remove("inputSchema")?);
     tool.title = text(&mut object, "title");
     tool.output_schema = object.remove("outputSchema");
     tool.annotations = object.remove("annotations");
-    Some(Arc::new(tool))
+    let listed = object.get("_meta").and_then(|meta| meta.get(LISTED_META));
+    let is_listed = listed != Some(&Value::Bool(false));
+    tool.listed_schema = listed.filter(|listed| listed.is_object()).cloned();
+    Some(ServerTool { tool: Arc::new(tool), is_listed })
 }
 
 /// A resource, or with the key `uriTemplate` a family of them.

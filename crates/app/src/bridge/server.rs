@@ -10,14 +10,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     cached::Cached,
-    failure, listed,
+    failure,
+    listed::{self, ServerTool},
     listen::Listener,
     look,
     question::{Question, Told},
     upstream::Upstream,
 };
 use crate::large;
-use crate::requirements::{SETS, instead, meant};
+use crate::requirements::{self, instead, meant};
 
 /// Who connects is answered within two seconds, also when nobody is behind us.
 const INTRODUCTION_TIME: Duration = Duration::from_millis(1_500);
@@ -51,7 +52,7 @@ pub struct Bridge {
 /// What is kept until the server says that it changed.
 #[derive(Default)]
 pub struct Lists {
-    tools: Cached<Vec<Arc<Tool>>>,
+    tools: Cached<Vec<ServerTool>>,
     prompts: Cached<Vec<Prompt>>,
     templates: Cached<Vec<Resource>>,
 }
@@ -131,7 +132,8 @@ impl Bridge {
         })
     }
 
-    fn all_tools(&self, context: &Context<'_>) -> Result<Arc<Vec<Arc<Tool>>>, Failure> {
+    /// The tools that can be called.
+    fn all_tools(&self, context: &Context<'_>) -> Result<Arc<Vec<ServerTool>>, Failure> {
         self.whole(context, &self.lists.tools, |cursor| {
             self.page(context, "tools/list", "tools", cursor, listed::tool)
         })
@@ -172,16 +174,19 @@ impl Server for Bridge {
 
     fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         only_page(cursor)?;
-        Ok(Page::whole(self.all_tools(context)?.to_vec()))
+        let tools = self.all_tools(context)?;
+        let listed = tools.iter().filter(|known| known.is_listed);
+        Ok(Page::whole(listed.map(|known| known.tool.clone()).collect()))
     }
 
-    /// The backend lists only what the token may use. A tool of the default set that it does not list is called anyway: the
-    /// backend then answers that it is forbidden, where we could only say that it is unknown.
+    /// The backend offers only what it serves and the token may use. Another tool of ours is called anyway: the backend then
+    /// says why it cannot be, where we could only say that it is unknown.
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
-        let listed = self.all_tools(context)?.iter().find(|tool| tool.name == name).cloned();
-        let is_default = || ops::find(name).is_some_and(|entry| entry.is_in_set(SETS[0]));
-        let unlisted = || Arc::new(Tool::new(name, "", json!({ "type": "object" })));
-        Ok(listed.or_else(|| is_default().then(unlisted)))
+        let tools = self.all_tools(context)?;
+        let known = tools.iter().map(|known| &known.tool).find(|tool| tool.name == name).cloned();
+        let is_ours = || requirements::all().any(|(entry, tool)| requirements::name_of(entry, tool) == name);
+        let unoffered = || Arc::new(Tool::new(name, "", json!({ "type": "object" })));
+        Ok(known.or_else(|| is_ours().then(unoffered)))
     }
 
     fn normalise(&self, _: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
@@ -193,7 +198,9 @@ impl Server for Bridge {
     }
 
     fn instead_of(&self, context: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        instead::instead_of(&self.all_tools(context).ok()?, name, arguments)
+        let tools = self.all_tools(context).ok()?;
+        let tools: Vec<Arc<Tool>> = tools.iter().map(|known| known.tool.clone()).collect();
+        instead::instead_of(&tools, name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {

@@ -25,7 +25,7 @@ use super::{
     question::{Question, REVISION, Told},
     retry,
 };
-use crate::{large, logging::without_secrets};
+use crate::{large, logging::without_secrets, requirements::headers};
 
 /// How often a running request is looked at for being wanted still.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
@@ -73,8 +73,12 @@ impl Upstream {
         let accepted = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(header::ACCEPT, accepted);
         headers.insert("mcp-protocol-version", HeaderValue::from_static(REVISION));
+        headers.insert(headers::UNLISTED, HeaderValue::from_static("1"));
+        if config.output_schemas {
+            headers.insert(headers::OUTPUT_SCHEMAS, HeaderValue::from_static("1"));
+        }
         if let Some(toolsets) = &config.toolsets {
-            headers.insert("x-mcp-toolsets", HeaderValue::from_str(toolsets).map_err(io::Error::other)?);
+            headers.insert(headers::TOOLSETS, HeaderValue::from_str(toolsets).map_err(io::Error::other)?);
         }
         let client = Client::builder()
             .default_headers(headers)

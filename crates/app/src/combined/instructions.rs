@@ -1,60 +1,123 @@
-//! What an agent is told when it connects: what is here, and how the parts go together.
+//! The instructions of `spexus mcp`: what the store and the project hold, and how the tools work together. They are short, because an
+//! agent pays for every word.
+
+use std::cmp::Reverse;
 
 use mcp::Context;
 use ops::known;
-use serde_json::json;
+use serde_json::{Value, json};
+use trace::model::Model;
 
-use super::{Combined, Trace, search};
+use super::{Combined, Trace, daily};
 use crate::requirements;
 
 /// Why there is no traceability.
 pub const NO_PROJECT: &str =
     "neither this folder nor one above it has a .duvet/config.toml; `duvet init` makes one";
 
+/// How many specifications are named: those with the most to do.
+const SPECIFICATIONS_MAX: usize = 5;
+
 /// Writes the instructions.
 pub fn write(combined: &Combined, context: &Context<'_>) -> String {
-    let mut parts = Vec::new();
-    let has_all = combined.local.is_some() && combined.trace().is_some() && combined.threats.is_some();
-    if has_all {
-        parts.push(format!(
-            "Before you build something, find the requirement that asks for it ({}), look at the threats against it (tmkb_query), \
-             cite what you implement and test in the code, and check the citation (validate_citation).",
-            search::NAME
-        ));
+    let mut lines = vec![match (&combined.local, &combined.trace) {
+        (Some(_), Trace::Served(_)) => {
+            "Requirements: those kept in a store (REQ-027 in a story US-004 of an epic EP-001) and those that specifications state \
+             (short ids such as 1a2b3c4d), followed into code."
+        }
+        (Some(_), _) => "Requirements, kept in a store: REQ-027 in a story US-004 of an epic EP-001.",
+        (None, _) => "Requirements that specifications state, followed into code.",
     }
-    if combined.local.is_some() {
-        parts.push(about_requirements(combined, context));
+    .to_owned()];
+    if combined.daily.is_some() {
+        lines.push(the_loop(combined));
+        lines.push("Lists that are cut end with a cursor; call again with it.".to_owned());
+    }
+    let stored = combined.local.as_ref().map(|_| stored(combined, context));
+    let mut prompt = None;
+    match stored {
+        Some(Ok((counts, active))) => {
+            lines.push(counts);
+            prompt = active;
+        }
+        // A host must be able to connect all the same.
+        Some(Err(failure)) => lines.push(format!("The store cannot be used: {}", failure.message)),
+        None => {}
     }
     match &combined.trace {
-        Trace::Served(trace) => parts.push(format!("## Traceability\n\n{}", trace.about().trim_end())),
-        Trace::NoProject => parts
-            .push(format!("## Traceability\n\nThere is none: {NO_PROJECT}, and the next session has it.")),
+        Trace::Served(trace) => {
+            lines.extend(
+                trace.known_soon().map(|model| about(&model)).unwrap_or_else(|problem| vec![problem]),
+            );
+        }
+        Trace::NoProject => lines.push(format!("No traceability: {NO_PROJECT}.")),
         Trace::NotChosen | Trace::Chosen(_) => {}
     }
-    if combined.threats.is_some() {
-        parts.push(
-            "## Threats\n\nBefore you write code that decides who may do what, ask tmkb_query with a sentence about what you are \
-             building, and keep to what it answers."
-                .to_owned(),
-        );
+    let text = lines.join("\n");
+    match prompt {
+        Some(prompt) => requirements::instructions(&prompt, &text),
+        None => text,
     }
-    parts.join("\n\n")
 }
 
-fn about_requirements(combined: &Combined, context: &Context<'_>) -> String {
-    let guide = format!(
-        "Lists and searches are cut at `max_tokens` (2000); go on with `cursor`. {}",
-        requirements::RESOURCES
-    );
-    let prompt =
-        combined.requirements().and_then(|server| server.call(known::GET_ACTIVE_PROMPT, json!({}), context));
-    let text = match prompt {
-        Ok(prompt) => requirements::instructions(&prompt, &guide),
-        // A host must be able to connect all the same.
-        Err(failure) if failure.kind == mcp::Kind::Unavailable => {
-            format!("The store cannot be opened: {}", failure.message)
-        }
-        Err(_) => guide,
+/// How the tools go together.
+fn the_loop(combined: &Combined) -> String {
+    let mut steps = vec!["`next` says what is open, `get` reads it and names the code to look at"];
+    if combined.trace().is_some() {
+        steps.push("`get` with that place shows the code, `check_citation` checks the comment that cites the requirement");
+    }
+    if combined.threats.is_some() {
+        steps.push("`threats` before you write what decides who may do what");
+    }
+    format!("Work so: {}.", steps.join("; "))
+}
+
+/// What the store has, and the prompt for agents if somebody wrote one.
+fn stored(combined: &Combined, context: &Context<'_>) -> Result<(String, Option<Value>), mcp::Failure> {
+    let store = combined.requirements()?;
+    let report = store.call(known::STATUS_REPORT, json!({}), context)?;
+    let kinds = report["kinds"].as_array().into_iter().flatten();
+    let counts: Vec<String> =
+        kinds.map(|kind| counted(&kind["total"], kind["kind"].as_str().unwrap_or_default())).collect();
+    let prompt = store.call(known::GET_ACTIVE_PROMPT, json!({}), context).ok();
+    let is_first = |prompt: &Value| prompt["name"] == ops::FIRST_PROMPT && prompt["version"] == 1;
+    let written = prompt.filter(|prompt| !is_first(prompt));
+    Ok((format!("In the store: {}.", counts.join(", ")), written))
+}
+
+/// `1 epic`, `2 user stories`.
+fn counted(count: &Value, kind: &str) -> String {
+    let name = kind.replace('_', " ");
+    let many = match name.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if name.ends_with('a') => name.clone(),
+        None => format!("{name}s"),
     };
-    format!("## Requirements\n\n{text}")
+    if *count == 1 { format!("1 {name}") } else { format!("{count} {many}") }
+}
+
+/// What the project has.
+fn about(model: &Model) -> Vec<String> {
+    let [not_started, in_progress, needs_tests, done] = model.counts();
+    let n_all = model.catalogue.requirements.len();
+    let mut open: Vec<_> =
+        model.catalogue.specifications.iter().map(|one| (daily::n_open(model, one), &one.id)).collect();
+    open.sort_by_key(|(count, _)| Reverse(*count));
+    let named: Vec<String> = open
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .take(SPECIFICATIONS_MAX)
+        .map(|(count, id)| format!("{id} {count}"))
+        .collect();
+    let mut line = format!(
+        "In {} specifications: {n_all} requirements, {done} done, {needs_tests} need tests, {in_progress} in progress, \
+         {not_started} not started",
+        open.len(),
+    );
+    if !named.is_empty() {
+        line += &format!("; open by specification: {}", named.join(", "));
+    }
+    let mut lines = vec![line + "."];
+    lines.extend(daily::problems(model).into_iter().take(3));
+    lines
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp::Tool;
 use serde_json::Value;
 
-use super::search;
+use super::{daily, search};
 use crate::duvet::server::TraceServer;
 use crate::requirements::{self, SETS, ToolOptions, Tools};
 use crate::spexus::manual::type_of;
@@ -35,12 +35,23 @@ pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     of_operations.chain(EXAMPLES.iter().copied())
 }
 
+/// A call of every tool for daily work: its name, and arguments.
+pub fn daily_examples() -> Vec<(String, &'static str)> {
+    daily::described().map(|(tool, example)| (tool.name, example)).collect()
+}
+
 /// The reference, in Markdown.
 pub fn tools() -> String {
     let mut text = String::from(
         "# Tools\n\nEvery tool that agents are offered, by the set that it is in. This page is generated; what it says stands in the tools \
          themselves.\nIds may be UUIDs or reference ids in any case. Sets are chosen with `spexus mcp --toolsets`; see [the guide](../guide/agents.md).\n",
     );
+    let own = |tool: &Tool, name: &str| {
+        let schema = &tool.input_schema.as_json()["properties"][name];
+        schema["description"].as_str().unwrap_or_default().to_owned()
+    };
+    let daily: Vec<Arc<Tool>> = daily::described().map(|(tool, _)| Arc::new(tool)).collect();
+    section(&mut text, daily::SET, &daily, own);
     for set in SETS {
         let options = ToolOptions { sets: vec![set.to_owned()], read_only: false, output_schemas: false };
         let tools = Tools::new(&options);
@@ -48,10 +59,6 @@ pub fn tools() -> String {
             tools.offer(&tool.name).map(|offer| offer.about(name)).unwrap_or_default()
         });
     }
-    let own = |tool: &Tool, name: &str| {
-        let schema = &tool.input_schema.as_json()["properties"][name];
-        schema["description"].as_str().unwrap_or_default().to_owned()
-    };
     section(&mut text, super::TRACE, &TraceServer::described(), own);
     section(&mut text, super::THREATS, &[tmkb::described()], own);
     text.truncate(text.trim_end().len());
@@ -74,11 +81,12 @@ fn describe(text: &mut String, set: &str, tool: &Tool, about: &impl Fn(&Tool, &s
             "With requirements in the same session this tool and the one above are one, which also takes `spec_id`.\n\n",
         );
     }
-    let hint = |name: &str| tool.annotations.as_ref().is_some_and(|hints| hints[name] == true);
-    let effect = match (hint("readOnlyHint") || tool.annotations.is_none(), hint("destructiveHint")) {
-        (true, _) => "Changes nothing.",
-        (false, true) => "Deletes, or may delete.",
-        (false, false) => "Writes.",
+    let hint = |name: &str| tool.annotations.as_ref().and_then(|hints| hints[name].as_bool());
+    let effect = match (hint("readOnlyHint"), hint("destructiveHint")) {
+        (Some(true), _) => "Changes nothing.",
+        _ if tool.annotations.is_none() => "Changes nothing.",
+        (_, Some(false)) => "Writes.",
+        _ => "Deletes, or may delete.",
     };
     let _ = writeln!(text, "{effect}\n");
     let schema = tool.input_schema.as_json();
@@ -94,7 +102,10 @@ fn describe(text: &mut String, set: &str, tool: &Tool, about: &impl Fn(&Tool, &s
         }
         text.push('\n');
     }
-    if let Some((_, example)) = examples().find(|(name, _)| *name == tool.name) {
+    let daily =
+        daily_examples().into_iter().filter(|_| set == daily::SET).find(|(name, _)| *name == tool.name);
+    let other = examples().find(|(name, _)| *name == tool.name).map(|(_, example)| example);
+    if let Some(example) = daily.map(|(_, example)| example).or(other) {
         let _ = writeln!(text, "```json\n{{\"name\": \"{}\", \"arguments\": {example}}}\n```\n", tool.name);
     }
     let _ = writeln!(text, "<details><summary>JSON Schema</summary>\n\n```json\n{schema}\n```\n</details>");

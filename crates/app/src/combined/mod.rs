@@ -1,11 +1,13 @@
 //! `spexus mcp`: requirements in the local store, their traces in the project of the current folder, and the threats
 //! against them, for one agent in one session.
 
+mod daily;
 mod follow;
 mod instructions;
 mod local;
 pub mod manual;
 mod search;
+mod turns;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use mcp::{
 };
 use serde_json::{Map, Value};
 
+use self::daily::{Daily, DailyTools};
 use self::local::Local;
 use crate::duvet::{self, server::TraceServer};
 use crate::requirements::{self, Requirements, ToolOptions, Tools, budget, changes};
@@ -29,12 +32,15 @@ use crate::{logging, override_profile, stdio};
 const TRACE: &str = "trace";
 const THREATS: &str = "threats";
 
+/// Everything.
+const ALL: &str = "all";
+
 /// What is chosen when nobody says.
-pub const DEFAULT_SETS: [&str; 3] = [requirements::SETS[0], TRACE, THREATS];
+pub const DEFAULT_SET: &str = daily::SET;
 
 /// Everything that can be chosen.
 pub fn sets() -> impl Iterator<Item = &'static str> {
-    requirements::SETS.into_iter().chain([TRACE, THREATS])
+    [daily::SET].into_iter().chain(requirements::SETS).chain([TRACE, THREATS, ALL])
 }
 
 /// Serves until the client leaves.
@@ -55,7 +61,10 @@ pub fn run(matches: &ArgMatches) -> Exit {
         request_timeout: settings.value("MCP_REQUEST_TIMEOUT", default.request_timeout),
         ..default
     };
-    let chosen: Vec<String> = matches.get_many("parts").into_iter().flatten().cloned().collect();
+    let mut chosen: Vec<String> = matches.get_many("parts").into_iter().flatten().cloned().collect();
+    if chosen.iter().any(|name| name == ALL) {
+        chosen = sets().map(str::to_owned).collect();
+    }
     let tools = ToolOptions { sets: chosen.clone(), ..config.http.tools };
     let combined = Combined::new(&chosen, &tools, |tools| Local::new(config.store, acting, tools));
     let mut profile = combined.profile();
@@ -75,10 +84,16 @@ pub fn run(matches: &ArgMatches) -> Exit {
 
 /// The parts under one roof.
 pub struct Combined {
+    /// The tools for daily work, where they were chosen.
+    daily: Option<DailyTools>,
+    /// The tools of the store.
     tools: Arc<Tools>,
+    /// The sets that were chosen. Tools of other sets may be called, too, but are not shown.
+    chosen: Vec<String>,
     local: Option<Arc<Local>>,
     trace: Trace,
     threats: Option<Arc<ThreatServer>>,
+    output_schemas: bool,
     /// The tool that searches both kinds of requirements, where there are both.
     search: Option<Arc<Tool>>,
 }
@@ -100,23 +115,39 @@ impl Combined {
         local: impl FnOnce(Arc<Tools>) -> Arc<Local>,
     ) -> Combined {
         let is_chosen = |name: &str| chosen.iter().any(|chosen| chosen == name);
-        let tools = Arc::new(Tools::new(options));
-        let trace = match (is_chosen(TRACE), duvet::nearest_project()) {
+        let has_daily = is_chosen(daily::SET);
+        let mut options = options.clone();
+        if has_daily && !is_chosen(requirements::SETS[0]) {
+            options.sets.push(requirements::SETS[0].to_owned());
+        }
+        let tools = Arc::new(Tools::new(&options));
+        let trace = match (has_daily || is_chosen(TRACE), duvet::nearest_project()) {
             (false, _) => Trace::NotChosen,
             (true, None) => Trace::NoProject,
             (true, Some(project)) => Trace::Chosen(project),
         };
-        let has_requirements = requirements::SETS.into_iter().any(is_chosen);
+        let has_requirements = has_daily || requirements::SETS.into_iter().any(is_chosen);
         let managed = tools.list().iter().find(|tool| tool.name == search::NAME);
         let search =
             managed.filter(|_| matches!(trace, Trace::Chosen(_))).map(|tool| Arc::new(search::tool(tool)));
-        Combined {
+        let has_threats = has_daily || is_chosen(THREATS);
+        let mut combined = Combined {
+            daily: None,
             local: has_requirements.then(|| local(tools.clone())),
             tools,
+            chosen: chosen.to_vec(),
             trace,
-            threats: is_chosen(THREATS).then(|| ThreatServer::new(tmkb::Source::from_environment())),
+            threats: has_threats
+                .then(|| ThreatServer::new(tmkb::Source::from_environment(), options.output_schemas)),
+            output_schemas: options.output_schemas,
             search,
-        }
+        };
+        combined.daily = has_daily.then(|| DailyTools::new(&combined, options.read_only));
+        combined
+    }
+
+    fn is_chosen(&self, set: &str) -> bool {
+        self.chosen.iter().any(|chosen| chosen == set)
     }
 
     /// Begins to open and read what the parts need, beside the handshake and not before it.
@@ -128,7 +159,7 @@ impl Combined {
             threats.load_soon();
         }
         self.trace = match self.trace {
-            Trace::Chosen(options) => Trace::Served(TraceServer::start(options)),
+            Trace::Chosen(options) => Trace::Served(TraceServer::start(options, self.output_schemas)),
             Trace::NoProject => {
                 tracing::info!("no traceability: {}", instructions::NO_PROJECT);
                 Trace::NoProject
@@ -181,6 +212,9 @@ impl Combined {
 
     /// Which part a tool belongs to.
     fn owner(&self, tool: &str) -> Owner<'_> {
+        if let Some(tools) = self.daily.as_ref().filter(|tools| tools.find(tool).is_some()) {
+            return Owner::Daily(tools);
+        }
         match (self.trace(), &self.threats) {
             (Some(trace), _) if self.search.is_some() && tool == search::NAME => Owner::Both(trace),
             (Some(trace), _) if trace.has_tool(tool) => Owner::Trace(trace),
@@ -203,6 +237,7 @@ impl Combined {
 
 /// Which part a tool belongs to.
 enum Owner<'a> {
+    Daily(&'a DailyTools),
     Requirements,
     Trace(&'a TraceServer),
     Both(&'a TraceServer),
@@ -218,14 +253,19 @@ impl Server for Combined {
         if cursor.is_some() {
             return Err(budget::bad_cursor());
         }
-        let own = self.tools.list().iter().map(|tool| match &self.search {
+        let mut tools: Vec<Arc<Tool>> = self.daily.iter().flat_map(DailyTools::shown).collect();
+        let own = self
+            .tools
+            .list()
+            .iter()
+            .filter(|tool| requirements::set_of(&tool.name).is_some_and(|set| self.is_chosen(set)));
+        tools.extend(own.map(|tool| match &self.search {
             Some(both) if both.name == tool.name => both.clone(),
             _ => tool.clone(),
-        });
-        let mut tools: Vec<Arc<Tool>> = own.collect();
+        }));
         let others = [
-            self.trace().map(|trace| trace.as_ref() as &dyn Server),
-            self.threats.as_deref().map(|threats| threats as _),
+            self.trace().filter(|_| self.is_chosen(TRACE)).map(|trace| trace.as_ref() as &dyn Server),
+            self.threats.as_deref().filter(|_| self.is_chosen(THREATS)).map(|threats| threats as _),
         ];
         for other in others.into_iter().flatten() {
             let theirs = other.tools(context, None)?.items;
@@ -238,7 +278,8 @@ impl Server for Combined {
 
     fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
         match self.owner(name) {
-            Owner::Requirements => Ok(self.tools.list().iter().find(|tool| tool.name == name).cloned()),
+            Owner::Daily(tools) => Ok(tools.find(name).cloned()),
+            Owner::Requirements => self.tools.find(name),
             Owner::Trace(trace) => trace.tool(context, name),
             Owner::Both(_) => Ok(self.search.clone()),
             Owner::Threats(threats) => threats.tool(context, name),
@@ -247,29 +288,48 @@ impl Server for Combined {
 
     fn normalise(&self, context: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
         match (self.owner(&tool.name), self.requirements()) {
+            (Owner::Daily(_), _) => Daily::new(self, context).normalise(tool, arguments),
             (Owner::Requirements | Owner::Both(_), Ok(requirements)) => {
                 requirements.normalise(context, tool, arguments)
             }
+            (Owner::Trace(trace), _) => trace.normalise(context, tool, arguments),
             _ => tool.input_schema.normalise(arguments),
         }
     }
 
     fn instead_of(&self, context: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        requirements::instead::instead_of(&self.tools(context, None).ok()?.items, name, arguments)
+        if let Some(daily) = &self.daily
+            && let Some(instead) = daily::instead_of(daily, self.tools.list(), name)
+        {
+            return Some(instead);
+        }
+        match &self.daily {
+            Some(_) => requirements::instead::instead_of(self.tools.list(), name, arguments),
+            None => {
+                requirements::instead::instead_of(&self.tools(context, None).ok()?.items, name, arguments)
+            }
+        }
     }
 
     fn check_arguments(&self, context: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         match self.owner(&tool.name) {
             Owner::Threats(threats) => threats.check_arguments(context, tool, arguments),
             Owner::Trace(trace) => trace.check_arguments(context, tool, arguments),
+            Owner::Daily(_) => Daily::check(tool, arguments),
             Owner::Requirements | Owner::Both(_) => requirements::meant::check(tool, arguments),
         }
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
         match self.owner(&tool.name) {
+            Owner::Daily(tools) => Daily::new(self, context).call(tools, &tool.name, arguments),
             Owner::Requirements => self.requirements()?.call_tool(context, tool, arguments),
-            Owner::Trace(trace) => trace.call_tool(context, tool, arguments),
+            Owner::Trace(trace) if self.is_chosen(TRACE) || self.output_schemas => {
+                trace.call_tool(context, tool, arguments)
+            }
+            Owner::Trace(trace) => {
+                Ok(daily::rows(trace.call_tool(context, tool, daily::with_room(tool, arguments))?))
+            }
             Owner::Both(trace) => search::search(&*self.requirements()?, trace, context, arguments),
             Owner::Threats(threats) => threats.call_tool(context, tool, arguments),
         }
@@ -394,7 +454,7 @@ impl Server for Combined {
             Request::CallTool { name, .. } => match self.owner(name) {
                 Owner::Trace(trace) => trace.is_quick(request),
                 Owner::Requirements => self.is_quick_in_store(request),
-                Owner::Both(_) | Owner::Threats(_) => false,
+                Owner::Both(_) | Owner::Threats(_) | Owner::Daily(_) => false,
             },
             Request::ReadResource(uri) => match self.trace_of(uri) {
                 Ok(Some(trace)) => trace.is_quick(request),

@@ -8,6 +8,8 @@ use crate::duvet::server::{TraceServer, invalid};
 use crate::requirements::Requirements;
 use crate::requirements::budget::Window;
 
+use super::turns::Turns;
+
 /// The tool that both parts have.
 pub const NAME: &str = ops::known::SEARCH_REQUIREMENTS.name;
 
@@ -22,13 +24,16 @@ pub fn tool(managed: &Tool) -> Tool {
     tool.description = "Search requirements in the store (origin managed) and in the project's specifications (origin spec)."
         .to_owned();
     let mut schema = managed.input_schema.as_json().clone();
-    schema["properties"]["spec_id"] = json!({ "type": "string", "description": "Only this specification" });
+    for schema in tool.listed_schema.iter_mut().chain([&mut schema]) {
+        schema["properties"]["spec_id"] =
+            json!({ "type": "string", "description": "Only this specification" });
+    }
     tool.input_schema = mcp::Schema::new(schema);
     if let Some(items) =
         tool.output_schema.as_mut().and_then(|schema| schema.pointer_mut("/properties/data/items/properties"))
     {
         items["origin"] = json!({ "type": "string", "enum": ["managed", "spec"] });
-        for name in ["identifier", "full_path", "text"] {
+        for name in ["short_id", "target", "section", "text"] {
             items[name] = json!({ "type": "string" });
         }
     }
@@ -78,7 +83,7 @@ pub fn search(
     let data: Vec<Value> = places
         .filter_map(|place| match turns.is_managed(place) {
             true => managed.next().map(|hit| marked("managed", hit)),
-            false => spec.next().map(|hit| marked("spec", hit)),
+            false => spec.next().map(|hit| marked("spec", short(hit))),
         })
         .collect();
     let mut page = json!({ "data": data, "total_count": turns.n_managed + turns.n_spec });
@@ -116,21 +121,13 @@ impl Managed<'_> {
     }
 }
 
-/// Two lists that take turns until one ends.
-struct Turns {
-    n_managed: i64,
-    n_spec: i64,
-}
-
-impl Turns {
-    /// How many of the first list come before a place.
-    fn managed_before(&self, place: i64) -> i64 {
-        self.n_managed.min(((place + 1) / 2).max(place - self.n_spec))
+/// A hit that is named by its short id, and not by 64 digits twice.
+fn short(mut hit: Value) -> Value {
+    if let Some(hit) = hit.as_object_mut().filter(|hit| hit.contains_key("short_id")) {
+        hit.shift_remove("identifier");
+        hit.shift_remove("full_path");
     }
-
-    fn is_managed(&self, place: i64) -> bool {
-        self.managed_before(place + 1) > self.managed_before(place)
-    }
+    hit
 }
 
 fn marked(origin: &str, hit: Value) -> Value {
@@ -139,22 +136,4 @@ fn marked(origin: &str, hit: Value) -> Value {
         marked.extend(hit);
     }
     marked
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Turns;
-
-    #[test]
-    fn two_lists_take_turns_until_one_ends() {
-        for (n_managed, n_spec, expected) in
-            [(2, 2, "msms"), (3, 1, "msmm"), (1, 3, "msss"), (0, 2, "ss"), (2, 0, "mm")]
-        {
-            let turns = Turns { n_managed, n_spec };
-            let order: String = (0..n_managed + n_spec)
-                .map(|place| if turns.is_managed(place) { 'm' } else { 's' })
-                .collect();
-            assert_eq!(order, expected, "{n_managed} and {n_spec}");
-        }
-    }
 }

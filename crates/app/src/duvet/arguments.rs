@@ -54,7 +54,16 @@ Examples:
     /// Settings come from the environment: LOG_LEVEL (off, error, warn, info, debug, trace), LOG_FORMAT
     /// (text, json), MCP_REQUEST_TIMEOUT (30s), MCP_VERSION_POLICY (negotiate, strict), MCP_SERVER_NAME,
     /// MCP_SERVER_TITLE, MCP_SERVER_VERSION. Logs go to stderr.
-    Mcp(ProjectArguments),
+    Mcp(McpArguments),
+}
+
+#[derive(Args, Debug)]
+pub struct McpArguments {
+    /// Describe answers too, which makes the list of tools several times longer
+    #[arg(long)]
+    pub output_schemas: bool,
+    #[command(flatten)]
+    pub project: ProjectArguments,
 }
 
 #[derive(Args, Debug)]

@@ -28,7 +28,7 @@ use trace::project::{CONFIG_PATH, Options};
 
 use crate::settings::Settings;
 use crate::{logging, stdio};
-use arguments::{Arguments, Command, ProjectArguments};
+use arguments::{Arguments, Command, McpArguments, ProjectArguments};
 use printable::{printable, printable_problem};
 
 const DONE: u8 = 0;
@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
     }))
 }
 
-fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
+fn serve(arguments: &McpArguments) -> Result<u8, Failure> {
     let mut settings = Settings::default();
     logging::start(&mut settings);
     let mut profile = server::profile();
@@ -76,7 +76,10 @@ fn serve(arguments: &ProjectArguments) -> Result<u8, Failure> {
     }
     let code = stdio::serve(
         profile,
-        server::TraceServer::start(Options { is_confined: true, ..nearest_options(arguments)? }),
+        server::TraceServer::start(
+            Options { is_confined: true, ..nearest_options(&arguments.project)? },
+            arguments.output_schemas,
+        ),
         stdio_options,
     );
     logging::finish();

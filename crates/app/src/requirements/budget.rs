@@ -1,16 +1,21 @@
 //! Answers within a budget of tokens: pages are cut at an item, and long texts are shortened, with a note on the rest.
 
 use mcp::{Failure, FieldError, Kind};
+use ops::known;
 use serde_json::{Map, Value, json};
 
 /// What an answer may have if nobody says otherwise.
 pub const TOKENS: usize = 2_000;
 /// What is left for the note on the rest.
-const NOTE: usize = 40;
+pub(super) const NOTE: usize = 40;
 /// Where not all texts of a page fit, each has so many characters; the first number with which they do.
 const TEXTS: [usize; 3] = [5_000, 1_500, 300];
 /// A text that is cut keeps at least so many characters.
 const SHORTEST: usize = 12;
+/// Where an item says how to get what was cut.
+pub(super) const MORE: &str = "more";
+/// How to get what was cut where nothing else has it.
+pub(super) const HIGHER: &str = "ask again with a higher max_tokens";
 /// The highest place in a list.
 const OFFSET_MAX: i64 = 1_000_000_000;
 
@@ -20,7 +25,8 @@ pub struct Window {
     pub offset: i64,
     /// Where the page of the operation begins that they are taken from; its beginning when absent.
     page: Option<PageStart>,
-    max_tokens: usize,
+    /// How long the answer may be.
+    pub max_tokens: usize,
 }
 
 /// Where a page of an operation begins that was cut to the budget.
@@ -136,8 +142,7 @@ impl Window {
 
 /// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise, and then no more
 /// than is needed.
-fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
-    let mut items: Vec<Value> = items.into_iter().map(slim).collect();
+fn fitting(mut items: Vec<Value>, room: usize) -> Vec<Value> {
     for limit in [None].into_iter().chain(TEXTS.map(Some)) {
         if let Some(limit) = limit {
             items.iter_mut().for_each(|item| brief(item, limit));
@@ -157,14 +162,26 @@ fn fitting(items: Vec<Value>, room: usize) -> Vec<Value> {
         used += count(&item) + 1;
         match used <= room {
             true => kept.push(item),
-            false if kept.is_empty() => return vec![Window::of(room + NOTE).short(item)],
+            false if kept.is_empty() => return vec![shortened(item, room)],
             false => break,
         }
     }
     kept
 }
 
-/// Cuts the texts of an item that have more characters.
+/// An item that does not fit even when its texts are cut.
+fn shortened(item: Value, room: usize) -> Value {
+    let more = item.as_object().map(rest_of);
+    let mut item = Window::of(room.saturating_sub(NOTE)).short(item);
+    if let (Some(fields), Some(more)) = (item.as_object_mut(), more)
+        && fields.shift_remove("truncated").is_some()
+    {
+        fields.insert(MORE.into(), json!(more));
+    }
+    item
+}
+
+/// Cuts the texts of an item that have more characters, and says how to get the rest.
 fn brief(item: &mut Value, limit: usize) {
     let Some(fields) = item.as_object_mut() else { return };
     let mut is_cut = false;
@@ -172,7 +189,20 @@ fn brief(item: &mut Value, limit: usize) {
         is_cut |= brief_text(value, limit);
     }
     if is_cut {
-        fields.insert("truncated".into(), json!(true));
+        let more = rest_of(fields);
+        fields.insert(MORE.into(), json!(more));
+    }
+}
+
+/// Where the rest of an item is whose text was cut.
+fn rest_of(item: &Map<String, Value>) -> String {
+    match item.get("reference_id").and_then(Value::as_str) {
+        Some(reference)
+            if item.get("kind").is_none_or(|kind| kind != "comment") && !item.contains_key("name") =>
+        {
+            format!("{} {reference}", known::GET_ENTITY.name)
+        }
+        _ => HIGHER.to_owned(),
     }
 }
 
@@ -190,55 +220,23 @@ fn brief_text(value: &mut Value, limit: usize) -> bool {
     }
 }
 
-/// What an agent needs of an item of a list. The UUID of what is also named would only cost.
-fn slim(item: Value) -> Value {
-    let Value::Object(mut item) = item else { return item };
-    let is_revision = item.contains_key("changes") && item.contains_key("operation");
-    let is_named = item.contains_key("reference_id") && item.get("kind").is_none_or(|kind| kind != "comment");
-    let has_update = item.contains_key("updated_at");
-    let named: Vec<String> =
-        item.keys().filter(|name| item.contains_key(&format!("{name}_id"))).cloned().collect();
-    item.retain(|name, value| match name.as_str() {
-        "id" => !is_named && !is_revision,
-        "entity_id" | "entity_kind" => !is_revision,
-        "created_at" => !has_update,
-        "score" | "project" | "request_id" | "token_id" => false,
-        "entity" => !value.is_object(),
-        name => name.strip_suffix("_id").is_none_or(|name| !named.iter().any(|known| known == name)),
-    });
-    Value::Object(item)
-}
-
-/// Keeps of types and statuses what tells them apart.
-pub fn names(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|name, _| {
-                !matches!(name.as_str(), "id" | "version" | "created_at" | "updated_at" | "colour")
-            });
-            fields.values_mut().for_each(names);
-        }
-        Value::Array(items) => items.iter_mut().for_each(names),
-        _ => {}
-    }
-}
-
-/// Keeps of each answer in a list of operations what names it.
-pub fn steps(value: &mut Value) {
-    for step in value["results"].as_array_mut().into_iter().flatten() {
-        if let Some(answer) = step.get_mut("answer").and_then(Value::as_object_mut) {
-            answer.retain(|name, _| matches!(name.as_str(), "id" | "reference_id" | "version" | "deleted"));
-        }
-    }
-}
-
-fn count(value: &Value) -> usize {
+pub(super) fn count(value: &Value) -> usize {
     tokens::count(&value.to_string())
 }
 
 /// What names something, and is of no use when it is cut.
-const NAMES: [&str; 9] =
-    ["id", "reference_id", "identifier", "full_path", "kind", "status", "created_at", "updated_at", "origin"];
+const NAMES: [&str; 10] = [
+    "id",
+    "reference_id",
+    "identifier",
+    "full_path",
+    "kind",
+    "status",
+    "created_at",
+    "updated_at",
+    "origin",
+    MORE,
+];
 
 /// Halves the longest text, or the longest list where no text is long; at last leaves something out.
 fn shorten(value: &mut Value) -> bool {
@@ -289,6 +287,11 @@ fn find(value: &Value, path: &str, longest: &mut (usize, Option<String>)) {
         }
         _ => {}
     }
+}
+
+/// The cursor of a place in a list.
+pub fn cursor_at(offset: i64) -> String {
+    cursor(offset, None)
 }
 
 /// The letter keeps clients from taking a cursor for a number to calculate with.

@@ -4,7 +4,7 @@ use mcp::{Completion, CompletionReference, Context, Failure, Kind};
 use ops::known;
 use serde_json::{Value, json};
 
-use super::{Requirements, prompts, resources};
+use super::{Requirements, resources};
 
 /// How many suggestions are given.
 const SUGGESTIONS: i64 = 100;
@@ -18,7 +18,7 @@ pub fn complete(
     reference: &CompletionReference,
     completion: &Completion,
 ) -> Result<Vec<String>, Failure> {
-    check(server, context, reference)?;
+    check(reference)?;
     let typed = completion.value.trim();
     match (completion.name.as_str(), reference) {
         ("epic_id", _) => ids(server, context, "epic", "EP-", typed),
@@ -38,27 +38,14 @@ pub fn complete(
     }
 }
 
-/// What is completed must belong to something.
-fn check(
-    server: &Requirements,
-    context: &Context<'_>,
-    reference: &CompletionReference,
-) -> Result<(), Failure> {
-    let (what, name, is_known) = match reference {
-        CompletionReference::Prompt(name) => {
-            let known = prompts::list(server, context)?;
-            ("prompt", name, known.iter().any(|prompt| prompt.name == *name))
-        }
-        CompletionReference::Resource(uri) => {
-            let start = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
-            let is_known = resources::templates().iter().any(|known| start(&known.uri) == start(uri));
-            ("resource template", uri, is_known)
-        }
-    };
-    if is_known {
+/// What is completed must belong to a template; that prompts exist is checked before.
+fn check(reference: &CompletionReference) -> Result<(), Failure> {
+    let CompletionReference::Resource(uri) = reference else { return Ok(()) };
+    let start = |uri: &str| uri.split('?').next().unwrap_or_default().to_owned();
+    if resources::templates().iter().any(|known| start(&known.uri) == start(uri)) {
         return Ok(());
     }
-    Err(Failure::new(Kind::InvalidArguments, format!("Unknown {what}: {}", mcp::shown(name))))
+    Err(Failure::new(Kind::InvalidArguments, format!("Unknown resource template: {}", mcp::shown(uri))))
 }
 
 /// Reference ids of a kind: the newest where nothing tells them apart yet, else those that begin so.

@@ -1,44 +1,71 @@
-//! What `get_entity` brings along when it is asked to: what is above, below and beside an entity.
+//! What an answer includes when it is asked to: what is above, below and beside an entity, what entities in a list say, and what is left
+//! out otherwise.
 
 use mcp::{Context, Failure};
 use ops::known;
 use serde_json::{Map, Value, json};
 
-use super::Requirements;
-use super::budget::{TOKENS, Window};
+use super::budget::Window;
+use super::{Requirements, budget, slim};
 
-/// What can be brought along.
-const PARTS: [&str; 5] = ["parents", "children", "relationships", "comments", "history"];
+/// What `get_entity` can bring along.
+pub const PARTS: [&str; 5] = ["parents", "children", "relationships", "comments", "history"];
+/// The texts of entities in a list.
+const TEXT: &str = "text";
+/// All that there is: UUIDs, times, project, creator.
+const DETAILS: &str = "details";
+
+/// What an answer is asked to include.
+#[derive(Debug, Default)]
+pub struct Include {
+    /// What is around an entity.
+    pub parts: Vec<String>,
+    /// What entities in a list say.
+    pub text: bool,
+    /// What is left out otherwise.
+    pub details: bool,
+}
 
 /// The schema of the argument.
-pub fn schema() -> Value {
-    json!({ "type": "array", "items": { "type": "string", "enum": PARTS } })
+pub fn schema(with_surroundings: bool) -> Value {
+    let parts = PARTS.iter().filter(|_| with_surroundings);
+    let choices: Vec<&str> =
+        parts.copied().chain((!with_surroundings).then_some(TEXT)).chain([DETAILS]).collect();
+    json!({ "type": "array", "items": { "type": "string", "enum": choices } })
 }
 
-/// Takes what shall be brought along out of the arguments.
-pub fn take(arguments: &mut Map<String, Value>) -> Vec<String> {
-    let wanted = arguments.shift_remove("include").unwrap_or_default();
-    let names = wanted.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut parts: Vec<String> = Vec::new();
-    for name in names {
-        if !parts.iter().any(|known| known == name) {
-            parts.push(name.to_owned());
+impl Include {
+    /// Takes what is to be included out of the arguments.
+    pub fn take(arguments: &mut Map<String, Value>) -> Include {
+        let wanted = arguments.shift_remove("include").unwrap_or_default();
+        let mut include = Include::default();
+        for name in wanted.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            match name {
+                TEXT => include.text = true,
+                DETAILS => include.details = true,
+                part if include.parts.iter().all(|known| known != part) => {
+                    include.parts.push(part.to_owned())
+                }
+                _ => {}
+            }
         }
+        include
     }
-    parts
 }
 
-/// Adds what is wanted to an entity. The parts share the budget of a list; the entity itself is whole.
-pub fn add(
+/// What is around an entity, by the names of the parts. They share so many tokens.
+pub fn around(
     server: &Requirements,
     context: &Context<'_>,
-    entity: &mut Value,
-    parts: &[String],
-) -> Result<(), Failure> {
-    let window = Window::of(TOKENS / parts.len().max(1));
+    entity: &Value,
+    include: &Include,
+    max_tokens: usize,
+) -> Result<Vec<(String, Value)>, Failure> {
+    let window = Window::of(max_tokens / include.parts.len().max(1));
+    let mut around = Vec::new();
     let reference = entity["id"].clone();
     let kind = entity["kind"].as_str().unwrap_or_default().to_owned();
-    for part in parts {
+    for part in &include.parts {
         let value = match part.as_str() {
             "parents" => {
                 let mut way = server.call(known::GET_PATH, json!({ "reference": reference }), context)?;
@@ -61,14 +88,22 @@ pub fn add(
             "history" => server.call(known::GET_HISTORY, json!({ "reference": reference }), context)?,
             _ => json!({ "data": [], "total_count": 0 }),
         };
+        let value = if include.details { value } else { slim::things(value, false, include) };
         let mut value = window.page("data", "/total_count", value);
         // There is nothing to turn pages with here; the lists have tools of their own.
-        if let Some(value) = value.as_object_mut() {
-            value.shift_remove("nextCursor");
+        if let Some(value) = value.as_object_mut()
+            && value.shift_remove("nextCursor").is_some()
+        {
+            let more = match part.as_str() {
+                "children" => format!("use {}", known::LIST_ENTITIES.name),
+                "history" => format!("use {}", known::GET_HISTORY.name),
+                _ => budget::HIGHER.to_owned(),
+            };
+            value.insert(budget::MORE.into(), json!(more));
         }
-        entity[part.as_str()] = value;
+        around.push((part.clone(), value));
     }
-    Ok(())
+    Ok(around)
 }
 
 /// What is directly below an entity.

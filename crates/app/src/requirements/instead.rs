@@ -31,10 +31,6 @@ const VERBS: &[(&str, &[&str])] = &[
 /// Returns which of the tools to use in place of one that is not among them.
 pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> Option<Instead> {
     let is_shown = |name: &str| shown.iter().any(|tool| tool.as_ref().name == name);
-    if let Some((_, tool)) = tools::all().find(|(entry, tool)| tools::name_of(entry, tool) == name) {
-        let advice = format!("it is in the tool set `{}`, and not offered here", tool.set);
-        return (!is_shown(name)).then_some(Instead { tool: None, advice });
-    }
     let plain = nearest::plain(&name.replace(['.', '/'], "_"));
     let use_tool =
         |tool: String, how: String| Some(Instead { advice: format!("use {tool}{how}"), tool: Some(tool) });
@@ -84,13 +80,16 @@ pub fn instead_of(shown: &[impl AsRef<Tool>], name: &str, arguments: &Value) -> 
 }
 
 /// The verb and the kind in the name of a tool: `get` and `requirement` in both `get_requirement` and `requirement_get`.
-struct Spoken {
-    verb: String,
-    kind: Option<&'static str>,
+pub struct Spoken {
+    /// The verb, and what else is neither of the two.
+    pub verb: String,
+    /// The kind, if there is one.
+    pub kind: Option<&'static str>,
 }
 
 impl Spoken {
-    fn read(plain: &str) -> Spoken {
+    /// Reads a name of plain letters.
+    pub fn read(plain: &str) -> Spoken {
         let kinds = KINDS.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, Some(*kind))));
         let mut nouns: Vec<(&str, Option<&'static str>)> =
             kinds.chain(THINGS.iter().map(|name| (*name, None))).collect();
@@ -134,7 +133,8 @@ mod tests {
     #[test]
     fn a_tool_that_there_is_not_leads_to_the_right_one() {
         let tools = Tools::new(&ToolOptions::default());
-        let advice = |name: &str| instead_of(tools.list(), name, &json!({})).map(|instead| instead.advice);
+        let advice =
+            |name: &str| instead_of(&tools.callable(), name, &json!({})).map(|instead| instead.advice);
         for (name, meant) in [
             (
                 "get_requirement",
@@ -153,7 +153,6 @@ mod tests {
                 r#"use add_comment, such as {"reference": "REQ-001", "content": "Also on the receipt?", "quote": "last four digits"}"#,
             ),
             ("creat_epic", "did you mean create_epic?"),
-            ("list_comments", "it is in the tool set `comments`, and not offered here"),
         ] {
             assert_eq!(advice(name).as_deref(), Some(meant), "{name}");
         }

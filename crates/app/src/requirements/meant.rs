@@ -23,7 +23,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
         "relationship_type_id",
         &["type", "type_id", "relationship_type", "relation", "relation_type", "link_type"],
     ),
-    ("kind", &["entity_type", "entity_kind", "type"]),
+    ("kind", &["entity_type", "entity_kind", "work_item_type", "issue_type", "issuetype", "type"]),
     ("entity_types", &["entity_type", "kinds", "kind", "types", "type"]),
     ("title", &["name", "summary", "new_title"]),
     ("content", &["text", "body", "comment", "message"]),
@@ -36,6 +36,71 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("assignee", &["assignee_id", "assigned_to", "assignees", "owner"]),
     ("limit", &["per_page", "page_size", "max_results", "first", "top", "count", "size"]),
     ("depth", &["max_depth", "levels"]),
+    (
+        "under",
+        &[
+            "parent",
+            "epic_id",
+            "epic",
+            "user_story_id",
+            "story",
+            "spec_id",
+            "specification",
+            "spec",
+            "section",
+            "in",
+        ],
+    ),
+    (
+        "parent",
+        &[
+            "under",
+            "epic_id",
+            "user_story_id",
+            "acceptance_criteria_id",
+            "epic",
+            "story",
+            "user_story",
+            "parent_id",
+        ],
+    ),
+    ("to", &["target", "target_requirement_id", "target_id", "target_reference", "with"]),
+    (
+        "reference",
+        &[
+            "source_requirement_id",
+            "source",
+            "source_id",
+            "from",
+            "citation_id",
+            "req_identifier",
+            "short_id",
+            "story_id",
+            "story",
+            "acceptance_criteria_id",
+            "criterion_id",
+            "criterion",
+            "ac",
+            "req_id",
+            "req",
+            "on",
+        ],
+    ),
+    (
+        "type",
+        &[
+            "type_id",
+            "relationship_type_id",
+            "relationship_type",
+            "relation",
+            "requirement_type",
+            "link_type",
+        ],
+    ),
+    ("text", &["content", "body", "comment", "message"]),
+    ("citation", &["annotation", "comment", "lines", "text"]),
+    ("file", &["file_path", "path", "file_name"]),
+    ("context", &["query", "task", "description", "feature"]),
 ];
 /// Other names of the one id that says what a tool works on.
 const IDS: &[&str] = &[
@@ -100,7 +165,9 @@ pub fn normalise(schema: &Schema, arguments: &mut Value) -> Vec<String> {
             }
         }
     }
-    for (_, value) in given.iter_mut().filter(|(name, _)| *name == "reference" || name.ends_with("_id")) {
+    for (_, value) in given.iter_mut().filter(|(name, _)| {
+        matches!(name.as_str(), "reference" | "under" | "parent" | "to") || name.ends_with("_id")
+    }) {
         if let Value::String(text) = value
             && let Some(reference) = reference(text)
         {
@@ -261,7 +328,7 @@ mod tests {
             ),
         ] {
             let tools = Tools::new(&ToolOptions::default());
-            let tool = tools.list().iter().find(|known| known.name == tool).expect("a tool");
+            let tool = tools.find(tool).ok().flatten().expect("a tool");
             let mut arguments = given.clone();
             normalise(&tool.input_schema, &mut arguments);
             assert_eq!(sorted(&arguments), sorted(&meant), "{given}");

@@ -4,15 +4,19 @@
 pub mod budget;
 pub mod changes;
 mod complete;
-mod include;
+mod guide;
+pub mod include;
 pub mod instead;
 pub mod meant;
 mod progress;
 mod prompts;
 mod resources;
 mod schema;
+mod sets;
+mod slim;
 mod tools;
 mod uri;
+mod whole;
 
 use std::sync::Arc;
 
@@ -20,16 +24,19 @@ use mcp::{
     Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Instead,
     Kind, Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
-use ops::{Call, Credentials, Engine, Entry, Error, Shape, known};
+use ops::{Call, Credentials, Effect, Engine, Entry, Error, Shape, known};
 use serde_json::{Map, Value, json};
 use store::model::Via;
 
 use self::budget::Window;
+use self::include::Include;
 use crate::spexus::http::exports::Exports;
 use crate::spexus::now;
 
+pub use self::guide::instructions;
 pub use self::resources::templates;
-pub use self::tools::{Offer, RESOURCES, SETS, ToolOptions, Tools, all, instructions, name_of};
+pub use self::sets::{SETS, ToolOptions, headers};
+pub use self::tools::{LISTED_META, Offer, Tools, all, name_of, set_of};
 
 /// How the HTTP endpoint introduces itself.
 pub fn profile() -> Profile {
@@ -55,12 +62,22 @@ pub struct Requirements {
     address: Option<String>,
     /// Bounds exports, where many may ask at once.
     exports: Option<Arc<Exports>>,
+    /// Whether tools that are not listed are listed after all, for a program that passes them on.
+    with_unlisted: bool,
 }
 
 impl Requirements {
     /// A server for whoever shows these credentials.
     pub fn new(engine: Engine, credentials: Credentials, tools: Arc<Tools>) -> Requirements {
-        Requirements { engine, credentials, tools, idempotency_key: None, address: None, exports: None }
+        Requirements {
+            engine,
+            credentials,
+            tools,
+            idempotency_key: None,
+            address: None,
+            exports: None,
+            with_unlisted: false,
+        }
     }
 
     /// The same server for a request with this key, from this address.
@@ -77,6 +94,13 @@ impl Requirements {
         self
     }
 
+    /// The same server, which also lists the tools that can be called but are not listed otherwise.
+    #[must_use]
+    pub fn with_unlisted(mut self, with_unlisted: bool) -> Requirements {
+        self.with_unlisted = with_unlisted;
+        self
+    }
+
     /// Who is asking, where that can be found out now.
     pub fn caller(&self) -> Option<ops::Caller> {
         match &self.credentials {
@@ -85,7 +109,18 @@ impl Requirements {
         }
     }
 
-    /// Runs what is behind a tool, from a place of its list on. The answer is not cut.
+    /// Which effects the caller may have, in some project.
+    fn is_usable(&self) -> impl Fn(Effect) -> bool + use<> {
+        let caller = self.caller();
+        move |effect| caller.as_ref().is_none_or(|caller| caller.may(effect).is_ok())
+    }
+
+    /// The guide to the tools and resources that the caller may use.
+    fn guide(&self) -> String {
+        self.tools.guide(self.is_usable())
+    }
+
+    /// Runs what is behind a tool, from a place of its list on. The answer has what an agent needs, and is not cut.
     pub fn run(
         &self,
         offer: &Offer,
@@ -93,7 +128,26 @@ impl Requirements {
         start: (Option<&str>, i64),
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
-        self.call(offer.entry, offer.arguments(arguments, start), context).map(plain)
+        self.run_within(budget::TOKENS, offer, arguments, start, context)
+    }
+
+    /// The same; what is around an entity has so many tokens.
+    fn run_within(
+        &self,
+        max_tokens: usize,
+        offer: &Offer,
+        mut arguments: Map<String, Value>,
+        start: (Option<&str>, i64),
+        context: &Context<'_>,
+    ) -> Result<Value, Failure> {
+        let include = Include::take(&mut arguments);
+        let answer = plain(self.call(offer.entry, offer.arguments(arguments, start), context)?);
+        let around = include::around(self, context, &answer, &include, max_tokens)?;
+        let mut answer = slim::slim(offer.entry, answer, &include);
+        if let Some(fields) = answer.as_object_mut() {
+            fields.extend(around);
+        }
+        Ok(answer)
     }
 
     /// What is behind a tool.
@@ -222,18 +276,20 @@ impl Server for Requirements {
     fn instructions(&self, context: &Context<'_>) -> Option<String> {
         // Without an active prompt, or where it cannot be read, there is nothing to say.
         let prompt = self.call(known::GET_ACTIVE_PROMPT, json!({}), context).ok();
-        Some(prompt.map(|prompt| self.tools.instructions(&prompt)).unwrap_or_default())
+        Some(prompt.map(|prompt| instructions(&prompt, &self.guide())).unwrap_or_default())
     }
 
     /// Only what the caller may use, in any project. A tool that is not listed is still refused by its name when called.
     fn tools(&self, _: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        let caller = self.caller();
-        let is_usable = |effect| caller.as_ref().is_none_or(|caller| caller.may(effect).is_ok());
-        whole(self.tools.usable(is_usable), cursor)
+        let tools = match self.with_unlisted {
+            true => self.tools.usable_and_unlisted(self.is_usable()),
+            false => self.tools.usable(self.is_usable()).0,
+        };
+        whole(tools, cursor)
     }
 
     fn tool(&self, _: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
-        Ok(self.tools.list().iter().find(|tool| tool.name == name).cloned())
+        self.tools.find(name)
     }
 
     fn normalise(&self, _: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
@@ -253,32 +309,21 @@ impl Server for Requirements {
     }
 
     fn instead_of(&self, _: &Context<'_>, name: &str, arguments: &Value) -> Option<Instead> {
-        instead::instead_of(self.tools.list(), name, arguments)
+        instead::instead_of(&self.tools.callable(), name, arguments)
     }
 
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
         let offer = self.offer(&tool.name)?;
         let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
         let window = Window::take(&mut arguments)?;
-        let parts = include::take(&mut arguments);
-        if offer.shape == Shape::Whole && parts.is_empty() {
-            let answer = self.ask(offer.entry, offer.arguments(arguments, window.start()), context)?;
-            return Ok(ToolOutput::json_text(answer));
-        }
-        let mut answer = self.run(offer, arguments, window.start(), context)?;
-        include::add(self, context, &mut answer, &parts)?;
+        let asked = Value::Object(arguments.clone());
+        let answer = self.run_within(window.max_tokens, offer, arguments, window.start(), context)?;
         Ok(ToolOutput::json(match offer.shape {
             Shape::Whole => answer,
+            Shape::File => whole::file(&window, offer.entry, &asked, answer),
+            Shape::Steps => whole::steps(&window, answer),
             Shape::Page(key, total) => window.page(key, total, answer),
-            Shape::Names => {
-                budget::names(&mut answer);
-                window.short(answer)
-            }
-            Shape::Steps => {
-                budget::steps(&mut answer);
-                answer
-            }
-            Shape::Thing => window.short(answer),
+            Shape::Names | Shape::Thing => window.short(answer),
         }))
     }
 

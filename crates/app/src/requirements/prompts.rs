@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use threats::{Library, Query};
 
 use super::Requirements;
-use super::tools::with_guide_if_wanted;
+use super::guide::with_guide_if_wanted;
 
 /// A prompt that is built in.
 struct BuiltIn {
@@ -144,7 +144,7 @@ pub fn fill(
         let stored =
             stored.ok_or_else(|| Failure::new(Kind::NotFound, format!("Unknown prompt: {}", prompt.name)))?;
         let content = stored["content"].as_str().unwrap_or_default();
-        let content = with_guide_if_wanted(content, || server.tools.guide());
+        let content = with_guide_if_wanted(content, || server.guide());
         return Ok(vec![message(stored["role"].as_str().unwrap_or("user"), &content)]);
     };
     let given =

@@ -19,6 +19,42 @@ pub fn input(arguments: Vec<(String, Value, bool)>) -> Value {
     schema
 }
 
+/// What is listed of the schema of a tool's arguments: those that are named, or all. What most calls have is enough to know of each,
+/// since more is accepted and the message for a wrong value says what is right.
+pub fn listed(schema: &Value, names: Option<&[&str]>) -> Value {
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let listed: Map<String, Value> = properties
+        .filter(|(name, _)| names.is_none_or(|names| names.contains(&name.as_str())))
+        .map(|(name, property)| {
+            let is_explained = names.is_none() || required.iter().any(|required| required == name);
+            (name.clone(), brief(property, is_explained))
+        })
+        .collect();
+    let mut listed = json!({ "type": "object", "properties": listed });
+    if !required.is_empty() {
+        listed["required"] = json!(required);
+    }
+    listed
+}
+
+/// The type and the choices of an argument, and what it is about where that is to be explained.
+fn brief(property: &Value, is_explained: bool) -> Value {
+    let mut brief = Map::new();
+    let kind = property["type"].as_array().map_or(&property["type"], |kinds| &kinds[0]);
+    if kind.is_string() {
+        brief.insert("type".into(), kind.clone());
+    }
+    match property.get("items") {
+        Some(items) if kind == "array" => drop(brief.insert("items".into(), items.clone())),
+        Some(items) => brief.extend(items.get("enum").map(|choices| ("enum".to_owned(), choices.clone()))),
+        None => brief.extend(property.get("enum").map(|choices| ("enum".to_owned(), choices.clone()))),
+    }
+    let about = property.get("description").filter(|_| is_explained);
+    brief.extend(about.map(|about| ("description".to_owned(), about.clone())));
+    Value::Object(brief)
+}
+
 /// Arguments whose names say what they are.
 const PLAIN: &[&str] = &[
     "title",
@@ -44,6 +80,7 @@ const PLAIN: &[&str] = &[
     "name",
     "type",
     "depth",
+    "relationship_type_id",
     "source_requirement_id",
     "target_requirement_id",
     "created_from",
@@ -129,9 +166,6 @@ pub fn output(mut schema: Value, shape: Shape) -> Value {
     if let Some(root) = schema.as_object_mut() {
         root.shift_remove("$schema");
         root.shift_remove("title");
-    }
-    if shape == Shape::Whole {
-        return schema;
     }
     relax(&mut schema);
     let mut more = vec![("truncated", json!({ "type": "boolean" }))];

@@ -1,54 +1,35 @@
 //! Tools, made from the list of operations: which there are, and what calling one means.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mcp::Tool;
+use mcp::{Failure, Kind, Tool};
 use ops::{Arguments, Change, Effect, Entry, Shape};
 use serde_json::{Map, Value, json};
 
 use super::schema;
+use super::sets::ToolOptions;
 
-/// The sets of tools there are, the default one first.
-pub const SETS: [&str; 5] = ["requirements", "comments", "steering", "prompts", "bulk"];
+/// How long an answer may be asked to be, in tokens.
+const TOKENS_MIN: usize = 200;
+const TOKENS_MAX: usize = 100_000;
+/// A file may be asked for as a whole.
+const FILE_TOKENS_MAX: usize = 100_000_000;
 
-/// Which tools are shown.
-#[derive(Clone, Debug)]
-pub struct ToolOptions {
-    /// The chosen sets.
-    pub sets: Vec<String>,
-    /// Only what changes nothing.
-    pub read_only: bool,
-    /// With the schemas of answers, which cost three times as much as the rest.
-    pub output_schemas: bool,
-}
+/// Where a tool says what is listed of its arguments, or that it is not listed, to a program that asked for all.
+pub const LISTED_META: &str = "spexus/listed";
 
-impl ToolOptions {
-    /// Reads the names of sets, with commas in between.
-    pub fn parse_sets(names: &str) -> Result<Vec<String>, String> {
-        let mut sets = Vec::new();
-        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let known = SETS.iter().find(|known| known.eq_ignore_ascii_case(name)).ok_or_else(|| {
-                format!("{} is no tool set; expected some of {}", mcp::shown(name), SETS.join(", "))
-            })?;
-            sets.push((*known).to_owned());
-        }
-        sets.sort();
-        sets.dedup();
-        if sets.is_empty() { Err(format!("expected some of {}", SETS.join(", "))) } else { Ok(sets) }
-    }
-}
-
-impl Default for ToolOptions {
-    fn default() -> Self {
-        ToolOptions { sets: vec![SETS[0].to_owned()], read_only: false, output_schemas: false }
-    }
-}
-
-/// The tools that are shown.
+/// The tools of a server, some of which are listed.
 pub struct Tools {
-    list: Vec<Arc<Tool>>,
-    offers: Vec<Offer>,
+    options: ToolOptions,
+    listed: Vec<Arc<Tool>>,
+    served: Vec<Served>,
+}
+
+/// A tool that can be called.
+struct Served {
+    offer: Offer,
+    tool: Arc<Tool>,
+    is_listed: bool,
 }
 
 /// A tool and the operation that it runs.
@@ -74,6 +55,11 @@ pub fn name_of(entry: &Entry, tool: &ops::Tool) -> &'static str {
     tool.name.unwrap_or(entry.name)
 }
 
+/// The set of a tool.
+pub fn set_of(name: &str) -> Option<&'static str> {
+    all().find(|(entry, tool)| name_of(entry, tool) == name).map(|(_, tool)| tool.set)
+}
+
 /// The tool with a name, in whichever set it is.
 pub fn find(name: &str) -> Option<Offer> {
     all().find(|(entry, tool)| name_of(entry, tool) == name).map(|(entry, tool)| Offer::new(entry, tool))
@@ -82,76 +68,77 @@ pub fn find(name: &str) -> Option<Offer> {
 impl Tools {
     /// The tools of the chosen sets.
     pub fn new(options: &ToolOptions) -> Tools {
-        let is_chosen = |(entry, tool): &(&Entry, &ops::Tool)| {
-            options.sets.iter().any(|set| set == tool.set) && (!options.read_only || !entry.writes())
+        let is_served = |(entry, tool): &(&Entry, &ops::Tool)| {
+            options.serves(tool) && (!options.read_only || !entry.writes())
         };
-        let chosen = all().filter(is_chosen);
-        let offers: Vec<Offer> = chosen.map(|(entry, tool)| Offer::new(entry, tool)).collect();
-        let list = offers.iter().map(|offer| Arc::new(offer.tool(options.output_schemas))).collect();
-        Tools { list, offers }
+        let served: Vec<Served> = all()
+            .filter(is_served)
+            .map(|(entry, tool)| {
+                let offer = Offer::new(entry, tool);
+                let described = Arc::new(offer.tool(options.output_schemas));
+                Served { offer, tool: described, is_listed: options.lists(tool) }
+            })
+            .collect();
+        let listed = served.iter().filter(|served| served.is_listed).map(|served| served.tool.clone());
+        Tools { options: options.clone(), listed: listed.collect(), served }
     }
 
-    /// The tools, in an order that does not change.
+    /// The tools that are listed, in an order that does not change.
     pub fn list(&self) -> &[Arc<Tool>] {
-        &self.list
+        &self.listed
     }
 
-    /// The tools whose effect somebody may have.
-    pub fn usable(&self, is_usable: impl Fn(Effect) -> bool) -> Vec<Arc<Tool>> {
-        let offers = self.list.iter().zip(&self.offers);
-        offers.filter(|(_, offer)| is_usable(offer.entry.effect)).map(|(tool, _)| tool.clone()).collect()
+    /// The tools that can be called: those that are listed, and the others of their set.
+    pub fn callable(&self) -> Vec<Arc<Tool>> {
+        self.served.iter().map(|served| served.tool.clone()).collect()
+    }
+
+    /// The listed tools whose effect somebody may have, and those that they can call though they are not listed.
+    pub fn usable(&self, is_usable: impl Fn(Effect) -> bool) -> (Vec<Arc<Tool>>, Vec<Arc<Tool>>) {
+        let usable = self.served.iter().filter(|served| is_usable(served.offer.entry.effect));
+        let (listed, unlisted): (Vec<_>, Vec<_>) = usable.partition(|served| served.is_listed);
+        let tools = |served: Vec<&Served>| served.into_iter().map(|served| served.tool.clone()).collect();
+        (tools(listed), tools(unlisted))
+    }
+
+    /// The same for a program that passes tools on: with all arguments, and with the tools that are not listed.
+    pub fn usable_and_unlisted(&self, is_usable: impl Fn(Effect) -> bool) -> Vec<Arc<Tool>> {
+        let usable = self.served.iter().filter(|served| is_usable(served.offer.entry.effect));
+        usable
+            .map(|served| {
+                let mut tool = (*served.tool).clone();
+                let listed = tool.listed_schema.take().filter(|_| served.is_listed);
+                tool.meta.insert(LISTED_META.to_owned(), listed.unwrap_or(json!(false)));
+                Arc::new(tool)
+            })
+            .collect()
+    }
+
+    /// The tool that a call names, listed or not. The error says why a tool that exists cannot be called here.
+    pub fn find(&self, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        if let Some(served) = self.served.iter().find(|served| served.offer.name() == name) {
+            return Ok(Some(served.tool.clone()));
+        }
+        let Some((_, tool)) = all().find(|(entry, tool)| name_of(entry, tool) == name) else {
+            return Ok(None);
+        };
+        let reason = if self.options.serves(tool) {
+            format!("{name} changes things, and this server is read-only")
+        } else {
+            let sets = self.options.sets_with(tool.set);
+            format!(
+                "{name} is in the tool set {}, which was not chosen. To choose it: --toolsets {sets} where the server is started, \
+                 MCP_TOOLSETS={sets} for requirements-mcp-server, or the HTTP header X-MCP-Toolsets: {sets}",
+                tool.set
+            )
+        };
+        Err(Failure::new(Kind::InvalidArguments, reason))
     }
 
     /// What is behind a tool.
     pub fn offer(&self, name: &str) -> Option<&Offer> {
-        self.offers.iter().find(|offer| offer.name() == name)
+        self.served.iter().map(|served| &served.offer).find(|offer| offer.name() == name)
     }
-
-    /// What agents are told first: the active prompt, with the guide in its place.
-    pub fn instructions(&self, prompt: &Value) -> String {
-        instructions(prompt, &self.guide())
-    }
-
-    /// The tools and the resources, in a line each.
-    pub fn guide(&self) -> String {
-        let mut guide = String::from("Tools:\n");
-        for tool in &self.list {
-            let _ = writeln!(guide, "- {}: {}", tool.name, tool.description);
-        }
-        format!(
-            "{guide}\nLists and searches are cut at `max_tokens` (2000); go on with `cursor`.\n\n{RESOURCES}"
-        )
-    }
-}
-
-/// What there is to read.
-pub const RESOURCES: &str = "Resources (JSON): epic://{id}, user-story://{id}, requirement://{id}, acceptance-criteria://{id}, \
-    steering-document://{id}, prompt://{id}; epic://{id}/hierarchy, user-story://{id}/requirements, \
-    user-story://{id}/acceptance-criteria, requirement://{id}/relationships. {id} is a UUID or a reference id. Lists by template: \
-    epics://list?status={status}&priority={priority}, user-stories://list?epic_id={epic_id}&status={status}, \
-    requirements://search?query={query}&type={type}.";
-
-/// A prompt as instructions, with a guide in its place.
-pub fn instructions(prompt: &Value, guide: &str) -> String {
-    let text = |name: &str| prompt[name].as_str().unwrap_or_default();
-    let content = with_guide(text("content"), guide);
-    match text("description") {
-        "" => content,
-        description => format!("{description}\n\n{content}"),
-    }
-}
-
-/// The place of the guide in a prompt.
-const PLACE: &str = "{{capabilities}}";
-
-/// A prompt's text with the guide where the prompt wants it, or else at the end.
-pub fn with_guide(content: &str, guide: &str) -> String {
-    if content.contains(PLACE) { content.replace(PLACE, guide) } else { format!("{content}\n\n{guide}") }
-}
-
-/// A prompt's text with the guide only where the prompt wants it.
-pub fn with_guide_if_wanted(content: &str, guide: impl FnOnce() -> String) -> String {
-    if content.contains(PLACE) { content.replace(PLACE, &guide()) } else { content.to_owned() }
 }
 
 impl Offer {
@@ -166,14 +153,25 @@ impl Offer {
     fn tool(&self, with_output: bool) -> Tool {
         let about = self.tool.summary.map_or_else(|| self.entry.summary(), str::to_owned);
         let mut tool = Tool::new(self.name(), about, self.input_schema());
-        tool.title = Some(title(self.name()));
-        tool.annotations = Some(json!({
-            "readOnlyHint": !self.entry.writes(),
-            "destructiveHint": self.entry.change == Change::Removes || self.entry.effect == Effect::Destroys,
-            "idempotentHint": !self.entry.writes() || self.entry.change != Change::Adds,
-        }));
+        tool.listed_schema = Some(schema::listed(tool.input_schema.as_json(), self.tool.daily));
+        tool.annotations = Some(self.annotations());
         tool.output_schema = with_output.then(|| schema::output(self.entry.output_schema(), self.shape));
         tool
+    }
+
+    /// Hints, where they differ from what the protocol assumes without them: that a tool writes, and may destroy.
+    fn annotations(&self) -> Value {
+        if !self.entry.writes() {
+            return json!({ "readOnlyHint": true });
+        }
+        let mut hints = json!({});
+        if self.entry.change != Change::Removes && self.entry.effect != Effect::Destroys {
+            hints["destructiveHint"] = json!(false);
+        }
+        if self.entry.change != Change::Adds {
+            hints["idempotentHint"] = json!(true);
+        }
+        hints
     }
 
     fn input_schema(&self) -> Value {
@@ -192,12 +190,19 @@ impl Offer {
                 (shown.to_owned(), schema, is_required)
             })
             .collect();
-        if self.tool.with_surroundings {
-            arguments.push(("include".into(), super::include::schema(), false));
+        arguments.push(("include".into(), super::include::schema(self.tool.with_surroundings), false));
+        let tokens_max = match self.shape {
+            Shape::Page(..) | Shape::Steps => Some(TOKENS_MAX),
+            // What is around an entity is cut, unlike the entity.
+            Shape::Whole if self.tool.with_surroundings => Some(TOKENS_MAX),
+            Shape::File => Some(FILE_TOKENS_MAX),
+            Shape::Whole | Shape::Names | Shape::Thing => None,
+        };
+        if let Some(maximum) = tokens_max {
+            let tokens = json!({ "type": "integer", "minimum": TOKENS_MIN, "maximum": maximum });
+            arguments.push(("max_tokens".into(), tokens, false));
         }
         if matches!(self.shape, Shape::Page(..)) {
-            let tokens = json!({ "type": "integer", "minimum": 200, "maximum": 100_000 });
-            arguments.push(("max_tokens".into(), tokens, false));
             arguments.push(("cursor".into(), json!({ "type": "string" }), false));
         }
         schema::input(arguments)
@@ -222,7 +227,10 @@ impl Offer {
             (_, Some((_, schema))) => schema["description"].as_str().unwrap_or_default().replace('\n', " "),
             ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
             ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
-            ("include", None) => "What to bring along.".to_owned(),
+            ("include", None) => {
+                "What to add to the answer: what is around an entity, the texts of a list, or the details."
+                    .to_owned()
+            }
             (_, None) => String::new(),
         }
     }
@@ -256,9 +264,4 @@ impl Offer {
         }
         Value::Object(arguments)
     }
-}
-
-fn title(name: &str) -> String {
-    let words = name.replace('_', " ");
-    words[..1].to_uppercase() + &words[1..]
 }

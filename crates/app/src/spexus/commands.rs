@@ -108,11 +108,14 @@ fn call(entry: &'static Entry, gathered: Gathered, matches: &ArgMatches) -> Resu
     let Gathered { arguments, upload } = gathered;
     match place(matches)? {
         Place::Server(remote) => remote.call(entry, arguments, upload),
-        Place::Store(engine, credentials) => {
+        Place::Store { engine, credentials, public_url } => {
             let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
             let reply = engine.wait(Call { progress: Some(progress()), upload, ..call });
             let answer = reply.result?;
-            serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))
+            let mut answer =
+                serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))?;
+            entry.complete_path(&mut answer, &public_url);
+            Ok(answer)
         }
     }
 }
@@ -122,7 +125,7 @@ fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Resu
     let mut target = Target::new(super::arguments::file(matches, "output"));
     let done = match place(matches)? {
         Place::Server(remote) => remote.download(entry, arguments, &mut target).map(drop),
-        Place::Store(engine, credentials) => {
+        Place::Store { engine, credentials, .. } => {
             let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
             let sink: Box<dyn ops::Sink> = Box::new(target.clone());
             let reply = engine.wait(Call { progress: Some(progress()), sink: Some(sink), ..call });
@@ -139,7 +142,12 @@ fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Resu
 /// Where operations run.
 enum Place {
     Server(Remote),
-    Store(Engine, Credentials),
+    Store {
+        engine: Engine,
+        credentials: Credentials,
+        /// Where the server of the store is reached, if there is one.
+        public_url: String,
+    },
 }
 
 fn place(matches: &ArgMatches) -> Result<Place, Problem> {
@@ -148,11 +156,14 @@ fn place(matches: &ArgMatches) -> Result<Place, Problem> {
     let server = config::server(&mut settings);
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let acting: Option<String> = settings.optional("SPEXUS_AS");
-    let store = config::read(&mut settings).store;
+    let config::Config { store, http, .. } = config::read(&mut settings);
     settings.check().map_err(|problems| Problem::Usage(problems.to_string()))?;
     match server {
         Some(server) => Ok(Place::Server(Remote::new(&server, token)?)),
-        None => Ok(Place::Store(Engine::new(open(&store)?), Credentials::Local(acting))),
+        None => {
+            let engine = Engine::new(open(&store)?);
+            Ok(Place::Store { engine, credentials: Credentials::Local(acting), public_url: http.public_url })
+        }
     }
 }
 

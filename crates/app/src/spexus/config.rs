@@ -215,6 +215,7 @@ pub fn read(settings: &mut Settings) -> Config {
             streams: settings.value("SPEXUS_STREAM_LIMIT", LimitSettings::default().streams),
         },
         is_loopback: listen.ip().is_loopback(),
+        is_demo: false,
         profile,
         tools: ToolOptions {
             sets: settings.value("SPEXUS_TOOLSETS", ToolSets::default()).0,
@@ -240,7 +241,7 @@ impl Default for ToolSets {
 
 impl FromSetting for ToolSets {
     const EXPECTED: &str =
-        "some of requirements, comments, steering, prompts, bulk, with commas between them";
+        "some of daily, requirements, comments, steering, prompts, bulk, all, with commas between them";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(ToolSets)

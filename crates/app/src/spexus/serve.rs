@@ -1,10 +1,11 @@
 //! `spexus serve`: starts everything on an empty machine, and says where it is.
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::time::Duration;
 
 use clap::ArgMatches;
-use ops::First;
+use ops::{Call, Credentials, Engine, First, known};
+use serde_json::{Value, json};
 use store::model::Via;
 use store::{Mode, Store, audit, mcp_session, revision, search, tally};
 use tokio::time::MissedTickBehavior;
@@ -75,13 +76,18 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
         .map_err(|error| format!("{} cannot be listened on: {error}", config.listen))?;
     let address = listener.address().map_err(|error| error.to_string())?;
     let mut http = config.http;
+    http.is_demo = demo;
     if config.listen.port() == 0 {
         http.public_url = http.public_url.replace(&config.listen.to_string(), &address.to_string());
     }
     // From the moment that others know of the server, it ends in order.
     let stop = Stop::listen().map_err(|error| format!("signals cannot be received: {error}"))?;
     let is_nowhere = address.ip().is_unspecified() && http.public_url.ends_with(&address.to_string());
-    greet(&http.public_url, &location.to_string(), first.as_ref(), is_nowhere);
+    let sign_in = match first.is_some() || demo {
+        true => Some(sign_in(&store, &http.public_url, demo).await?),
+        false => None,
+    };
+    greet(&http.public_url, &location.to_string(), first.as_ref(), sign_in.as_deref(), is_nowhere);
     // Its exporter has a runtime of its own, which must not be made on a thread of this one.
     let telemetry = tokio::task::spawn_blocking(Telemetry::start).await.map_err(|error| error.to_string())?;
     let app = App::new(store.clone(), http, telemetry);
@@ -134,14 +140,40 @@ fn open(config: &config::StoreConfig, demo: bool) -> Result<(Store, Option<First
     Ok((store, first))
 }
 
+/// How the administrator signs in with a browser: by a one-time link, which only a terminal is shown, because whatever else
+/// reads this may keep it.
+async fn sign_in(store: &Store, url: &str, demo: bool) -> Result<String, String> {
+    if !std::io::stdout().is_terminal() {
+        return Ok("spexus sign-in-link  prints a link to sign in with a browser".to_owned());
+    }
+    let engine = Engine::new(store.clone());
+    let entry = known::CREATE_SIGN_IN_LINK;
+    // In the demonstration nobody wants to choose a password.
+    let arguments = json!({ "sign_in_only": demo });
+    let call = Call::new(entry, arguments, Credentials::Local(None), ops::Request::new(Via::Cli, now()));
+    let reply = tokio::task::spawn_blocking(move || engine.wait(call).result).await;
+    let answer = reply.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    let mut link: Value = serde_json::from_str(&answer.json).map_err(|error| error.to_string())?;
+    entry.complete_path(&mut link, url);
+    let text = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
+    Ok(format!(
+        "{}\n  works once, for {}; spexus sign-in-link makes another",
+        text("url"),
+        text("expires_in")
+    ))
+}
+
 /// Says where the page is, and what the first start has made, which nobody will ever see again.
-fn greet(url: &str, location: &str, first: Option<&First>, is_nowhere: bool) {
+fn greet(url: &str, location: &str, first: Option<&First>, sign_in: Option<&str>, is_nowhere: bool) {
     let mut text = format!("Spexus is at {url}\n  store   {location}\n  agents  {url}/api/v1/mcp\n");
     if is_nowhere {
         text.push_str(
             "\nIt listens on every address of this machine, and that URL names none. Say where others reach it:\n  \
              --public-url http://NAME:PORT\n",
         );
+    }
+    if let Some(sign_in) = sign_in {
+        text.push_str(&format!("\nSign in with a browser:\n  {sign_in}\n"));
     }
     if let Some(First { username, password, token }) = first {
         text.push_str(&format!(

@@ -3,6 +3,7 @@
 mod arguments;
 mod server;
 mod source;
+mod tool;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -22,8 +23,9 @@ use threats::{
 use crate::{logging, settings::Settings, stdio};
 use arguments::{Arguments, Command, Format, QueryArguments};
 
-pub use server::{TOOL, ThreatServer, described};
+pub use server::ThreatServer;
 pub use source::Source;
+pub use tool::{TOOL, described};
 
 pub use server::profile;
 

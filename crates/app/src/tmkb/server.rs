@@ -16,15 +16,13 @@ use threats::{
 };
 
 use super::source::Source;
+use super::tool::{
+    self, Choice, HUMAN_TOKENS_DEFAULT, HUMAN_TOKENS_MAX, HUMAN_TOKENS_MIN, MAX_TOKENS, PARAMETERS,
+    VERBOSITIES,
+};
 
 /// A list of problems longer than this helps nobody.
 const PROBLEMS_MAX: usize = 50;
-
-/// The tool.
-pub const TOOL: &str = "tmkb_query";
-
-const PARAMETERS: [&str; 4] = ["context", "language", "framework", "verbosity"];
-const VERBOSITIES: [&str; 2] = ["agent", "human"];
 
 /// How the server introduces itself.
 pub fn profile() -> Profile {
@@ -37,25 +35,12 @@ pub fn profile() -> Profile {
     profile
 }
 
-/// The tool as `spexus mcp` has it.
-pub fn described() -> Arc<Tool> {
-    Arc::new(tool(Choice::Any))
-}
-
-/// Which languages and frameworks may be asked for.
-#[derive(Clone, Copy)]
-enum Choice<'a> {
-    /// Those that patterns are written for, as `tmkb serve` has promised.
-    Known { languages: &'a [String], frameworks: &'a [String] },
-    /// Any: for one that no pattern is written for, those that generalize are answered.
-    Any,
-}
-
 /// Answers `tmkb_query` from a library that is loaded beside the handshake, not before it.
 pub struct ThreatServer {
     source: Source,
     /// Whether a language or framework that no pattern is written for is an error.
     is_strict: bool,
+    output_schemas: bool,
     loaded: Mutex<Slot>,
 }
 
@@ -79,14 +64,15 @@ struct Loaded {
 impl ThreatServer {
     /// Makes the server of `tmkb serve` and begins to load its patterns.
     pub fn start(source: Source) -> Arc<Self> {
-        let server = Arc::new(Self { source, is_strict: true, loaded: Mutex::default() });
+        let server =
+            Arc::new(Self { source, is_strict: true, output_schemas: false, loaded: Mutex::default() });
         server.load_soon();
         server
     }
 
     /// The part of `spexus mcp`, which has loaded nothing yet.
-    pub fn new(source: Source) -> Arc<Self> {
-        Arc::new(Self { source, is_strict: false, loaded: Mutex::default() })
+    pub fn new(source: Source, output_schemas: bool) -> Arc<Self> {
+        Arc::new(Self { source, is_strict: false, output_schemas, loaded: Mutex::default() })
     }
 
     /// Begins to load the patterns.
@@ -142,7 +128,7 @@ impl Loaded {
     fn new(library: Library, is_strict: bool) -> Self {
         let (languages, frameworks) = (library.languages(), library.frameworks());
         let known = Choice::Known { languages: &languages, frameworks: &frameworks };
-        let tool = Arc::new(tool(if is_strict { known } else { Choice::Any }));
+        let tool = Arc::new(tool::shown(known, false));
         Self { library, tool, is_strict, languages, frameworks }
     }
 
@@ -187,7 +173,17 @@ impl Loaded {
                 problems.push(problem);
             }
         }
-        let unknown = arguments.keys().filter(|name| !PARAMETERS.contains(&name.as_str()));
+        let is_known = |name: &str| PARAMETERS.contains(&name) || !self.is_strict && name == MAX_TOKENS;
+        if !self.is_strict
+            && let Some(value) = arguments.get(MAX_TOKENS)
+            && !value.as_u64().is_some_and(|n| (HUMAN_TOKENS_MIN..=HUMAN_TOKENS_MAX).contains(&n))
+        {
+            let expected = format!("an integer from {HUMAN_TOKENS_MIN} to {HUMAN_TOKENS_MAX}");
+            let text = format!("{MAX_TOKENS}: expected {expected}, found {}", shown(value));
+            let log = format!("Invalid {MAX_TOKENS} parameter: {}", shown(value));
+            problems.push(Problem::new(MAX_TOKENS, text, log));
+        }
+        let unknown = arguments.keys().filter(|name| !is_known(name));
         for name in unknown.take(PROBLEMS_MAX) {
             let shown = mcp::shown(name);
             let text =
@@ -208,24 +204,32 @@ impl Server for ThreatServer {
         match request {
             Request::CallTool { .. } => false,
             // Until the patterns are loaded it would have to wait for them.
+            Request::ListTools(_) if !self.is_strict => true,
             Request::ListTools(_) => self.loaded.try_lock().is_ok_and(|slot| slot.loaded.is_some()),
             _ => true,
         }
     }
 
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        // A client must learn what the tool is called even while its patterns cannot be read.
+        if !self.is_strict {
+            return mcp::page_of(&[Arc::new(tool::shown(Choice::Any, self.output_schemas))], cursor, 1);
+        }
         let tool = self.loaded().map_or_else(
-            |_| match self.is_strict {
-                true => Arc::new(tool(Choice::Known {
-                    languages: &["python".into()],
-                    frameworks: &["flask".into(), "any".into()],
-                })),
-                false => described(),
+            // A client must learn what the tool is called even while its patterns cannot be read.
+            |_| {
+                let (languages, frameworks) = (&["python".into()], &["flask".into(), "any".into()]);
+                Arc::new(tool::shown(Choice::Known { languages, frameworks }, false))
             },
             |loaded| loaded.tool.clone(),
         );
         mcp::page_of(&[tool], cursor, 1)
+    }
+
+    fn tool(&self, context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        if !self.is_strict {
+            return Ok(Some(tool::accepted(self.output_schemas)).filter(|tool| tool.name == name));
+        }
+        Ok(self.tools(context, None)?.items.into_iter().find(|tool| tool.name == name))
     }
 
     fn check_arguments(&self, context: &Context<'_>, _tool: &Tool, arguments: &Value) -> Result<(), Failure> {
@@ -266,13 +270,20 @@ impl Server for ThreatServer {
             note: note.as_deref(),
             ..Room::default()
         };
-        let answer = if is_human { answer::human(&hits, &room) } else { answer::agent(&hits, &room) };
+        let n_tokens_max = arguments.get(MAX_TOKENS).and_then(Value::as_u64).unwrap_or(HUMAN_TOKENS_DEFAULT);
+        let answer = match (is_human, self.is_strict) {
+            (false, _) => answer::agent(&hits, &room),
+            // Clients of `tmkb serve` know the whole form.
+            (true, true) => answer::human(&hits, &room),
+            (true, false) => answer::human_within(&hits, &room, n_tokens_max as usize),
+        };
         tracing::info!(
             req_id = %context.id,
             "Query executed successfully: {} patterns returned",
             answer.patterns_included
         );
         let mut output = ToolOutput::text(json!(answer).to_string());
+        output.structured = self.output_schemas.then(|| json!(answer).into());
         if is_human && answer.patterns_included > 0 {
             output.meta.insert("tmkb/matched".into(), reasons(&hits, answer.patterns_included));
         }
@@ -307,48 +318,4 @@ impl Problem {
 /// A value as it stands in a message.
 fn shown(value: &Value) -> String {
     mcp::shown(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-}
-
-fn tool(choice: Choice<'_>) -> Tool {
-    let (language, framework) = match choice {
-        Choice::Known { languages, frameworks } => {
-            let is_default = languages == ["python"] && frameworks == ["flask", "any"];
-            let (language, framework) = match is_default {
-                true => ("Programming language (MVP: Python only)", "Framework context (MVP: Flask or any)"),
-                false => ("Programming language", "Framework context"),
-            };
-            (
-                json!({"type": "string", "enum": languages, "description": language}),
-                json!({"type": "string", "enum": frameworks, "description": framework}),
-            )
-        }
-        Choice::Any => (
-            json!({"type": "string", "description": "Programming language, such as python or rust"}),
-            json!({"type": "string", "description": "Framework, such as flask, or any"}),
-        ),
-    };
-    Tool::new(
-        TOOL,
-        "Query the Threat Model Knowledge Base for authorization security threats relevant to your implementation. Returns concise, actionable security context optimized for code generation.",
-        json!({
-            "type": "object",
-            "properties": {
-                "context": {
-                    "type": "string",
-                    "description": "What you're implementing (e.g., 'multi-tenant API endpoint', 'background job processing')",
-                    "minLength": 1,
-                },
-                "language": language,
-                "framework": framework,
-                "verbosity": {
-                    "type": "string",
-                    "enum": VERBOSITIES,
-                    "default": "agent",
-                    "description": "Output format: 'agent' for concise, 'human' for detailed",
-                },
-            },
-            "required": ["context"],
-            "additionalProperties": false,
-        }),
-    )
 }

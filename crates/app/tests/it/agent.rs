@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::backend::Backend;
+use crate::bridge;
 use crate::process::{PATIENCE, Serving};
 
 /// Source code in `src`, and the two specifications.
@@ -96,6 +98,20 @@ impl Agent {
         Agent::connect(serving, folder.path().to_path_buf(), folder, revision)
     }
 
+    /// Asks `spexus mcp` in a folder that stays.
+    pub fn spexus_at(root: &Path, revision: &'static str) -> Agent {
+        let folder = folder(&[]);
+        let serving = Serving::spexus_in(root, folder.path(), &[]);
+        Agent::connect(serving, root.to_path_buf(), folder, revision)
+    }
+
+    /// Asks a server through the bridge.
+    pub fn bridge(folder: TempDir, backend: &Backend, revision: &'static str) -> Agent {
+        let settings = [("MCP_PAT_TOKEN", backend.token.as_str())];
+        let serving = Serving::spawn(bridge::command(&backend.url, &settings));
+        Agent::connect(serving, folder.path().to_path_buf(), folder, revision)
+    }
+
     /// The project may be in a folder of the folder.
     pub fn start_in(folder: TempDir, name: &str, revision: &'static str, arguments: &[&str]) -> Agent {
         let root = folder.path().join(name);
@@ -178,6 +194,18 @@ impl Agent {
         column(&self.read("duvet:///citations"), "id")
     }
 
+    /// How many citations there are, also if they are not read at once.
+    #[track_caller]
+    pub fn n_citations(&mut self) -> usize {
+        let answer = self.ask("resources/read", json!({"uri": "duvet:///citations"}));
+        let part = |number: usize| {
+            let text = answer["result"]["contents"][number]["text"].as_str();
+            text.map_or(Value::Null, |text| serde_json::from_str(text).expect("the text is JSON"))
+        };
+        let n_remaining = part(1)["remaining"].as_u64().unwrap_or_default();
+        part(0).as_array().expect("a list").len() + n_remaining as usize
+    }
+
     /// What is told to be wrong with the project.
     #[track_caller]
     pub fn problems(&mut self) -> String {
@@ -228,6 +256,12 @@ pub fn write(root: &Path, path: &str, text: &str) {
 #[track_caller]
 pub fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().expect("the first block is text")
+}
+
+/// The JSON in the first block.
+#[track_caller]
+pub fn json_of(result: &Value) -> Value {
+    serde_json::from_str(text(result)).expect("the text is JSON")
 }
 
 /// One member of each item.

@@ -191,7 +191,8 @@ impl Backend {
         std::fs::read_dir(folder).expect("the server runs").count()
     }
 
-    /// The most memory that the server has ever had resident, in bytes.
+    /// The most memory that the server has ever had resident, in bytes. The system counts roughly, so that it may be a little less
+    /// than before.
     pub fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("the server runs");

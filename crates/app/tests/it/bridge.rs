@@ -10,6 +10,7 @@ use mcp::Change;
 use serde_json::{Value, json};
 
 use crate::{
+    agent::json_of,
     bad_input::peak_memory_kib,
     process::{Serving, clean},
     stand_in::{StandIn, TOKEN},
@@ -117,7 +118,7 @@ fn a_call_reaches_the_server_with_all_it_needs() {
     let server = StandIn::start();
     let mut bridge = ready(&server.url, "2025-06-18");
     let answer = create_epic(&mut bridge, "my id");
-    assert_eq!(answer["result"]["structuredContent"]["reference_id"], "EP-001", "[002 R6.4]");
+    assert_eq!(json_of(&answer["result"])["reference_id"], "EP-001", "[002 R6.4]");
     let text = answer["result"]["content"][0]["text"].as_str().expect("text");
     assert_eq!(serde_json::from_str::<Value>(text).expect("JSON")["title"], "Checkout", "[002 R6.7]");
     let asked = &server.requests("tools/call")[0];
@@ -168,7 +169,7 @@ fn a_failing_tool_is_told_as_the_revision_has_it() {
         assert_eq!(answer["error"]["data"]["errors"][0]["field"], "title", "[002 R6.9] [002 R13.6]");
         let answer = newer.request(1, "tools/call", params.clone());
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        assert_eq!(answer["result"]["structuredContent"]["code"], name);
+        assert_eq!(answer["result"]["_meta"]["spexus/error"]["code"], name);
         let answer = older.request(1, "tools/call", stateless(params));
         assert_eq!(answer["result"]["isError"], true, "the same process, another revision: {answer}");
     }
@@ -337,7 +338,7 @@ fn a_server_that_speaks_plain_json_rpc_is_understood() {
     let mut bridge = ready(&server.url, "2025-11-25");
     assert_eq!(create_epic(&mut bridge, 1)["result"]["isError"], false);
     let answer = bridge.request(2, "tools/call", json!({"name": "fail", "arguments": {"kind": "conflict"}}));
-    assert_eq!(answer["result"]["structuredContent"]["code"], "CONFLICT", "{answer}");
+    assert_eq!(answer["result"]["_meta"]["spexus/error"]["code"], "CONFLICT", "{answer}");
     let answer = bridge.request(3, "resources/read", json!({"uri": "epic://EP-001"}));
     assert_eq!(answer["result"]["contents"][0]["uri"], "epic://EP-001");
 }

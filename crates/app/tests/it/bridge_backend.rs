@@ -5,9 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
+    agent::{column, json_of},
     backend::{Backend, on_every_store, on_sqlite},
     bridge::{command, stateless},
     fault_proxy::{Fault, FaultProxy},
+    mcp_http::tools::DAILY,
     process::Serving,
     server::wait_until,
 };
@@ -23,7 +25,7 @@ fn ready(server: &Backend, url: &str, revision: &str) -> Serving {
 fn call(bridge: &mut Serving, name: &str, arguments: Value) -> Value {
     let answer = ask(bridge, "tools/call", json!({"name": name, "arguments": arguments}));
     assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
-    answer["result"]["structuredContent"].clone()
+    json_of(&answer["result"])
 }
 
 /// Sends a request and returns its answer. What is told of changes meanwhile is passed over.
@@ -119,7 +121,7 @@ fn refusals_of_the_server_reach_the_host_in_its_own_words() {
             assert_eq!(answer["error"]["data"]["code"], kind, "{answer}");
             let answer = newer.request(1, "tools/call", params);
             assert_eq!(answer["result"]["isError"], true, "{answer}");
-            assert_eq!(answer["result"]["structuredContent"]["code"], kind);
+            assert_eq!(answer["result"]["_meta"]["spexus/error"]["code"], kind);
         }
         let answer = newer.request(2, "resources/read", json!({"uri": "epic://EP-999"}));
         assert_eq!(answer["error"]["code"], -32002, "[002 R4.8]: {answer}");
@@ -189,7 +191,7 @@ fn a_new_bridge_goes_on_where_another_was_lost() {
         let mut lost = ready(server, &proxy.url, "2025-06-18");
         let create = json!({"name": "create_epic", "arguments": {"title": "Checkout", "priority": 1}});
         let made = ask_as(&mut lost, json!(1), "tools/call", create.clone());
-        assert_eq!(made["result"]["structuredContent"]["reference_id"], "EP-001", "{made}");
+        assert_eq!(json_of(&made["result"])["reference_id"], "EP-001", "{made}");
         let uri = json!({"uri": "epic://EP-001"});
         assert_eq!(ask(&mut lost, "resources/subscribe", uri.clone())["result"], json!({}));
         // Whoever listens keeps the tools, so that the next request is the call.
@@ -213,7 +215,7 @@ fn a_new_bridge_goes_on_where_another_was_lost() {
         assert_eq!(server.get("/epics/EP-001").json["version"], 2);
         // Every host counts its requests from the same number: another one's request 1 is another request.
         let second = ask_as(&mut bridge, json!(1), "tools/call", create);
-        assert_eq!(second["result"]["structuredContent"]["reference_id"], "EP-002", "{second}");
+        assert_eq!(json_of(&second["result"])["reference_id"], "EP-002", "{second}");
 
         assert_eq!(ask(&mut bridge, "resources/subscribe", uri.clone())["result"], json!({}));
         let changed = server.send("PATCH", "/epics/EP-001", &json!({"title": "Till"}));
@@ -379,5 +381,50 @@ fn the_host_is_shown_the_tools_that_were_chosen() {
         bridge.handshake("2025-11-25");
         let listed = ask(&mut bridge, "tools/list", json!({})).to_string();
         assert!(listed.contains("\"bulk_update\"") && !listed.contains("\"create_epic\""), "{listed}");
+        let told = ask(&mut bridge, "tools/call", json!({"name": "get_history", "arguments": {}}));
+        let told = told["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(told.contains("in the tool set requirements") && told.contains("MCP_TOOLSETS="), "{told}");
+    });
+}
+
+#[test]
+fn tools_that_the_server_does_not_list_work_through_the_bridge() {
+    on_sqlite(&[], &[], |server, _| {
+        let mut bridge = ready(server, &server.url, "2025-11-25");
+        let listed = ask(&mut bridge, "tools/list", json!({}))["result"]["tools"].take();
+        assert_eq!(column(&listed, "name"), DAILY);
+        assert!(!listed.to_string().contains("_meta"), "{listed}");
+        call(&mut bridge, "list_types", json!({}));
+        let wrong =
+            ask(&mut bridge, "tools/call", json!({"name": "get_history", "arguments": {"depth": "x"}}));
+        let told = wrong["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(told.contains("- reference: is required") && told.contains("- depth: unknown"), "{wrong}");
+        let log = server.log_with("tool=list_types");
+        assert!(!log.contains("tool=get_history"), "[002 R6.10] checked here, and not by the server: {log}");
+    });
+}
+
+/// Of two servers, one only lets agents read, and one is asked with a token that may only read.
+#[test]
+fn who_may_only_read_is_told_so() {
+    let epic = json!({"name": "create_epic", "arguments": {"title": "No", "priority": 1}});
+    let refused = |server: &Backend, token: &str| {
+        let mut bridge = Serving::spawn(command(&server.url, &[("MCP_PAT_TOKEN", token)]));
+        let greeting = bridge.handshake("2025-11-25").to_string();
+        let listed = ask(&mut bridge, "tools/list", json!({})).to_string();
+        for told in [greeting, listed] {
+            assert!(told.contains("get_entity") && !told.contains("create_epic"), "{told}");
+        }
+        let told = ask(&mut bridge, "tools/call", epic.clone());
+        told["result"]["content"][0]["text"].as_str().expect("a reason").to_owned()
+    };
+    on_sqlite(&["--read-only"], &[], |server, _| {
+        let told = refused(server, &server.token);
+        assert_eq!(told, "create_epic changes things, and this server is read-only");
+    });
+    on_sqlite(&[], &[], |server, _| {
+        let reader = server.create("/tokens", &json!({"name": "to read", "scopes": ["read"]}));
+        let told = refused(server, reader["token"].as_str().expect("a token"));
+        assert_eq!(told, "this needs the scope write, and the token has read");
     });
 }

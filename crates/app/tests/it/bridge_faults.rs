@@ -11,6 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    agent::json_of,
     bridge::{create_epic, ready, start},
     fault_proxy::{Fault, FaultProxy},
     process::Serving,
@@ -49,10 +50,7 @@ fn what_passes_is_tried_again_and_happens_once() {
         let started = Instant::now();
         let answer = create_epic(&mut bridge, n_done);
         let reference = format!("EP-{:03}", n_done + 1);
-        assert_eq!(
-            answer["result"]["structuredContent"]["reference_id"], reference,
-            "[002 R13.4] {plan:?}: {answer}"
-        );
+        assert_eq!(json_of(&answer["result"])["reference_id"], reference, "[002 R13.4] {plan:?}: {answer}");
         assert_eq!(proxy.n_requests() - n_before, plan.len() + 1, "{plan:?}");
         assert_eq!(server.n_written() as usize, n_done + 1, "written twice after {plan:?}");
         if let [Fault::Status(429, _)] = plan {
@@ -82,7 +80,7 @@ fn retries_come_to_an_end() {
     }
     assert_eq!(server.n_written(), 0);
     let answer = create_epic(&mut bridge, 2);
-    assert_eq!(answer["result"]["structuredContent"]["reference_id"], "EP-001", "and then it goes on");
+    assert_eq!(json_of(&answer["result"])["reference_id"], "EP-001", "and then it goes on");
 }
 
 #[test]
@@ -161,7 +159,7 @@ fn a_host_is_greeted_though_nobody_is_there() {
     let answer = bridge.request(1, "resources/read", json!({"uri": "epic://EP-001"}));
     assert_eq!(answer["error"]["code"], -32007, "[002 R4.9]");
     let answer = create_epic(&mut bridge, 2);
-    assert_eq!(answer["result"]["structuredContent"]["code"], "BACKEND_UNAVAILABLE", "{answer}");
+    assert_eq!(answer["result"]["_meta"]["spexus/error"]["code"], "BACKEND_UNAVAILABLE", "{answer}");
     let (status, ..) = bridge.end();
     assert!(status.success());
 }
@@ -333,7 +331,7 @@ fn in_a_storm_every_request_is_answered_once_and_no_write_happens_twice() {
         assert!(!std::mem::replace(&mut is_answered[id as usize], true), "{id} was answered twice");
         match answer.get("result") {
             Some(result) => {
-                let epic = &result["structuredContent"];
+                let epic = json_of(result);
                 let text = |name: &str| epic[name].as_str().expect("text").to_owned();
                 assert_eq!(epic["title"], format!("Epic {id}"), "another request's answer");
                 assert_eq!(titles.insert(text("reference_id"), text("title")), None, "one epic, two answers");

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
+    agent::json_of,
     backend::{Backend, on_every_store, on_sqlite},
     bridge::{command, create_epic},
     bridge_backend::ask,
@@ -50,10 +51,7 @@ fn a_lost_answer_is_asked_for_until_it_comes() {
             proxy.plan(plan.iter().copied());
             let answer = call(&mut bridge);
             let reference = format!("EP-{:03}", index + 1);
-            assert_eq!(
-                answer["result"]["structuredContent"]["reference_id"], reference,
-                "{plan:?}: {answer}"
-            );
+            assert_eq!(json_of(&answer["result"])["reference_id"], reference, "{plan:?}: {answer}");
             assert_eq!(n_epics(server), index + 1, "{plan:?}");
         }
     });

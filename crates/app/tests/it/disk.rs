@@ -321,7 +321,7 @@ impl StoreOfNobody {
         permit(programs.path(), 0o755);
         let program = programs.path().join("spexus");
         if fs::hard_link(PROGRAM, &program).is_err() {
-            fs::copy(PROGRAM, &program).expect("the program can be copied");
+            crate::process::copy_program(PROGRAM, &program);
         }
         if Uid::effective().is_root() {
             chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("root may");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, CONFIG, KETTLE, PATH_OF_RFC, RFC, folder, stateless, usual, write};
+use crate::agent::{Agent, CONFIG, KETTLE, PATH_OF_RFC, RFC, folder, json_of, stateless, usual, write};
 
 const LID: &str = "//= docs/kettle.md#lid\n";
 
@@ -314,7 +314,7 @@ fn answers_are_consistent_while_files_change() {
             let id = full_path.rsplit_once("citations/").expect("the path of a citation").1;
             let context = agent.call("get_citation_context", json!({"citation_id": id, "context_lines": 0}));
             if context["isError"] == false {
-                assert_eq!(context["structuredContent"]["context"], json!(["//= docs/kettle.md#lid"]));
+                assert_eq!(json_of(&context)["context"], json!(["//= docs/kettle.md#lid"]));
                 n_read += 1;
             }
         }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::agent::{Agent, CONFIG, folder, text, usual, write};
@@ -98,9 +98,8 @@ fn paths_that_leave_the_project_are_not_found() {
         "../../etc/passwd:1",
         "/etc/passwd:1",
         "docs/kettle.md:1",
-        &format!("{root}/src/lib.rs:1"),
+        &format!("{root}/../src/lib.rs:1"),
         "src/../src/lib.rs:1",
-        "src/lib.rs:0",
         "src/lib.rs:99999999999",
         "src/lib.rs\0:1",
         ":",
@@ -216,11 +215,13 @@ fn a_hundred_thousand_citations_in_one_file_are_served() {
     let right = format!("{LID}//# The lid MUST close.\n\n").repeat(100_000);
     let wrong = "//= docs/kettle.md#lips\n\n//= colour=red\n\n".repeat(10_000);
     let mut agent = Agent::new(&[("src/right.rs", &right), ("src/wrong.rs", &wrong)]);
-    assert_eq!(agent.citations().len(), 100_000);
+    assert_eq!(agent.n_citations(), 100_000);
     let invalid = agent.call("list_invalid_citations", json!({}));
-    assert!(invalid["structuredContent"]["remaining"].as_u64() > Some(20_000), "{invalid}");
+    let rest: Value =
+        serde_json::from_str(invalid["content"][1]["text"].as_str().expect("a note")).expect("JSON");
+    assert!(rest["remaining"].as_u64() > Some(19_000), "{invalid}");
     agent.write("src/right.rs", &right[..right.len() / 2]);
-    agent.until("half of them", |agent| agent.citations().len() == 50_000);
+    agent.until("half of them", |agent| agent.n_citations() == 50_000);
 }
 
 #[test]
@@ -323,7 +324,7 @@ fn check_secret(mut serving: Serving, ids: &[&str]) {
 /// A copy of the program where everybody may run it.
 fn copied(folder: &TempDir) -> std::path::PathBuf {
     let copy = folder.path().join("duvet-copy");
-    fs::copy(env!("CARGO_BIN_EXE_duvet"), &copy).expect("the program can be copied");
+    crate::process::copy_program(env!("CARGO_BIN_EXE_duvet"), &copy);
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).expect("permissions are set");
     copy
 }

@@ -12,6 +12,6 @@ mod refusals;
 mod replicas;
 mod sessions;
 mod streams;
-mod tools;
+pub mod tools;
 
 pub use refusals::token_of;

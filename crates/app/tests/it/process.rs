@@ -47,11 +47,16 @@ impl Serving {
 
     /// Starts `spexus mcp` in a folder, with a store of its own.
     pub fn spexus(folder: &Path, arguments: &[&str]) -> Self {
+        Self::spexus_in(folder, folder, arguments)
+    }
+
+    /// The same where the store is in another folder than the project.
+    pub fn spexus_in(project: &Path, folder: &Path, arguments: &[&str]) -> Self {
         let folder_name = folder.display().to_string();
         let data = format!("{folder_name}/data");
         let environment = [("HOME", folder_name.as_str()), ("XDG_DATA_HOME", data.as_str())];
         let mut command = clean(Command::new(env!("CARGO_BIN_EXE_spexus")), &environment);
-        command.arg("mcp").args(arguments).current_dir(folder);
+        command.arg("mcp").args(arguments).current_dir(project);
         Self::spawn(command)
     }
 
@@ -194,4 +199,11 @@ fn read_lines(output: ChildStdout) -> Receiver<String> {
         }
     });
     receiver
+}
+
+/// Copies a program that is to be started. Another process does it: while a file is open for writing here, whatever another thread starts
+/// would keep it open, and a file that somebody may write cannot be run.
+pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().expect("cp can be started");
+    assert!(copied.success(), "the program can be copied");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, column, text};
+use crate::agent::{Agent, column, json_of, text};
 use crate::requirements_tools::{ALL, agent, filled};
 use crate::token_estimates;
 
@@ -82,8 +82,7 @@ fn an_entity_brings_along_what_is_asked_for() {
 fn one_entity_is_never_cut() {
     let mut agent = agent(&[]);
     let description = "Все платежи проверяются дважды. ".repeat(1_500);
-    let made = agent.json("create_epic", json!({"title": "Long", "priority": 1, "description": description}));
-    assert_eq!(made["truncated"], true, "what was just sent need not come back whole");
+    agent.json("create_epic", json!({"title": "Long", "priority": 1, "description": description}));
     assert_eq!(agent.json("get_entity", json!({"reference": "EP-001"}))["description"], description);
     assert_eq!(agent.read("epic://EP-001")["description"], description);
 }
@@ -158,7 +157,7 @@ fn no_list_or_search_is_longer_than_its_budget_and_cursors_lead_to_everything() 
                 assert_eq!(result["isError"], false, "{result}");
                 let n_tokens = token_estimates::n_tokens(text(&result));
                 assert!(n_tokens <= budget, "{tool} {arguments}: {n_tokens} tokens");
-                let page = &result["structuredContent"];
+                let page = json_of(&result);
                 let items = page.pointer(list).and_then(Value::as_array).expect("a list");
                 assert!(!items.is_empty(), "{tool} {arguments}: {page}");
                 seen.extend(items.iter().map(|item| item[name].to_string()));
@@ -178,17 +177,39 @@ fn no_list_or_search_is_longer_than_its_budget_and_cursors_lead_to_everything() 
 }
 
 #[test]
-fn a_small_list_keeps_its_texts_and_a_large_one_says_that_it_cut_them() {
+fn a_list_that_is_asked_for_texts_says_how_to_get_what_it_cut() {
     let mut agent = agent(&[]);
     let long = "word ".repeat(400);
     agent.json("create_epic", json!({"title": "One", "priority": 1, "description": long}));
-    let page = agent.json("list_entities", json!({"kind": "epic"}));
-    assert_eq!(page["data"][0]["description"], long);
-    for _ in 0..9 {
-        agent.json("create_epic", json!({"title": "More", "priority": 1, "description": long}));
+    let listed = json!({"kind": "epic", "include": ["text"]});
+    let page = agent.json("list_entities", listed.clone());
+    assert_eq!((&page["data"][0]["description"], page["data"][0].get("more")), (&json!(long), None));
+    assert!(agent.json("list_entities", json!({"kind": "epic"}))["data"][0].get("description").is_none());
+    for _ in 0..2 {
+        let longer = long.repeat(5);
+        agent.json("create_epic", json!({"title": "More", "priority": 1, "description": longer}));
     }
-    let page = agent.json("list_entities", json!({"kind": "epic"}));
-    assert_eq!(page["data"].as_array().map(Vec::len), Some(10));
-    assert_eq!(page["data"][0]["truncated"], true);
+    let page = agent.json("list_entities", listed);
+    assert_eq!(
+        column(&page["data"], "more"),
+        ["get_entity EP-001", "get_entity EP-002", "get_entity EP-003"]
+    );
     assert!(page["data"][0]["description"].as_str().is_some_and(|text| text.ends_with('…')), "{page}");
+
+    for _ in 0..2 {
+        agent.json("add_comment", json!({"reference": "EP-001", "content": long.repeat(4)}));
+    }
+    let found = agent.json("get_entity", json!({"reference": "EP-001", "include": ["comments"]}));
+    assert_eq!(found["description"], long, "what was asked for is whole");
+    assert_eq!(found["comments"]["data"][0]["more"], "ask again with a higher max_tokens", "{found}");
+    let more = json!({"reference": "EP-001", "include": ["comments"], "max_tokens": 50_000});
+    let found = agent.json("get_entity", more);
+    assert_eq!(column(&found["comments"]["data"], "content"), [long.repeat(4), long.repeat(4)]);
+
+    for number in 0..90 {
+        let title = format!("{number} {}", "long title ".repeat(20));
+        agent.json("create_user_story", json!({"epic_id": "EP-001", "title": title, "priority": 1}));
+    }
+    let found = agent.json("get_entity", json!({"reference": "EP-001", "include": ["children"]}));
+    assert_eq!(found["children"]["more"], "use list_entities", "{found}");
 }

@@ -237,7 +237,7 @@ fn prompts_bring_their_context() {
             vec!["REQ-003 Refund within a week", "US-002"],
         ),
         ("suggest_test_scenarios", json!({"user_story_id": "US-002"}), vec!["US-002", "REQ-003"]),
-        ("spexus", json!({}), vec!["expected_version", "- create_epic: ", "epic://{id}"]),
+        ("spexus", json!({}), vec!["expected_version", "create_epic", "epic://{id}"]),
     ] {
         let result =
             agent.ask("prompts/get", json!({"name": name, "arguments": arguments}))["result"].clone();

@@ -167,7 +167,7 @@ fn initialize_is_limited() {
 fn tools_and_rest_are_one_thing() {
     on_every_store(|server| {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": "create_epic", "arguments": {"title": "Made by an agent", "priority": 2}}});
+            "params": {"name": "create_epic", "arguments": {"title": "Made by an agent", "priority": 2, "include": ["details"]}}});
         let made = post(server, call);
         let reference = made.json["result"]["content"][0]["text"].as_str().expect("a text");
         let made: Value = serde_json::from_str(reference).expect("JSON");

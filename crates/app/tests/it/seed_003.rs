@@ -200,9 +200,11 @@ fn requirements_are_searched() {
     assert!(texts("quantum").is_empty());
     let found = agent.json("search_requirements", json!({"query": "brew", "spec_id": "rfc9999"}));
     let full_path = format!("/specifications/rfc9999/sections/section-2.1/requirements/{BREW}");
+    let target = "https://www.rfc-editor.org/rfc/rfc9999#section-2.1";
     assert_eq!(
         found,
-        json!([{"identifier": BREW, "full_path": full_path, "text": "A pot MUST brew coffee."}])
+        json!([{"identifier": BREW, "full_path": full_path, "text": "A pot MUST brew coffee.",
+            "section": "Brewing", "target": target, "short_id": found[0]["short_id"]}])
     );
     let refused = agent.call("search_requirements", json!({"query": "x".repeat(1001)}));
     assert_eq!(refused["isError"], true, "{refused}");
@@ -219,8 +221,8 @@ fn a_status_follows_from_the_citations() {
     let (test, todo) = ("//= type=test\n", "//= type=TODO\n");
     let (exception, implication) = ("//= type=exception\n//= reason=never\n", "//= type=implication\n");
     for (source, status, detail, progress, n_todos) in [
-        (String::new(), "not started", "Unknown", "not_started", 0),
-        (cite("", ""), "not started", "Unknown", "not_started", 0),
+        (String::new(), "not started", "not started", "not_started", 0),
+        (cite("", ""), "not started", "not started", "not_started", 0),
         (cite(todo, QUOTE), "not started", "Not started", "not_started", 1),
         (cite(todo, QUOTE) + &cite(todo, first), "not started", "Not started", "not_started", 2),
         (cite("", first), "in progress", "Partial coverage", "partially_implemented", 0),
@@ -251,7 +253,7 @@ fn a_status_follows_from_the_citations() {
         let requirements = agent.read("/specifications/rfc9999/sections/2.2/requirements");
         let identifier = &requirements[0]["identifier"];
         let answer = agent.json("get_requirement_status", json!({"req_identifier": identifier}));
-        assert_eq!(answer, json!({"status": status, "detail": detail}), "{source}");
+        assert_eq!((&answer["status"], &answer["detail"]), (&json!(status), &json!(detail)), "{source}");
         let all = agent.json("get_prioritized_requirements", json!({"spec_id": "rfc9999"}));
         let mine =
             all.as_array().expect("a list").iter().find(|one| one["full_path"].to_string().contains("2.2"));
@@ -274,7 +276,8 @@ fn an_ambiguous_identifier_answers_with_all_matches() {
     }
     for name in [pot.clone(), format!("duvet://{pot}"), path("rfc9999/sections/2.1")] {
         let answer = agent.json("get_requirement_status", json!({"req_identifier": name}));
-        assert_eq!(answer, json!({"status": "needs tests", "detail": "Missing test"}), "{name}");
+        assert_eq!((&answer["status"], &answer["detail"]), (&json!("needs tests"), &json!("Missing test")));
+        assert_eq!(answer["full_path"], pot, "{name}");
     }
     for name in ["0123456789", &BREW[..7], "/specifications/rfc9999/sections/2.1/requirements/0123456789"] {
         let answer = agent.call("get_requirement_status", json!({"req_identifier": name}));
@@ -282,7 +285,7 @@ fn an_ambiguous_identifier_answers_with_all_matches() {
     }
 }
 
-/// [003 §4.3] however many requirements share a text, all of them are listed.
+/// [003 §4.3] however many requirements share a text, all of them are listed, in parts where they are many.
 #[test]
 fn requirements_of_one_text_are_all_listed() {
     let sections: String = (0..60).map(|number| format!("## Pot {number}\n\nIt MUST boil.\n\n")).collect();
@@ -292,8 +295,18 @@ fn requirements_of_one_text_are_all_listed() {
         agent.read("/requirements").as_array().is_some_and(|all| all.len() > 60)
     });
     let found = agent.json("search_requirements", json!({"query": "\"It MUST boil\"", "limit": 1}));
-    let answer = agent.json("get_requirement_status", json!({"req_identifier": found[0]["identifier"]}));
-    assert_eq!((&answer["match_count"], column(&answer["matches"], "full_path").len()), (&json!(60), 60));
+    let mut arguments = json!({"req_identifier": found[0]["identifier"]});
+    let mut paths = Vec::new();
+    loop {
+        let answer = agent.json("get_requirement_status", arguments.clone());
+        assert_eq!((&answer["match_count"], &answer["text"]), (&json!(60), &json!("It MUST boil.")));
+        paths.extend(column(&answer["matches"], "full_path"));
+        let Some(cursor) = answer.get("nextCursor") else { break };
+        assert_eq!(answer["remaining"], 60 - paths.len());
+        arguments["cursor"] = cursor.clone();
+    }
+    paths.dedup();
+    assert_eq!(paths.len(), 60);
 }
 
 /// [003 §4.4] what nothing cites; with what only TODOs cite if that is wanted.
@@ -307,7 +320,7 @@ fn uncited_requirements_are_listed() {
     assert_eq!(column(&uncited, "text"), texts);
     assert_eq!(
         uncited[0].as_object().expect("an object").keys().collect::<Vec<_>>(),
-        ["identifier", "full_path", "text"]
+        ["identifier", "full_path", "text", "section", "target", "short_id"]
     );
     let with_todos =
         agent.json("list_uncited_requirements", json!({"spec_id": "docs-kettle-md", "include_todo": true}));
@@ -405,8 +418,9 @@ fn the_context_of_a_citation_ends_where_the_file_does() {
             .call("get_citation_context", json!({"citation_id": "src/brew.rs:2", "context_lines": n_lines}));
         assert_eq!(refused["isError"], true, "{refused}");
     }
-    let missing = agent.call("get_citation_context", json!({"citation_id": "src/brew.rs:3"}));
-    assert_eq!(text(&missing), "Citation not found: src/brew.rs:3; did you mean src/brew.rs:2?");
+    let missing = agent.refused("get_citation_context", json!({"citation_id": "src/brew.rs:30"}));
+    let expected = "Citation not found: src/brew.rs:30\ncitation_id: did you mean \"src/brew.rs:2\"?";
+    assert_eq!(missing, expected);
 }
 
 /// [003 §4.7] a specification by any of its addresses.
@@ -422,14 +436,15 @@ fn a_specification_is_resolved_from_its_address() {
         ("docs/kettle.md", "docs-kettle-md"),
         ("./docs/kettle.md", "docs-kettle-md"),
     ] {
-        assert_eq!(agent.json("resolve_spec_id", json!({"url": url})), json!({"spec_id": id}), "{url}");
+        let answer = agent.json("resolve_spec_id", json!({"url": url}));
+        assert_eq!((&answer["spec_id"], answer.get("error")), (&json!(id), None), "{url}");
     }
     let answer = agent.json("resolve_spec_id", json!({"url": "https://www.rfc-editor.org/rfc/rfc9998"}));
-    assert_eq!(answer, json!({"error": "Specification not found", "nearest": ["rfc9999"]}));
-    assert_eq!(
-        agent.json("resolve_spec_id", json!({"url": "§§§"})),
-        json!({"error": "Specification not found"})
-    );
+    let nearest = json!(["rfc9999"]);
+    assert_eq!((&answer["error"], &answer["nearest"]), (&json!("Specification not found"), &nearest));
+    let answer = agent.json("resolve_spec_id", json!({"url": "§§§"}));
+    assert_eq!((&answer["error"], answer.get("nearest")), (&json!("Specification not found"), None));
+    assert!(answer.get("spec_id").is_none(), "{answer}");
 }
 
 /// [003 §4.8] by level, then by what is underway, then by TODOs, then in the order of documents.
@@ -448,8 +463,11 @@ fn priorities_come_in_the_order_of_the_document() {
     let mut rows = Vec::new();
     for one in all.as_array().expect("a list") {
         let keys = one.as_object().expect("an object").keys().collect::<Vec<_>>();
-        assert_eq!(keys, ["full_path", "level", "status", "todo_count"]);
+        let expected =
+            ["full_path", "level", "status", "todo_count", "text", "section", "target", "short_id"];
+        assert_eq!(keys, expected);
         let requirement = agent.read(one["full_path"].as_str().expect("a path"));
+        assert_eq!(requirement["text"], one["text"]);
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         rows.push(format!(
             "{} {} {} {}",
@@ -502,7 +520,8 @@ fn instructions_open_with_the_system_prompt() {
     let rest = instructions.strip_prefix(prompt).unwrap_or_else(|| panic!("{instructions}"));
     for part in [
         "9 requirements: 0 done, 1 need tests, 0 in progress, 8 not started. 2 citations, 0 invalid.",
-        "- `rfc9999`: RFC 9999 (https://www.rfc-editor.org/rfc/rfc9999)",
+        "Open: `rfc9999` (A Protocol for Pots) 5, `docs-kettle-md` (Kettles) 4.",
+        "Citations: `//= TARGET`, then `//# QUOTE`.",
     ] {
         assert!(rest.contains(part), "{rest}");
     }
@@ -530,7 +549,7 @@ fn the_tools_are_listed_in_few_tokens() {
         ]
     );
     let n_tokens = token_estimates::n_tokens(&answer["result"].to_string());
-    assert!(n_tokens < 1500, "{n_tokens}");
+    assert!(n_tokens <= 530, "{n_tokens}");
 }
 
 /// [003 §4] the examples call a tool by `tool`; the protocol does by `name`.
@@ -539,7 +558,7 @@ fn a_tool_may_be_named_by_tool() {
     let mut agent = Agent::new(SOURCES);
     let arguments = json!({"url": "https://www.rfc-editor.org/rfc/rfc9999"});
     let answer = agent.ask("tools/call", json!({"tool": "resolve_spec_id", "arguments": arguments}));
-    assert_eq!(text(&answer["result"]), r#"{"spec_id":"rfc9999"}"#);
+    assert!(text(&answer["result"]).starts_with(r#"{"spec_id":"rfc9999","#), "{answer}");
     for (params, code) in [
         (json!({"tool": "no_such_tool", "arguments": {}}), -32602),
         (json!({"tool": 5, "arguments": {}}), -32602),
@@ -554,18 +573,18 @@ fn a_tool_may_be_named_by_tool() {
 #[test]
 fn every_revision_gets_the_same_answers() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
-        let mut agent = Agent::start(folder(&[&usual()[..], SOURCES].concat()), revision, &[]);
+        let schemas = ["--output-schemas"];
+        let mut agent = Agent::start(folder(&[&usual()[..], SOURCES].concat()), revision, &schemas);
         let answer = agent.call("search_requirements", json!({"query": "lid"}));
         let expected: Value = serde_json::from_str(text(&answer)).expect("JSON");
         assert_eq!(column(&expected, "text"), ["The lid MUST close."]);
         let structured = match revision {
             "2024-11-05" | "2025-03-26" => Value::Null,
-            "2026-07-28" => expected,
             _ => json!({"result": expected}),
         };
         assert_eq!(answer["structuredContent"], structured, "{revision}");
         let answer = agent.call("resolve_spec_id", json!({"url": "rfc9999"}));
-        assert_eq!(text(&answer), r#"{"spec_id":"rfc9999"}"#);
+        assert!(text(&answer).starts_with(r#"{"spec_id":"rfc9999","#), "{answer}");
         let failed = agent.call("get_requirement_status", json!({"req_identifier": "0123456789"}));
         assert_eq!(
             (text(&failed), &failed["isError"]),

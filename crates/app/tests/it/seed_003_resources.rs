@@ -158,6 +158,24 @@ fn check_item(agent: &mut Agent, path: &str, expected: &Value) {
     }
 }
 
+/// What is not there leads to what was meant.
+#[test]
+fn the_error_for_a_missing_resource_names_the_nearest() {
+    let mut agent = Agent::new(SOURCES);
+    for (uri, meant) in [
+        ("duvet:///specifications/rfc999", "duvet:///specifications/rfc9999"),
+        (
+            "/specifications/rfc9999/sections/section-2.11",
+            "duvet:///specifications/rfc9999/sections/section-2.1",
+        ),
+        ("duvet:///requirement", "duvet:///requirements"),
+    ] {
+        let answer = agent.ask("resources/read", json!({"uri": uri}));
+        let message = format!("Resource not found: {uri}; did you mean {meant}?");
+        assert_eq!(answer["error"]["message"], message);
+    }
+}
+
 #[track_caller]
 fn check_missing(agent: &mut Agent, path: &str) {
     let answer = agent.ask("resources/read", json!({"uri": path}));

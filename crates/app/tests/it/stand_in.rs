@@ -258,6 +258,10 @@ fn error_body(request: &Value, error: Value) -> Vec<u8> {
 /// An answer as a server gives it that knows nothing of the revision.
 fn without_revision(mut answer: Value) -> Value {
     if let Some(result) = answer["result"].as_object_mut() {
+        // Servers before us described failures there.
+        if let Some(error) = result.get("_meta").and_then(|meta| meta.get(mcp::ERROR_META)).cloned() {
+            result.insert("structuredContent".into(), error);
+        }
         result.retain(|name, _| !matches!(name.as_str(), "resultType" | "ttlMs" | "cacheScope" | "_meta"));
     }
     answer

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, column, folder};
+use crate::agent::{Agent, column, folder, json_of};
 use crate::backend::Backend;
 use crate::bridge;
 use crate::bridge_backend::ask;
@@ -199,7 +199,8 @@ fn requirements() -> Answers {
             // The pages of a list are answers of their own.
             for _ in 0..6 {
                 let answer = call("list_entities", arguments.clone());
-                let Some(cursor) = answer["result"]["structuredContent"].get("nextCursor") else { break };
+                let page = json_of(&answer["result"]);
+                let Some(cursor) = page.get("nextCursor") else { break };
                 arguments["cursor"] = cursor.clone();
             }
         }

@@ -330,7 +330,7 @@ fn expected(backend: &Backend) -> Value {
     let references =
         epics["data"].as_array().expect("a list").iter().map(|epic| epic["reference_id"].clone());
     json!({
-        "tools": 21,
+        "tools": 15,
         "call": epic["title"],
         "read": epic["title"],
         "prompt": epic["title"],

@@ -50,6 +50,15 @@ impl Backend {
 
     /// Asks through REST.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        self.answer(method, path, body, 200)
+    }
+
+    /// Makes something through REST.
+    pub fn create(&self, path: &str, body: &str) -> Value {
+        self.answer("POST", path, body, 201)
+    }
+
+    fn answer(&self, method: &str, path: &str, body: &str, status: u16) -> Value {
         let address = self.url.trim_start_matches("http://");
         let mut connection = TcpStream::connect(address).expect("the server listens");
         let head = format!(
@@ -62,7 +71,7 @@ impl Backend {
         connection.write_all(body.as_bytes()).expect("the server reads");
         let mut answer = String::new();
         connection.read_to_string(&mut answer).expect("the server answers");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
         let (_, json) = answer.split_once("\r\n\r\n").expect("an answer has a body");
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {answer}"))
     }

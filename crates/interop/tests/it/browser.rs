@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::common::capabilities::firefox::LoggingPrefsLogLevel;
 use thirtyfour::prelude::*;
@@ -102,6 +102,38 @@ impl Browser {
         // The same page at another fragment would not be loaded again.
         self.run(self.session().goto("about:blank"));
         self.run(self.session().goto(format!("file://{}{fragment}", file.display())));
+    }
+
+    /// Opens an address.
+    #[track_caller]
+    pub fn visit(&self, url: &str) {
+        self.run(self.session().goto(url));
+    }
+
+    /// Looks at pages as on another screen: its width, and whether the reader prefers the dark.
+    #[track_caller]
+    pub fn look(&self, width: u32, is_dark: bool) {
+        let tools = self.session().cdp();
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.run(tools.send_raw("Emulation.setDeviceMetricsOverride", size));
+        let scheme = if is_dark { "dark" } else { "light" };
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.run(tools.send_raw("Emulation.setEmulatedMedia", media));
+    }
+
+    /// Types into the first element that a selector finds.
+    #[track_caller]
+    pub fn write(&self, selector: &str, text: &str) {
+        let element = self.run(self.session().find(By::Css(selector)));
+        self.run(element.send_keys(text));
+    }
+
+    /// Runs a script and waits for what its promise gives.
+    #[track_caller]
+    pub fn promised(&self, script: &str) -> Value {
+        let script =
+            format!("const done = arguments[0]; ({script}).then(done, error => done(String(error)));");
+        self.run(self.session().execute_async(script, Vec::new())).json().clone()
     }
 
     /// Evaluates an expression of JavaScript.

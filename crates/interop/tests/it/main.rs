@@ -13,3 +13,4 @@ mod rmcp_client;
 mod schema_checker;
 mod server;
 mod tools;
+mod web;

@@ -161,3 +161,21 @@ fn a_pattern_for_another_language_is_marked_and_has_no_code() {
     let mitigations = answer.verbose_patterns.iter().flat_map(|pattern| &pattern.mitigations);
     assert_eq!(mitigations.map(|mitigation| mitigation.code_examples.len()).sum::<usize>(), 0);
 }
+
+#[test]
+fn the_long_answer_keeps_to_a_budget_and_says_how_to_get_the_rest() {
+    let library = Library::builtin(&["all"]).unwrap();
+    let found = library.ask(&Query { context: "bulk delete endpoint of a tenant", ..Query::default() });
+    let room = Room { patterns_max: answer::MCP_PATTERNS_MAX, ..Room::default() };
+    let whole = answer::human(&found.hits, &room);
+    assert!(exact(&whole) > 2_500 && whole.patterns_included > 1, "{}", exact(&whole));
+    for n_tokens_max in [200, 500, 1_000, 2_000] {
+        let answer = answer::human_within(&found.hits, &room, n_tokens_max);
+        assert!(exact(&answer) <= n_tokens_max, "{}", exact(&answer));
+        assert!(answer.token_limit_reached);
+        assert_eq!(answer.patterns_included, answer.verbose_patterns.len());
+        let note = answer.note.expect("a note");
+        let n_tokens: usize = note.split(' ').find_map(|word| word.parse().ok()).expect("a number");
+        assert_eq!(answer::human_within(&found.hits, &room, n_tokens), whole, "{note}");
+    }
+}

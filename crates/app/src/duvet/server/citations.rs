@@ -8,12 +8,15 @@ use trace::project::open_named;
 
 use super::TraceServer;
 use super::list::Window;
-use super::tools::{requirement, wanted};
+use super::paths::within;
+use super::rows::requirement;
+use super::tools::Scope;
 
 /// Checks a citation.
 pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolOutput {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
-    let verdict = verdict(server, model, text("citation").unwrap_or_default(), text("file_path"));
+    let file = text("file_path").map(|path| within(&server.options.root, path));
+    let verdict = verdict(server, model, text("citation").unwrap_or_default(), file.as_deref());
     let mut answer = json!({"valid": verdict.is_valid()});
     add(&mut answer, "error", verdict.error.as_deref());
     add(&mut answer, "detail", verdict.detail.as_deref());
@@ -67,20 +70,21 @@ fn add_share(answer: &mut Value, quoted: &Quoted) {
     add(answer, "rest", Some(quoted.rest.as_str()).filter(|rest| !rest.is_empty()));
 }
 
-fn verdict(server: &TraceServer, model: &Model, citation: &str, file: Option<&str>) -> Verdict {
+pub fn verdict(server: &TraceServer, model: &Model, citation: &str, file: Option<&str>) -> Verdict {
     let environment = &crate::duvet::environment;
     model.validate(citation, file, &|annotation| open_named(&server.options, environment, annotation))
 }
 
 /// Lists citations that are wrong.
 pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
-    let specification = wanted(model, arguments)?;
+    let scope = Scope::read(model, arguments)?;
     let problems: Vec<_> = model
         .problems()
         .filter(|problem| problem.is_error())
         .filter(|problem| {
-            specification.is_none_or(|specification| {
-                let is_named = |text: &str| specification.spellings.iter().any(|name| names(text, name));
+            scope.as_ref().is_none_or(|scope| {
+                let is_named =
+                    |text: &str| scope.specification.spellings.iter().any(|name| names(text, name));
                 is_named(&problem.message) || problem.places.iter().any(|place| is_named(&place.excerpt))
             })
         })
@@ -111,7 +115,7 @@ pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result
         }
         item
     };
-    Ok(Window::read(arguments)?.cut(problems.len(), item))
+    Ok(Window::read(arguments)?.answer(problems.len(), item))
 }
 /// Tells whether a text names a specification, and not one whose name only begins or ends so.
 fn names(text: &str, name: &str) -> bool {

@@ -6,49 +6,32 @@ use trace::Diagnostic;
 use trace::model::Model;
 
 use super::list::shortened;
+use super::specifications;
 
 /// The prompt that clients know.
 const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
-/// How many specifications are named; the rest is in the list of them.
-const SPECIFICATIONS_MAX: usize = 20;
+/// How the tools go together, and how lists go on.
+const LOOP: &str = "Take the next requirement, implement it, cite its `target` at the code, and validate the citation. An \
+                    answer with `nextCursor` goes on with `cursor`.\n";
+/// The summary of a project has at most so many tokens: it names only the most unfinished specifications.
+const SUMMARY_TOKENS_MAX: usize = 140;
+const SPECIFICATIONS_MAX: usize = 5;
+const TITLE_CHARACTERS_MAX: usize = 40;
+const STYLES_MAX: usize = 2;
+/// How many tokens problems may take in addition.
+const PROBLEM_TOKENS_MAX: usize = 150;
 /// How many problems of the project are told with each answer.
 const PROBLEMS_MAX: usize = 3;
 
 /// Writes the instructions.
 pub fn write(model: &Model) -> String {
-    format!("{SYSTEM_PROMPT}\n### This project\n{}", about(model))
+    format!("{SYSTEM_PROMPT}\n### This project\n{}{LOOP}{}", summary(model), warning(model))
 }
 
-/// What is really there.
-pub fn about(model: &Model) -> String {
+/// Says what is wrong with the project as a whole, if anything.
+fn warning(model: &Model) -> String {
     let mut text = String::new();
-    let catalogue = &model.catalogue;
-    let [not_started, in_progress, needs_tests, done] = model.counts();
-    let _ = writeln!(
-        text,
-        "{} requirements: {done} done, {needs_tests} need tests, {in_progress} in progress, {not_started} not \
-         started. {} citations, {} invalid.",
-        catalogue.requirements.len(),
-        model.all_citations().count(),
-        model.problems().filter(|problem| problem.is_error()).count(),
-    );
-    for specification in catalogue.specifications.iter().take(SPECIFICATIONS_MAX) {
-        let _ = writeln!(text, "- `{}`: {} ({})", specification.id, specification.name, specification.url);
-    }
-    if catalogue.specifications.len() > SPECIFICATIONS_MAX {
-        let n_more = catalogue.specifications.len() - SPECIFICATIONS_MAX;
-        let _ = writeln!(text, "- and {n_more} more in `duvet:///specifications`");
-    }
-    text += "Resources are `duvet:///specifications…`, `duvet:///requirements`, `duvet:///citations`; bare paths work \
-             too. Lists are cut at `max_tokens` (2000): go on with `cursor`.\n";
-    for style in model.styles().into_iter().take(3) {
-        let _ = writeln!(
-            text,
-            "Citations here look like `{} TARGET#SECTION` and `{} quoted text`.",
-            style.meta, style.content
-        );
-    }
-    let problems = problems(model);
+    let problems = brief_problems(model, PROBLEM_TOKENS_MAX);
     if !problems.is_empty() {
         text += "\n### Something is wrong with this project\n";
         for problem in problems {
@@ -56,6 +39,55 @@ pub fn about(model: &Model) -> String {
         }
     }
     text
+}
+
+/// Describes the project: how much is done, which specifications are most unfinished, as many as fit, and how citations look.
+fn summary(model: &Model) -> String {
+    let [not_started, in_progress, needs_tests, done] = model.counts();
+    let counts = format!(
+        "{} requirements: {done} done, {needs_tests} need tests, {in_progress} in progress, {not_started} not \
+         started. {} citations, {} invalid.\n",
+        model.catalogue.requirements.len(),
+        model.all_citations().count(),
+        model.problems().filter(|problem| problem.is_error()).count(),
+    );
+    let mut styles = String::new();
+    for style in model.styles().into_iter().take(STYLES_MAX) {
+        let _ = writeln!(styles, "Citations: `{} TARGET`, then `{} QUOTE`.", style.meta, style.content);
+    }
+    let by_open = specifications::by_open(model).into_iter().filter(|(n_open, _)| *n_open > 0);
+    let named = by_open.take(SPECIFICATIONS_MAX).map(|(n_open, specification)| {
+        let title = specification.title.as_ref().unwrap_or(&specification.name);
+        format!("`{}` ({}) {n_open}", specification.id, first_words(title))
+    });
+    let mut named: Vec<String> = named.collect();
+    loop {
+        let n_more = model.catalogue.specifications.len() - named.len();
+        let open = match (named.is_empty(), n_more) {
+            (true, _) => String::new(),
+            (false, 0) => format!("Open: {}.\n", named.join(", ")),
+            (false, _) => format!("Open: {}, and {n_more} more specifications.\n", named.join(", ")),
+        };
+        let text = format!("{counts}{open}{styles}");
+        if named.pop().is_none() || tokens::count(&text) <= SUMMARY_TOKENS_MAX {
+            return text;
+        }
+    }
+}
+
+/// The beginning of a title.
+fn first_words(title: &str) -> String {
+    let mut short = String::new();
+    for word in title.split_whitespace() {
+        if !short.is_empty() && short.chars().count() + word.chars().count() >= TITLE_CHARACTERS_MAX {
+            return short + " …";
+        }
+        if !short.is_empty() {
+            short.push(' ');
+        }
+        short += words::cut(word, TITLE_CHARACTERS_MAX);
+    }
+    short
 }
 
 /// What is wrong with the project as a whole, in a line each.

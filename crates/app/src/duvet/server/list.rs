@@ -1,13 +1,34 @@
 //! Answers that are lists: as much as fits into a budget of tokens, and where the rest begins.
 
-use mcp::{Failure, FieldError, Kind, ToolOutput};
-use serde_json::{Value, json};
+use mcp::{Failure, FieldError, Kind, Structured, ToolOutput};
+use serde_json::{Map, Value, json};
 
 /// How much of a list is wanted.
 pub struct Window {
     limit: usize,
     max_tokens: usize,
-    start: usize,
+    /// The first item.
+    pub start: usize,
+}
+
+/// The part of a list that fits.
+pub struct Cut {
+    /// The items.
+    pub items: Vec<Value>,
+    /// The same as a JSON array.
+    pub text: String,
+    /// Where the list goes on, unless this is the end.
+    pub rest: Option<Rest>,
+    /// Whether an item was too long and had to be shortened.
+    is_shortened: bool,
+}
+
+/// What is left of a list.
+pub struct Rest {
+    /// Where it begins.
+    pub cursor: String,
+    /// How many items it has.
+    pub n_items: usize,
 }
 
 /// What an answer may have if nobody says otherwise.
@@ -18,8 +39,19 @@ const TOKENS_NOTE: usize = 40;
 impl Window {
     /// Reads `limit`, `max_tokens` and `cursor`, which have been checked.
     pub fn read(arguments: &Value) -> Result<Window, Failure> {
+        Window::read_or(arguments, tokens_max(arguments))
+    }
+
+    /// The same with a budget that is known already.
+    pub fn read_or(arguments: &Value, max_tokens: usize) -> Result<Window, Failure> {
         let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
-        let start = match arguments.get("cursor").and_then(Value::as_str) {
+        let cursor = arguments.get("cursor").and_then(Value::as_str);
+        Ok(Window { limit: number("limit").unwrap_or(u64::MAX) as usize, ..Window::new(cursor, max_tokens)? })
+    }
+
+    /// Starts at a cursor, or at the beginning.
+    pub fn new(cursor: Option<&str>, max_tokens: usize) -> Result<Window, Failure> {
+        let start = match cursor {
             None => 0,
             Some(cursor) => {
                 let start = cursor.strip_prefix('p').and_then(|start| usize::from_str_radix(start, 16).ok());
@@ -29,27 +61,54 @@ impl Window {
                 })?
             }
         };
-        Ok(Window {
-            limit: number("limit").unwrap_or(u64::MAX) as usize,
-            max_tokens: tokens_max(arguments),
-            start,
-        })
+        Ok(Window { limit: usize::MAX, max_tokens, start })
     }
 
-    /// Cuts a list of so many items. An item that is too long alone is shortened by `shorten`.
-    pub fn cut(self, n_items: usize, item: impl Fn(usize) -> Value) -> ToolOutput {
+    /// Cuts a list that a tool answers.
+    pub fn answer(self, n_items: usize, item: impl Fn(usize) -> Value) -> ToolOutput {
+        let start = self.start;
+        let cut = self.cut(n_items, (start..n_items).map(item));
+        let Some(note) = cut.note() else { return ToolOutput::json_text(cut.text) };
+        let mut output = ToolOutput::text(cut.text);
+        output.content.push(json!({"type": "text", "text": Value::Object(note.clone()).to_string()}));
+        let mut page = Map::from_iter([("result".to_owned(), json!(cut.items))]);
+        page.extend(note);
+        output.structured = Some(Value::Object(page).into());
+        output
+    }
+
+    /// Puts as much of a list as fits into an object, and says how the list goes on.
+    pub fn fill(self, mut object: Value, key: &str, n_items: usize, item: impl Fn(usize) -> Value) -> Value {
+        let start = self.start;
+        let cut = self.less(&object).cut(n_items, (start..n_items).map(item));
+        cut.add_note(&mut object);
+        object[key] = json!(cut.items);
+        object
+    }
+
+    /// Leaves room for an object that the list is a part of.
+    pub fn less(self, object: &Value) -> Window {
+        let n_tokens = tokens::count(&object.to_string());
+        Window { max_tokens: self.max_tokens.saturating_sub(n_tokens), ..self }
+    }
+
+    /// Cuts a list of so many items, which are given from the start of the window on. An item that is too long alone is
+    /// shortened.
+    pub fn cut(self, n_items: usize, mut from_start: impl Iterator<Item = Value>) -> Cut {
         let end_max = n_items.min(self.start.saturating_add(self.limit));
         let budget = self.max_tokens.saturating_sub(TOKENS_NOTE);
         let mut text = String::from("[");
         let mut items = Vec::new();
         let mut n_tokens = 2;
+        let mut is_shortened = false;
         let mut end = self.start.min(n_items);
         while end < end_max {
-            let mut value = item(end);
+            let Some(mut value) = from_start.next() else { break };
             let mut one = value.to_string();
             let mut cost = cost_of(&one);
             if items.is_empty() && cost > budget {
                 value = shorten(value, budget);
+                is_shortened = true;
                 one = value.to_string();
                 cost = cost_of(&one);
             }
@@ -65,18 +124,42 @@ impl Window {
             end += 1;
         }
         text.push(']');
-        let n_remaining = n_items - end;
-        if n_remaining == 0 {
-            return ToolOutput::json_text(text);
-        }
-        let mut output = ToolOutput::text(text);
-        let cursor = format!("p{end:x}");
-        let note = json!({"nextCursor": cursor, "remaining": n_remaining}).to_string();
-        output.content.push(json!({"type": "text", "text": note}));
-        let page = json!({"result": items, "nextCursor": cursor, "remaining": n_remaining});
-        output.structured = Some(page.into());
-        output
+        let rest = (end < n_items).then(|| Rest { cursor: format!("p{end:x}"), n_items: n_items - end });
+        Cut { items, text, rest, is_shortened }
     }
+}
+
+impl Cut {
+    /// Says how to get what is not there, if anything.
+    pub fn note(&self) -> Option<Map<String, Value>> {
+        let mut note = Map::new();
+        if let Some(rest) = &self.rest {
+            note.insert("nextCursor".into(), json!(rest.cursor));
+            note.insert("remaining".into(), json!(rest.n_items));
+        }
+        if self.is_shortened {
+            note.insert("more".into(), json!("a higher max_tokens has the whole text"));
+        }
+        (!note.is_empty()).then_some(note)
+    }
+
+    /// The same as members of an object that the list is a part of.
+    pub fn add_note(&self, object: &mut Value) {
+        if let (Some(object), Some(note)) = (object.as_object_mut(), self.note()) {
+            object.extend(note);
+        }
+    }
+}
+
+/// Puts a list under `result` in every revision of the protocol, as the schemas of answers have it.
+pub fn under_result(mut output: ToolOutput) -> ToolOutput {
+    if let Some(Structured::Text(text)) = &output.structured
+        && let Ok(Value::Array(items)) = serde_json::from_str(text)
+    {
+        output.content.insert(0, json!({"type": "text", "text": text}));
+        output.structured = Some(json!({"result": items}).into());
+    }
+    output
 }
 
 /// Counts the tokens of an item, and of the comma behind it.
@@ -86,7 +169,12 @@ fn cost_of(item: &str) -> usize {
 
 /// The budget of an answer.
 pub fn tokens_max(arguments: &Value) -> usize {
-    arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_DEFAULT) as usize
+    tokens_max_or(arguments, TOKENS_DEFAULT)
+}
+
+/// The same with another default.
+pub fn tokens_max_or(arguments: &Value, default: u64) -> usize {
+    arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(default) as usize
 }
 
 /// Says that an argument cannot be used.
@@ -99,10 +187,24 @@ pub fn invalid(field: &str, problem: &str) -> Failure {
 /// What may be shortened. The rest names things, and is of no use when it is cut.
 const PROSE: [&str; 5] = ["text", "comment_text", "error", "detail", "suggestion"];
 
-/// Shortens the longest text of an object until it fits.
-fn shorten(mut value: Value, budget: usize) -> Value {
+/// What an item is still of use without. It goes first.
+const ADDITIONS: [&str; 3] = ["section", "target", "short_id"];
+
+/// Shortens a text, or the longest text of an object, until it fits.
+pub fn shorten(mut value: Value, budget: usize) -> Value {
     while tokens::count(&value.to_string()) > budget {
+        if let Value::String(text) = &mut value {
+            if text.len() <= 8 {
+                break;
+            }
+            *text = shortened(text);
+            continue;
+        }
         let Some(object) = value.as_object_mut() else { break };
+        if let Some(addition) = ADDITIONS.iter().find(|name| object.contains_key(**name)) {
+            object.shift_remove(*addition);
+            continue;
+        }
         let prose = object.iter_mut().filter_map(|(key, value)| match value {
             Value::String(text) if PROSE.contains(&key.as_str()) => Some(text),
             _ => None,

@@ -3,17 +3,26 @@
 //! The project stays in memory and is followed as it changes. Every answer comes from one [`Model`], so that an edit
 //! never shows half of itself.
 
+mod advice;
 mod citations;
+mod descriptions;
 mod instructions;
 mod list;
+mod meant;
 mod paths;
 mod pending;
 mod resources;
+mod rows;
+mod schemas;
+mod specifications;
 mod tools;
+mod tree;
 mod watch;
 
 pub use instructions::line;
 pub use list::invalid;
+pub use paths::Code;
+pub use rows::level;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,13 +31,15 @@ use std::time::{Duration, Instant};
 
 use mcp::{
     Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure,
-    Interest, Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server, Tool,
-    ToolOutput,
+    Instead, Interest, Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server,
+    Tool, ToolOutput,
 };
 use serde_json::{Value, json};
+use trace::Diagnostic;
 use trace::model::Model;
 use trace::project::{Index, Options};
-use trace::{Code, Diagnostic};
+
+use self::descriptions::Descriptions;
 
 /// How the server introduces itself.
 pub fn profile() -> Profile {
@@ -63,7 +74,7 @@ const RESTART_DELAY: Duration = Duration::from_secs(2);
 /// Serves one project.
 pub struct TraceServer {
     options: Options,
-    tools: Vec<Arc<Tool>>,
+    tools: Descriptions,
     current: Mutex<Option<Arc<Model>>>,
     loaded: Condvar,
     changed: Mutex<Option<Changed>>,
@@ -73,11 +84,11 @@ pub struct TraceServer {
 }
 
 impl TraceServer {
-    /// Makes the server and begins to read the project.
-    pub fn start(options: Options) -> Arc<TraceServer> {
+    /// Makes the server and begins to read the project. With output schemas, programs get answers as values that fit them.
+    pub fn start(options: Options, output_schemas: bool) -> Arc<TraceServer> {
         let server = Arc::new(TraceServer {
             options: options.clone(),
-            tools: tools::list(),
+            tools: Descriptions::new(output_schemas),
             current: Mutex::default(),
             loaded: Condvar::new(),
             changed: Mutex::default(),
@@ -107,14 +118,14 @@ impl TraceServer {
         server
     }
 
-    /// The tools, which are the same for every project.
+    /// The tools with everything that they accept, which is the same for every project.
     pub fn described() -> Vec<Arc<Tool>> {
-        tools::list()
+        Descriptions::new(false).accepted
     }
 
     /// Tells whether there is a tool of that name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.name == name)
+        self.tools.accepted.iter().any(|tool| tool.name == name)
     }
 
     /// Finds requirements by words: some of them, from a place on, and how many there are.
@@ -133,14 +144,23 @@ impl TraceServer {
         self.model().map(|model| instructions::problems(&model)).unwrap_or_default()
     }
 
-    /// What agents are told about this project.
-    pub fn about(&self) -> String {
-        let model = self.model_within(CONNECTING_TIME_MAX);
-        instructions::about(&model.unwrap_or_else(|_| problem(LOADING)))
+    /// What is known of the project, for somebody who connects and must not wait long.
+    pub fn known_soon(&self) -> Result<Arc<Model>, String> {
+        self.model_within(CONNECTING_TIME_MAX).map_err(|failure| failure.message)
+    }
+
+    /// The folder that paths are relative to.
+    pub fn root(&self) -> &std::path::Path {
+        &self.options.root
+    }
+
+    /// Checks a citation.
+    pub fn verdict(&self, model: &Model, citation: &str, file: Option<&str>) -> trace::model::Verdict {
+        citations::verdict(self, model, citation, file)
     }
 
     /// What is known now. Who asks before the project is read waits for it, and for a moment if something changed.
-    fn model(&self) -> Result<Arc<Model>, Failure> {
+    pub fn model(&self) -> Result<Arc<Model>, Failure> {
         if self.is_loaded() {
             self.pending.settle();
         }
@@ -192,7 +212,7 @@ impl TraceServer {
 /// What is known of a project that could not be read.
 fn problem(message: &str) -> Arc<Model> {
     let mut model = Model::default();
-    model.general = [Diagnostic::error(Code::Unreadable, message)].into();
+    model.general = [Diagnostic::error(trace::Code::Unreadable, message)].into();
     Arc::new(model)
 }
 
@@ -207,7 +227,19 @@ impl Server for TraceServer {
     }
 
     fn tools(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
-        mcp::page_of(&self.tools, cursor, self.tools.len())
+        mcp::page_of(&self.tools.shown, cursor, self.tools.shown.len())
+    }
+
+    fn tool(&self, _context: &Context<'_>, name: &str) -> Result<Option<Arc<Tool>>, Failure> {
+        Ok(self.tools.accepted.iter().find(|tool| tool.name == name).cloned())
+    }
+
+    fn normalise(&self, _context: &Context<'_>, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        meant::normalise(&tool.input_schema, arguments)
+    }
+
+    fn instead_of(&self, _context: &Context<'_>, name: &str, _arguments: &Value) -> Option<Instead> {
+        meant::instead_of(name)
     }
 
     fn call_tool(
@@ -216,7 +248,7 @@ impl Server for TraceServer {
         tool: &Tool,
         arguments: Value,
     ) -> Result<ToolOutput, Failure> {
-        self.ask(|model| {
+        let output = self.ask(|model| {
             // Whoever asks shall know that the project is not as it should be.
             let budget = list::tokens_max(&arguments);
             let problems = instructions::brief_problems(model, budget / 4);
@@ -230,7 +262,8 @@ impl Server for TraceServer {
             output.content.push(json!({"type": "text", "text": text}));
             output.meta.insert("duvet/problems".into(), json!(problems));
             Ok(output)
-        })
+        })?;
+        Ok(if tool.output_schema.is_some() { list::under_result(output) } else { output })
     }
 
     fn resources(&self, _context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
@@ -255,8 +288,7 @@ impl Server for TraceServer {
     }
 
     fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
-        let value = self.ask(|model| resources::read(&self.options.root, model, uri))?;
-        Ok(Contents::json(uri, value.to_string()))
+        self.ask(|model| resources::read(&self.options.root, model, uri))
     }
 
     fn check_subscription(&self, _context: &Context<'_>, uri: &str) -> Result<(), Failure> {

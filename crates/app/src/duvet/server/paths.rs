@@ -4,7 +4,9 @@ use std::path::Path;
 
 use mcp::{Failure, Kind};
 use trace::Annotation;
-use trace::model::{Citation, Model};
+use trace::model::{Citation, Model, Named};
+
+use super::rows::note_on_line;
 
 /// A line longer than this is cut.
 pub const LINE_CHARACTERS_MAX: usize = 500;
@@ -19,21 +21,32 @@ pub struct Code {
 }
 
 impl Code {
-    /// Finds a citation by its id, also one that is wrong. There is nothing if there is no such citation.
-    pub fn find(root: &Path, model: &Model, id: &str) -> Result<Option<Code>, Failure> {
-        if let Some(citation) = model.citation(id) {
-            return Code::of(root, &citation).map(Some);
+    /// Finds a citation by its id, also one that is wrong, or by a line near it, of which a note tells then.
+    pub fn find(root: &Path, model: &Model, id: &str) -> Result<Option<(Code, Option<String>)>, Failure> {
+        if let Some(wrong) = Code::wrong(root, model, id)? {
+            return Ok(Some((wrong, None)));
         }
+        match model.named(id) {
+            Some(Named::Citation(citation)) => {
+                Ok(Some((Code::of(root, &citation)?, note_on_line(id, &citation))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Finds a citation that is wrong by its place.
+    fn wrong(root: &Path, model: &Model, id: &str) -> Result<Option<Code>, Failure> {
         let Some((path, line)) = id.rsplit_once(':') else { return Ok(None) };
         let Ok(line) = line.parse::<u32>() else { return Ok(None) };
+        let path = within(root, path);
         let is_there = |problem: &trace::Diagnostic| {
-            problem.places.iter().any(|place| &*place.path == path && place.line == line)
+            problem.places.iter().any(|place| *place.path == path && place.line == line)
         };
-        if !model.problems().any(is_there) {
+        if !model.problems().any(is_there) || model.citation(&format!("{path}:{line}")).is_some() {
             return Ok(None);
         }
-        let text = read(root, path)?;
-        Ok(Some(Code { path: path.to_owned(), line, text }))
+        let text = read(root, &path)?;
+        Ok(Some(Code { path, line, text }))
     }
 
     /// Reads the file of a citation. One that was changed a moment ago, so that the citation stands elsewhere now, is
@@ -54,6 +67,12 @@ impl Code {
         lines.map(str::trim).collect::<Vec<_>>().join("\n")
     }
 
+    /// Some lines with their numbers, from 1 on.
+    pub fn numbered(&self, first: usize, last: usize) -> impl Iterator<Item = (usize, String)> {
+        let lines = self.text.lines().enumerate().skip(first - 1).take(last + 1 - first);
+        lines.map(|(index, line)| (index + 1, cut(line, LINE_CHARACTERS_MAX)))
+    }
+
     /// The lines around it, none longer than so many characters.
     pub fn lines(&self, n_around: usize, n_characters_max: usize) -> Vec<String> {
         let line = self.line as usize;
@@ -61,6 +80,14 @@ impl Code {
         let wanted = self.text.lines().skip(first - 1).take(line + n_around + 1 - first);
         wanted.map(|line| cut(line, n_characters_max)).collect()
     }
+}
+
+/// A path as the project writes it: relative to its folder, with slashes.
+pub fn within(root: &Path, path: &str) -> String {
+    let slashed = path.replace('\\', "/");
+    let path = Path::new(&slashed);
+    let path = path.strip_prefix(root).or_else(|_| path.strip_prefix(".")).unwrap_or(path);
+    path.to_string_lossy().into_owned()
 }
 
 fn read(root: &Path, path: &str) -> Result<String, Failure> {

@@ -4,104 +4,38 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use mcp::{Completion, CompletionReference, Failure, Kind, Resource};
+use mcp::{Completion, CompletionReference, Contents, Failure, Kind, Resource};
 use serde_json::{Map, Value, json};
-use trace::model::{Citation, Model, SpecificationEntry, percent_decode, percent_encode};
+use trace::model::{Citation, Model, percent_encode};
 use trace::project::Changes;
 
+use super::advice;
+use super::list::{Cut, Window};
 use super::paths::{Code, LINE_CHARACTERS_MAX};
-use super::tools::level;
+use super::rows::level;
+use super::tree::{Node, children, count_children, described, parse, path};
 
 /// How many resources a page has.
 pub const PAGE_SIZE: usize = 100;
+/// How many tokens an answer with a collection may have.
+const COLLECTION_TOKENS_MAX: usize = 8_000;
 /// How much code a citation shows around it.
 const CONTEXT_LINES: usize = 3;
 
-/// What a path means.
-enum Node<'a> {
-    Specifications,
-    Specification(&'a SpecificationEntry),
-    Sections(&'a SpecificationEntry),
-    Section(u32),
-    Requirements(u32),
-    Requirement(u32),
-    CitationsOf(u32),
-    SectionCitations(u32),
-    Citation(Citation, String),
-    AllRequirements,
-    AllCitations,
+fn not_found(model: &Model, uri: &str) -> Failure {
+    let hint = advice::resource(model, uri).map(|path| format!("; did you mean duvet://{path}?"));
+    let message = format!("Resource not found: {}{}", mcp::shown(uri), hint.unwrap_or_default());
+    Failure::new(Kind::NotFound, message)
 }
 
-/// Understands a URI or bare path.
-fn parse<'a>(model: &'a Model, uri: &str) -> Option<Node<'a>> {
-    let path = uri.strip_prefix("duvet://").unwrap_or(uri);
-    let path = path.strip_prefix('/')?.trim_end_matches('/');
-    let mut parts = path.split('/');
-    match parts.next()? {
-        "requirements" => return parts.next().is_none().then_some(Node::AllRequirements),
-        "citations" => return parts.next().is_none().then_some(Node::AllCitations),
-        "specifications" => {}
-        _ => return None,
+/// Reads a resource. A collection that is longer than an answer may be goes on at another URI.
+pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Contents, Failure> {
+    let (path, cursor) = split_cursor(uri);
+    let node = parse(model, path).ok_or_else(|| not_found(model, uri))?;
+    if let Some(n_items) = count_children(model, &node) {
+        return collection(model, &node, n_items, (uri, path, cursor));
     }
-    let Some(id) = parts.next() else {
-        return Some(Node::Specifications);
-    };
-    let specification = model.catalogue.specification(&percent_decode(id))?;
-    match parts.next() {
-        None => return Some(Node::Specification(specification)),
-        Some("sections") => {}
-        Some(_) => return None,
-    }
-    let rest: Vec<&str> = parts.collect();
-    if rest.is_empty() {
-        return Some(Node::Sections(specification));
-    }
-    // An id may have slashes, and so has a path in a citation.
-    let cut = rest.iter().skip(1).position(|part| matches!(*part, "requirements" | "citations"));
-    let (name, rest) = rest.split_at(cut.map_or(rest.len(), |cut| cut + 1));
-    let section = model.catalogue.section(specification, &name.join("/"))?;
-    match rest {
-        [] => Some(Node::Section(section)),
-        ["requirements"] => Some(Node::Requirements(section)),
-        ["requirements", identifier, rest @ ..] => {
-            let mut found = model.catalogue.identified(identifier);
-            found.retain(|number| model.requirement(*number).section == section);
-            let number = *found.first().filter(|_| found.len() == 1)?;
-            match rest {
-                [] => Some(Node::Requirement(number)),
-                ["citations"] => Some(Node::CitationsOf(number)),
-                ["citations", id @ ..] => {
-                    let citation = citation(model, id)?;
-                    model.citations_of(number).any(|other| *other == citation).then(|| {
-                        let path = format!("{}/citations", model.catalogue.requirement_path(number));
-                        Node::Citation(citation, path)
-                    })
-                }
-                _ => None,
-            }
-        }
-        ["citations"] => Some(Node::SectionCitations(section)),
-        ["citations", id @ ..] => {
-            let citation = citation(model, id).filter(|citation| citation.section == section)?;
-            Some(Node::Citation(citation, format!("{}/citations", model.catalogue.section_path(section))))
-        }
-        _ => None,
-    }
-}
-
-fn citation(model: &Model, id: &[&str]) -> Option<Citation> {
-    let id = id.join("/");
-    model.citation(&id).or_else(|| model.citation(&percent_decode(&id)))
-}
-
-fn not_found(uri: &str) -> Failure {
-    Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri)))
-}
-
-/// Reads a resource.
-pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
-    let node = parse(model, uri).ok_or_else(|| not_found(uri))?;
-    Ok(match node {
+    let value = match node {
         Node::Specification(specification) => Value::Object(described(specification)),
         Node::Section(section) => {
             let (specification, entry) = model.catalogue.document(section);
@@ -120,11 +54,39 @@ pub fn read(root: &Path, model: &Model, uri: &str) -> Result<Value, Failure> {
             })
         }
         Node::Citation(citation, _) => cited(root, &citation)?,
-        collection => {
-            let items = children(model, &collection, 0..usize::MAX).into_iter();
-            items.map(|(_, item)| Value::Object(item)).collect()
-        }
-    })
+        _ => return Err(not_found(model, uri)),
+    };
+    Ok(Contents::json(uri, value.to_string()))
+}
+
+/// Reads as much of a collection as an answer may have. What comes second is where it goes on.
+fn collection(
+    model: &Model,
+    node: &Node<'_>,
+    n_items: usize,
+    (uri, path, cursor): (&str, &str, Option<&str>),
+) -> Result<Contents, Failure> {
+    let window = Window::new(cursor, COLLECTION_TOKENS_MAX)?;
+    let starts = (window.start..n_items).step_by(PAGE_SIZE);
+    let items = starts.flat_map(|start| children(model, node, start..start + PAGE_SIZE));
+    let Cut { text, rest, .. } = window.cut(n_items, items.map(|(_, item)| Value::Object(item)));
+    let Some(rest) = rest else { return Ok(Contents::json(uri, text)) };
+    let next = format!("{path}{CURSOR}{}", rest.cursor);
+    let note = json!({"nextCursor": rest.cursor, "remaining": rest.n_items, "uri": next});
+    let content = |uri: &str, text: String| json!({"uri": uri, "mimeType": "application/json", "text": text});
+    Ok(Contents::Values(vec![content(uri, text), content(&next, note.to_string())]))
+}
+
+/// Stands before the cursor in the URI of a collection.
+const CURSOR: &str = "?cursor=";
+
+/// Takes the cursor off a URI.
+fn split_cursor(uri: &str) -> (&str, Option<&str>) {
+    match uri.rsplit_once(CURSOR) {
+        // The path of a citation may have anything in it.
+        Some((path, cursor)) if is_collection(path) => (path, Some(cursor)),
+        _ => (uri, None),
+    }
 }
 
 fn cited(root: &Path, citation: &Citation) -> Result<Value, Failure> {
@@ -138,115 +100,11 @@ fn cited(root: &Path, citation: &Citation) -> Result<Value, Failure> {
     }))
 }
 
-fn described(specification: &SpecificationEntry) -> Map<String, Value> {
-    object(json!({
-        "id": specification.id,
-        "name": specification.name,
-        "url": specification.url,
-        "description": specification.description,
-    }))
-}
-
 /// Whether a URI is that of a collection, judged by its looks.
 pub fn is_collection(uri: &str) -> bool {
+    let uri = uri.rsplit_once(CURSOR).map_or(uri, |(path, _)| path);
     let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     matches!(last, "specifications" | "sections" | "requirements" | "citations")
-}
-
-/// How many items are under a collection. `None` for what is not a collection.
-fn count_children(model: &Model, node: &Node<'_>) -> Option<usize> {
-    let catalogue = &model.catalogue;
-    Some(match node {
-        Node::Specifications => catalogue.specifications.len(),
-        Node::Sections(specification) => specification.document.sections.len(),
-        Node::Requirements(section) => catalogue.sections[*section as usize].requirements().len(),
-        Node::CitationsOf(number) => model.citations_of(*number).count(),
-        Node::SectionCitations(section) => model.citations(*section).len(),
-        Node::AllRequirements => catalogue.requirements.len(),
-        Node::AllCitations => model.all_citations().count(),
-        _ => return None,
-    })
-}
-
-/// Some of what is under a collection: the path of each item and what is said of it.
-fn children(model: &Model, node: &Node<'_>, range: Range<usize>) -> Vec<(String, Map<String, Value>)> {
-    let catalogue = &model.catalogue;
-    let (start, n_items) = (range.start, range.len());
-    let within = |n_there: usize| range.start.min(n_there)..range.end.min(n_there);
-    let path_of = |specification: &SpecificationEntry| format!("/specifications/{}", specification.id);
-    let citation = |parent: &str, citation: &Citation| {
-        let id = citation.id();
-        (format!("{parent}/{}", percent_encode(&id)), object(json!({"id": id})))
-    };
-    match node {
-        Node::Specifications => catalogue.specifications[within(catalogue.specifications.len())]
-            .iter()
-            .map(|specification| (path_of(specification), described(specification)))
-            .collect(),
-        Node::Sections(specification) => {
-            let sections = specification.document.sections.iter().enumerate().skip(start).take(n_items);
-            let item = |(index, section): (usize, &trace::Section)| {
-                let position = specification.first_section + index as u32;
-                (catalogue.section_path(position), object(json!({"id": section.id, "title": section.title})))
-            };
-            sections.map(item).collect()
-        }
-        Node::Requirements(section) => {
-            let numbers = catalogue.sections[*section as usize].requirements();
-            let item = |number: usize| {
-                let number = number as u32;
-                let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
-                (catalogue.requirement_path(number), object(json!({"identifier": identifier, "text": text})))
-            };
-            numbers.skip(start).take(n_items).map(item).collect()
-        }
-        Node::CitationsOf(number) => {
-            let parent = format!("{}/citations", catalogue.requirement_path(*number));
-            let citations = model.citations_of(*number).skip(start).take(n_items);
-            citations.map(|one| citation(&parent, one)).collect()
-        }
-        Node::SectionCitations(section) => {
-            let parent = format!("{}/citations", catalogue.section_path(*section));
-            let citations = model.citations(*section);
-            citations[within(citations.len())].iter().map(|one| citation(&parent, one)).collect()
-        }
-        Node::AllRequirements => within(catalogue.requirements.len())
-            .map(|number| {
-                let number = number as u32;
-                let path = catalogue.requirement_path(number);
-                let (identifier, text) = (catalogue.identifier(number), catalogue.text(number));
-                let value = json!({"full_path": path, "identifier": identifier, "text": text});
-                (path, object(value))
-            })
-            .collect(),
-        Node::AllCitations => model
-            .all_citations()
-            .skip(start)
-            .take(n_items)
-            .map(|one| {
-                let parent = citation_parent(model, &one);
-                let (path, _) = citation(&parent, &one);
-                let value = json!({"full_path": format!("{parent}/{}", one.id()), "id": one.id()});
-                (path, object(value))
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Where a citation lives: under the first requirement that it touches, or under its section.
-fn citation_parent(model: &Model, citation: &Citation) -> String {
-    match model.requirements_of(citation).next() {
-        Some(number) => format!("{}/citations", model.catalogue.requirement_path(number)),
-        None => format!("{}/citations", model.catalogue.section_path(citation.section)),
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
 }
 
 /// What is under a path.
@@ -258,7 +116,7 @@ pub struct Under<'a> {
 impl<'a> Under<'a> {
     /// Finds the path.
     pub fn find(model: &'a Model, path: &str) -> Result<Under<'a>, Failure> {
-        let node = match parse(model, path).ok_or_else(|| not_found(path))? {
+        let node = match parse(model, path).ok_or_else(|| not_found(model, path))? {
             Node::Specification(specification) => Node::Sections(specification),
             Node::Section(section) => Node::Requirements(section),
             Node::Requirement(number) => Node::CitationsOf(number),
@@ -378,7 +236,7 @@ pub fn templates() -> Vec<Resource> {
 
 /// Says whether a resource may be subscribed to: under its own name, since changes are told by that.
 pub fn check_subscription(model: &Model, uri: &str) -> Result<(), Failure> {
-    let node = parse(model, uri).ok_or_else(|| not_found(uri))?;
+    let node = parse(model, uri).ok_or_else(|| not_found(model, uri))?;
     let own = path(model, &node);
     let bare = uri.strip_prefix("duvet://").unwrap_or(uri);
     if bare == own {
@@ -386,23 +244,6 @@ pub fn check_subscription(model: &Model, uri: &str) -> Result<(), Failure> {
     }
     let problem = format!("changes are told of duvet://{own}; subscribe to that");
     Err(super::list::invalid("uri", &problem))
-}
-
-fn path(model: &Model, node: &Node<'_>) -> String {
-    let catalogue = &model.catalogue;
-    match node {
-        Node::Specifications => "/specifications".into(),
-        Node::Specification(specification) => format!("/specifications/{}", specification.id),
-        Node::Sections(specification) => format!("/specifications/{}/sections", specification.id),
-        Node::Section(section) => catalogue.section_path(*section),
-        Node::Requirements(section) => format!("{}/requirements", catalogue.section_path(*section)),
-        Node::Requirement(number) => catalogue.requirement_path(*number),
-        Node::CitationsOf(number) => format!("{}/citations", catalogue.requirement_path(*number)),
-        Node::SectionCitations(section) => format!("{}/citations", catalogue.section_path(*section)),
-        Node::Citation(citation, parent) => format!("{parent}/{}", percent_encode(&citation.id())),
-        Node::AllRequirements => "/requirements".into(),
-        Node::AllCitations => "/citations".into(),
-    }
 }
 
 /// Lists the paths that read differently after a change.

@@ -1,134 +1,19 @@
-//! The tools: what they take and what they answer.
+//! The tools: what they answer.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
-use mcp::{Failure, Kind, Tool, ToolOutput};
-use nearest::nearest;
-use serde_json::{Map, Value, json};
-use trace::Level;
-use trace::model::{Model, SpecificationEntry};
+use mcp::{Failure, Kind, ToolOutput};
+use serde_json::{Value, json};
+use trace::model::{Model, Named, SpecificationEntry};
 
 use super::TraceServer;
-use super::citations;
 use super::list::{Window, invalid, tokens_max};
-use super::paths::{Code, LINE_CHARACTERS_MAX};
+use super::paths::{Code, LINE_CHARACTERS_MAX, within};
+use super::{advice, citations, rows, specifications};
 
-type MakeSchema = fn() -> Value;
-
-/// What lists take beside their own arguments.
-const LIST_ARGUMENTS: [(&str, MakeSchema); 4] = [
-    ("spec_id", || json!({"type": "string"})),
-    ("limit", || json!({"type": "integer", "minimum": 1})),
-    ("cursor", || json!({"type": "string"})),
-    ("max_tokens", || json!({"type": "integer", "minimum": 200, "maximum": 100_000})),
-];
-/// No citation is longer: a quote is a sentence, or a few.
-const CITATION_CHARACTERS_MAX: usize = 20_000;
-/// No path, URL or identifier is.
-const NAME_CHARACTERS_MAX: usize = 10_000;
-/// How many requirements of one text are listed.
-const MATCHES_MAX: usize = 1_000;
-const CONTEXT_LINES_MAX: u64 = 100;
 const CONTEXT_LINES_DEFAULT: u64 = 5;
-
-/// Describes the tools.
-pub fn list() -> Vec<Arc<Tool>> {
-    let text = |description: &str| json!({"type": "string", "minLength": 1, "maxLength": NAME_CHARACTERS_MAX, "description": description});
-    let citation = json!({
-        "type": "string",
-        "minLength": 1,
-        "maxLength": CITATION_CHARACTERS_MAX,
-        "description": "e.g. //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1",
-    });
-    let tools = [
-        tool(
-            "validate_citation",
-            "Check a citation before or after writing it, as `duvet check` does: comment lines, or a bare target. Answers what it covers, and better lines to paste.",
-            false,
-            vec![
-                ("citation", citation, true),
-                ("file_path", text("the file that it is for; default any"), false),
-            ],
-        ),
-        tool(
-            "search_requirements",
-            "Find requirements by words (all must occur), \"phrases\" and -exclusions, best first.",
-            true,
-            vec![(
-                "query",
-                json!({"type": "string", "minLength": 1, "maxLength": 1000, "description": "e.g. error handling"}),
-                true,
-            )],
-        ),
-        tool(
-            "get_requirement_status",
-            "Status of a requirement: done, needs tests, in progress, not started.",
-            false,
-            vec![("req_identifier", text("identifier, at least 8 characters of it, or its full_path"), true)],
-        ),
-        tool(
-            "list_uncited_requirements",
-            "Requirements that no code cites.",
-            true,
-            vec![(
-                "include_todo",
-                json!({"type": "boolean", "description": "also those that only a TODO cites"}),
-                false,
-            )],
-        ),
-        tool("list_invalid_citations", "Citations that are wrong, and why.", true, vec![]),
-        tool(
-            "get_citation_context",
-            "The code around a citation.",
-            false,
-            vec![
-                ("citation_id", text("e.g. src/main.rs:42"), true),
-                (
-                    "context_lines",
-                    json!({"type": "integer", "minimum": 0, "maximum": CONTEXT_LINES_MAX, "description": "before and after; default 5"}),
-                    false,
-                ),
-                ("max_tokens", LIST_ARGUMENTS[3].1(), false),
-            ],
-        ),
-        tool(
-            "resolve_spec_id",
-            "The id of a specification, by any of its URLs or paths.",
-            false,
-            vec![("url", text("e.g. https://www.rfc-editor.org/rfc/rfc2324"), true)],
-        ),
-        tool(
-            "get_prioritized_requirements",
-            "What to work on next: all requirements by level (MUST first), then partially implemented first, then TODOs.",
-            true,
-            vec![],
-        ),
-    ];
-    tools.into_iter().map(Arc::new).collect()
-}
-
-fn tool(name: &str, description: &str, is_list: bool, own: Vec<(&str, Value, bool)>) -> Tool {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (name, schema, is_required) in own {
-        properties.insert(name.to_owned(), schema);
-        if is_required {
-            required.push(name);
-        }
-    }
-    if is_list {
-        properties.extend(LIST_ARGUMENTS.map(|(name, schema)| (name.to_owned(), schema())));
-    }
-    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    let mut tool = Tool::new(name, description, schema);
-    tool.annotations = Some(json!({"readOnlyHint": true, "openWorldHint": false}));
-    tool
-}
 
 /// Tells whether a tool reads files when it is called.
 pub fn reads_files(name: &str) -> bool {
@@ -143,21 +28,43 @@ pub fn call(
     arguments: &Value,
 ) -> Result<ToolOutput, Failure> {
     let root = &server.options.root;
+    let arguments = &relative(root, arguments);
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
         "validate_citation" => Ok(citations::validate(server, model, arguments)),
-        "search_requirements" => requirements(model, arguments, Cow::Owned(model.search(text("query")))),
-        "get_requirement_status" => status(model, text("req_identifier")),
+        "search_requirements" => {
+            requirements(model, arguments, Cow::Owned(model.search(text("query"))), rows::requirement)
+        }
+        "get_requirement_status" => rows::status(model, text("req_identifier"), arguments),
         "list_uncited_requirements" => {
             let with_todos = arguments.get("include_todo").and_then(Value::as_bool).unwrap_or(false);
-            requirements(model, arguments, Cow::Borrowed(model.uncited(with_todos)))
+            requirements(model, arguments, Cow::Borrowed(model.uncited(with_todos)), rows::requirement)
         }
         "list_invalid_citations" => citations::invalid(server, model, arguments),
         "get_citation_context" => context(root, model, text("citation_id"), arguments),
-        "resolve_spec_id" => Ok(ToolOutput::json(resolve(model, text("url")))),
-        "get_prioritized_requirements" => prioritized(model, arguments),
+        "resolve_spec_id" => specifications::resolve(model, arguments),
+        "get_prioritized_requirements" => {
+            requirements(model, arguments, Cow::Borrowed(model.priorities()), rows::priority)
+        }
         other => Err(Failure::new(Kind::NotFound, format!("Unknown tool: {other}"))),
     }
+}
+
+/// Arguments whose values may begin with the project's folder.
+const NAMES: [&str; 5] = ["url", "spec_id", "req_identifier", "citation_id", "file_path"];
+
+/// Takes the project's folder off paths.
+fn relative(root: &Path, arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    for name in NAMES {
+        if let Some(Value::String(path)) = arguments.get_mut(name) {
+            let bare = path.strip_prefix("file://").unwrap_or(path);
+            if bare.len() < path.len() || bare.starts_with('/') {
+                *path = within(root, bare);
+            }
+        }
+    }
+    arguments
 }
 
 /// Requirements as searches and lists show them.
@@ -165,19 +72,12 @@ fn requirements(
     model: &Model,
     arguments: &Value,
     mut numbers: Cow<'_, [u32]>,
+    row: fn(&Model, u32) -> Value,
 ) -> Result<ToolOutput, Failure> {
-    if let Some(specification) = wanted(model, arguments)? {
-        numbers.to_mut().retain(|number| is_of(model, *number, specification));
+    if let Some(scope) = Scope::read(model, arguments)? {
+        numbers.to_mut().retain(|number| scope.has(model, *number));
     }
-    Ok(Window::read(arguments)?.cut(numbers.len(), |index| requirement(model, numbers[index])))
-}
-
-pub fn requirement(model: &Model, number: u32) -> Value {
-    json!({
-        "identifier": model.catalogue.identifier(number),
-        "full_path": model.catalogue.requirement_path(number),
-        "text": model.catalogue.text(number),
-    })
+    Ok(Window::read(arguments)?.answer(numbers.len(), |index| row(model, numbers[index])))
 }
 
 /// Finds requirements by words: some of them, from a place on, and how many there are.
@@ -189,66 +89,19 @@ pub fn search(
     limit: usize,
 ) -> Result<(Vec<Value>, usize), Failure> {
     let mut numbers = model.search(query);
-    if let Some(specification) = specification.map(|id| find(model, id)).transpose()? {
-        numbers.retain(|number| is_of(model, *number, specification));
+    if let Some(scope) = specification.map(|name| Scope::find(model, name)).transpose()? {
+        numbers.retain(|number| scope.has(model, *number));
     }
-    let found = numbers.iter().skip(start).take(limit).map(|number| requirement(model, *number));
+    let found = numbers.iter().skip(start).take(limit).map(|number| rows::requirement(model, *number));
     Ok((found.collect(), numbers.len()))
-}
-
-fn prioritized(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
-    let all = model.priorities();
-    let chosen: Vec<u32>;
-    let numbers = match wanted(model, arguments)? {
-        Some(specification) => {
-            chosen = all.iter().copied().filter(|number| is_of(model, *number, specification)).collect();
-            &chosen
-        }
-        None => all,
-    };
-    let item = |index: usize| {
-        let state = model.state(numbers[index]);
-        json!({
-            "full_path": model.catalogue.requirement_path(numbers[index]),
-            "level": level(model.requirement(numbers[index]).level),
-            "status": state.progress.name(),
-            "todo_count": state.n_todos,
-        })
-    };
-    Ok(Window::read(arguments)?.cut(numbers.len(), item))
-}
-
-/// What a level is called here.
-pub fn level(level: Level) -> &'static str {
-    if level == Level::Auto { "unspecified" } else { level.name() }
-}
-
-fn status(model: &Model, name: &str) -> Result<ToolOutput, Failure> {
-    let numbers = model.find(name);
-    let least = numbers.iter().copied().min_by_key(|number| model.state(*number).status);
-    let Some(least) = least else {
-        return Err(Failure::new(Kind::NotFound, "Requirement not found"));
-    };
-    let state = model.state(least);
-    let mut answer = json!({"status": state.status.name(), "detail": state.label.name()});
-    if numbers.len() > 1 {
-        let one = |number: &u32| {
-            let state = model.state(*number);
-            json!({"full_path": model.catalogue.requirement_path(*number), "status": state.status.name(), "detail": state.label.name()})
-        };
-        answer["match_count"] = json!(numbers.len());
-        answer["matches"] = numbers.iter().take(MATCHES_MAX).map(one).collect();
-    }
-    Ok(ToolOutput::json(answer))
 }
 
 fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
     let n_lines = arguments.get("context_lines").and_then(Value::as_u64).unwrap_or(CONTEXT_LINES_DEFAULT);
-    let Some(code) = Code::find(root, model, id)? else {
-        let ids = model.all_citations().map(|citation| citation.id()).collect::<Vec<_>>();
-        let nearest = nearest(id, ids.iter().map(String::as_str));
-        let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
-        return Err(Failure::new(Kind::NotFound, format!("Citation not found: {}{hint}", mcp::shown(id))));
+    let Some((code, note)) = Code::find(root, model, id)? else {
+        let hint = advice::citation(model, id).map(|id| format!("\ncitation_id: did you mean \"{id}\"?"));
+        let message = format!("Citation not found: {}{}", mcp::shown(id), hint.unwrap_or_default());
+        return Err(Failure::new(Kind::NotFound, message));
     };
     let budget = tokens_max(arguments).saturating_sub(60);
     let mut n_around = n_lines as usize;
@@ -256,6 +109,9 @@ fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<To
     loop {
         let lines = code.lines(n_around, n_characters_max);
         let mut answer = json!({"file_path": code.path, "line_number": code.line, "context": lines});
+        if let Some(note) = &note {
+            answer["note"] = json!(note);
+        }
         if n_around < n_lines as usize || n_characters_max < LINE_CHARACTERS_MAX {
             answer["truncated"] = json!(true);
         }
@@ -269,41 +125,37 @@ fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<To
     }
 }
 
-fn resolve(model: &Model, url: &str) -> Value {
-    match model.resolve(url) {
-        Some(specification) => json!({"spec_id": specification.id}),
-        None => {
-            let ids = model.catalogue.specifications.iter().map(|specification| specification.id.as_str());
-            let names =
-                model.catalogue.specifications.iter().flat_map(|specification| &specification.spellings);
-            let mut answer = json!({"error": "Specification not found"});
-            if let Some(nearest) = nearest(url, ids.chain(names.map(String::as_str))) {
-                let id = model.resolve(nearest).map_or(nearest, |specification| &specification.id);
-                answer["nearest"] = json!([id]);
+/// What a list is narrowed to: the sections of a specification, or one of them.
+pub struct Scope<'a> {
+    /// The specification.
+    pub specification: &'a SpecificationEntry,
+    sections: Range<u32>,
+}
+
+impl<'a> Scope<'a> {
+    /// Reads `spec_id`, which may also be another name of a specification, or a target.
+    pub fn read(model: &'a Model, arguments: &Value) -> Result<Option<Scope<'a>>, Failure> {
+        arguments.get("spec_id").and_then(Value::as_str).map(|name| Scope::find(model, name)).transpose()
+    }
+
+    fn find(model: &'a Model, name: &str) -> Result<Scope<'a>, Failure> {
+        match model.named(name) {
+            Some(Named::Specification(specification)) => {
+                Ok(Scope { specification, sections: specification.sections() })
             }
-            answer
+            Some(Named::Section(section)) => Ok(Scope {
+                specification: model.catalogue.document(section).0,
+                sections: section..section + 1,
+            }),
+            _ => {
+                let nearest = advice::section(model, name).or_else(|| advice::specification(model, name));
+                let hint = nearest.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
+                Err(invalid("spec_id", &format!("there is no specification {}{hint}", mcp::shown(name))))
+            }
         }
     }
-}
 
-/// The specification that a list is asked for.
-pub fn wanted<'a>(model: &'a Model, arguments: &Value) -> Result<Option<&'a SpecificationEntry>, Failure> {
-    arguments.get("spec_id").and_then(Value::as_str).map(|id| find(model, id)).transpose()
-}
-
-/// The specification of that id.
-fn find<'a>(model: &'a Model, id: &str) -> Result<&'a SpecificationEntry, Failure> {
-    match model.resolve(id) {
-        Some(specification) => Ok(specification),
-        None => {
-            let ids = model.catalogue.specifications.iter().map(|specification| specification.id.as_str());
-            let hint = nearest(id, ids).map(|id| format!("; did you mean \"{id}\"?")).unwrap_or_default();
-            Err(invalid("spec_id", &format!("there is no specification {}{hint}", mcp::shown(id))))
-        }
+    fn has(&self, model: &Model, number: u32) -> bool {
+        self.sections.contains(&model.requirement(number).section)
     }
-}
-
-fn is_of(model: &Model, number: u32, specification: &SpecificationEntry) -> bool {
-    let section = model.requirement(number).section;
-    model.catalogue.document(section).0.id == specification.id
 }

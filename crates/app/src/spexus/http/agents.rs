@@ -19,7 +19,7 @@ use super::hearer::Hearer;
 use super::refusals::{Place, Tried};
 use super::request::{bearer, check_once, is_ours};
 use super::{App, Peer, telemetry};
-use crate::requirements::{self, Requirements, ToolOptions, Tools};
+use crate::requirements::{self, Requirements, ToolOptions, Tools, headers};
 use crate::spexus::now;
 use crate::streamable::{
     Endpoint, Feed, Following, Hears, Host, News, Options, Refusal, Seen, Visitor, Wait, by_session,
@@ -27,16 +27,14 @@ use crate::streamable::{
 
 /// Where agents ask.
 pub const PATH: &str = "/api/v1/mcp";
-/// The tool sets that a request wants.
-const TOOLSETS: &str = "x-mcp-toolsets";
 
 /// Serves agents.
 pub struct Agents {
     app: Arc<App>,
     /// The tools that the server shows by itself.
     usual: Arc<Tools>,
-    /// The tools of each choice of sets that somebody has made.
-    tools: Mutex<HashMap<Vec<String>, Arc<Tools>>>,
+    /// The tools of each choice that somebody has made.
+    tools: Mutex<HashMap<ToolOptions, Arc<Tools>>>,
 }
 
 impl Agents {
@@ -51,15 +49,23 @@ impl Agents {
 
     /// The tools that a request is shown.
     fn tools(&self, head: &Parts) -> Result<Arc<Tools>, Refusal> {
-        let Some(names) = head.headers.get(TOOLSETS) else { return Ok(self.usual.clone()) };
-        let sets =
-            ToolOptions::parse_sets(&String::from_utf8_lossy(names.as_bytes())).map_err(|message| {
-                let message = format!("{TOOLSETS}: {message}");
-                Refusal::new(StatusCode::BAD_REQUEST, -32602, "INVALID_PARAMS", message)
-            })?;
-        let options = ToolOptions { sets, ..self.app.options.tools.clone() };
+        let usual = &self.app.options.tools;
+        let sets = match head.headers.get(headers::TOOLSETS) {
+            Some(names) => {
+                ToolOptions::parse_sets(&String::from_utf8_lossy(names.as_bytes())).map_err(|message| {
+                    let message = format!("{}: {message}", headers::TOOLSETS);
+                    Refusal::new(StatusCode::BAD_REQUEST, -32602, "INVALID_PARAMS", message)
+                })?
+            }
+            None => usual.sets.clone(),
+        };
+        let output_schemas = usual.output_schemas || is_set(head, headers::OUTPUT_SCHEMAS);
+        let options = ToolOptions { sets, output_schemas, ..usual.clone() };
+        if options == *usual {
+            return Ok(self.usual.clone());
+        }
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.entry(options.sets.clone()).or_insert_with(|| Arc::new(Tools::new(&options))).clone())
+        Ok(known.entry(options.clone()).or_insert_with(|| Arc::new(Tools::new(&options))).clone())
     }
 
     async fn caller(&self, head: &Parts) -> Result<Caller, Error> {
@@ -90,6 +96,11 @@ impl Agents {
     }
 }
 
+/// Whether a header that turns something on is there and does so.
+fn is_set(head: &Parts, name: &str) -> bool {
+    head.headers.get(name).is_some_and(|value| matches!(value.as_bytes(), b"1" | b"true"))
+}
+
 /// Where a request comes from.
 fn address(head: &Parts) -> Option<IpAddr> {
     head.extensions.get::<Peer>().map(|peer| peer.0)
@@ -116,7 +127,8 @@ impl Host for Agents {
             let server =
                 Requirements::new(self.app.engine.clone(), Credentials::Known(Box::new(caller)), tools)
                     .for_request(text("idempotency-key"), address)
-                    .with_exports(self.app.exports.clone());
+                    .with_exports(self.app.exports.clone())
+                    .with_unlisted(is_set(head, headers::UNLISTED));
             Ok(Visitor { user_id, counted_by, username, server: Arc::new(server) })
         })
     }

@@ -56,18 +56,9 @@ impl Endpoint {
         Endpoint { entry, route, arguments: Arguments::new(schema.clone()), schema: Schema::new(schema) }
     }
 
-    /// The pattern for the router. Parameters are called by their place, because routes that share a path must agree.
+    /// The pattern for the router.
     pub fn pattern(&self) -> String {
-        let mut place = 0;
-        let parts = self.route.path.split('/').map(|part| {
-            if part.starts_with('{') {
-                place += 1;
-                format!("{{p{place}}}")
-            } else {
-                part.to_owned()
-            }
-        });
-        format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
+        format!("/api/v1{}", pattern(self.route.path))
     }
 
     pub async fn serve(&self, app: Arc<App>, request: Request) -> Response<Body> {
@@ -291,6 +282,12 @@ impl Endpoint {
             let sent = sending.and_then(|sending| spool.answer(&answer.json, write_timeout, sending, id));
             return sent.unwrap_or_else(|error| failure(&error, id));
         }
+        if self.entry.answers_path.is_some()
+            && let Ok(mut value) = serde_json::from_str(&answer.json)
+        {
+            self.entry.complete_path(&mut value, &app.options.public_url);
+            answer.json = value.to_string();
+        }
         let cookie = match session::take_cookie(self.entry, &mut answer, &app.options) {
             Ok(cookie) => cookie,
             Err(error) => return failure(&error, id),
@@ -336,7 +333,8 @@ impl Endpoint {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         if self.entry.effect == Effect::Public {
             let by_name = text("username").map(|name| Tried::Login(name.to_owned()));
-            return by_name.or_else(|| text("token").map(|_| Tried::Token));
+            let by_link = || self.entry.proof.and_then(text).map(|_| Tried::Link);
+            return by_name.or_else(|| text("token").map(|_| Tried::Token)).or_else(by_link);
         }
         let proof = self.entry.proof.and_then(text).filter(|proof| !proof.trim().is_empty());
         match credentials {
@@ -356,6 +354,20 @@ struct Gathered {
     credentials: Credentials,
     arguments: Map<String, Value>,
     upload: Option<Upload>,
+}
+
+/// A path as the router wants it. Parameters are called by their place, because routes that share a path must agree.
+pub fn pattern(path: &str) -> String {
+    let mut place = 0;
+    let parts = path.split('/').map(|part| {
+        if part.starts_with('{') {
+            place += 1;
+            format!("{{p{place}}}")
+        } else {
+            part.to_owned()
+        }
+    });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// Calls the door and waits without keeping a thread.

@@ -2,7 +2,7 @@
 //!
 //! Tokens and passwords are counted apart, because they fail for different reasons. Nobody guesses a token of 256 bits: wrong
 //! ones come from scripts with an old configuration. So a right token is always accepted, and wrong ones only make the answer
-//! to further wrong ones shorter. They say nothing about passwords.
+//! to further wrong ones shorter. They say nothing about passwords. Codes of sign-in links are as long, and counted with them.
 //!
 //! Passwords can be guessed, and each try costs a slow hash. Three counters slow guessing down:
 //!
@@ -117,7 +117,7 @@ impl Guesses {
             counters.tokens.retain_recent();
         }
         counters.tokens.check_key(&counted(address)).map_err(|refusal| {
-            too_many("with tokens from this address", refusal.wait_time_from(self.clock.now()))
+            too_many("with tokens or links from this address", refusal.wait_time_from(self.clock.now()))
         })
     }
 

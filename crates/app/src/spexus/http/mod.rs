@@ -29,6 +29,7 @@ mod session;
 mod streams;
 mod telemetry;
 mod upload;
+mod web;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -99,6 +100,8 @@ pub struct HttpOptions {
     pub limits: LimitSettings,
     /// Whether only this machine can reach the server.
     pub is_loopback: bool,
+    /// Whether the server shows the demonstration, in which a sign-in link needs no click.
+    pub is_demo: bool,
     /// How the server introduces itself to agents.
     pub profile: mcp::Profile,
     /// Which tools agents are shown.
@@ -165,7 +168,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::serve))
-        .route("/", get(page::home))
+        .merge(web::router())
         .route("/reference", get(page::reference))
         .fallback(unknown_path)
         .method_not_allowed_fallback(answer::method_not_allowed)
@@ -192,6 +195,7 @@ fn other_origins(options: &HttpOptions) -> Option<CorsLayer> {
         "mcp-method",
         "mcp-name",
         "x-mcp-toolsets",
+        "spexus-output-schemas",
     ];
     let exposed = [
         "etag",

@@ -1,67 +1,17 @@
-//! The small pages for people: what this is and how it fares, and the reference of the interface.
+//! The reference of the interface, for people.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::Response;
 use ops::{Arguments, Effect};
 use store::model::Role;
 
-use super::App;
 use super::answer::insert;
 
 const STYLE: &str = include_str!("page.css");
-
-/// `GET /`: what this is, how it fares, how to connect.
-pub async fn home(State(app): State<Arc<App>>) -> Response<Body> {
-    let url = escape(&app.options.public_url);
-    let store = app.engine.store().engine_name();
-    let version = env!("CARGO_PKG_VERSION");
-    let body = format!(
-        r#"<header><h1>Spexus</h1><p class="lead">Requirements, their traces in code, and the threats against them, for people
-and AI agents.</p></header>
-<section class="cards">
-<div class="card"><h2>This server</h2>
-<dl><dt>Version</dt><dd>{version}</dd><dt>Store</dt><dd>{store}</dd><dt>State</dt><dd id="state">…</dd></dl>
-<p><a href="/health/ready">Health</a> · <a href="/metrics">Metrics</a></p></div>
-<div class="card"><h2>Interface</h2>
-<p>Everything is under <code>/api/v1</code>: {count} operations, one shape for lists and errors.</p>
-<p><a href="/reference">Reference</a> · <a href="/api/v1/openapi.json">OpenAPI 3.1</a></p></div>
-</section>
-<section><h2>Connect an agent</h2>
-<p>The tools, resources and prompts are at <code>{url}/api/v1/mcp</code> (MCP over HTTP, with a token). In Claude Code:</p>
-<pre>claude mcp add --transport http spexus {url}/api/v1/mcp --header "Authorization: Bearer $TOKEN"</pre>
-<p>In VS Code, in <code>.vscode/mcp.json</code>:</p>
-<pre>{{"servers": {{"spexus": {{"type": "http", "url": "{url}/api/v1/mcp", "headers": {{"Authorization": "Bearer mcp_pat_…"}}}}}}}}</pre>
-<p>In another client with a configuration file, such as Cursor:</p>
-<pre>{{"mcpServers": {{"spexus": {{"url": "{url}/api/v1/mcp", "headers": {{"Authorization": "Bearer mcp_pat_…"}}}}}}}}</pre>
-<p>A client that only starts programs takes <code>requirements-mcp-server</code>, which <code>requirements-mcp-server init</code>
-sets up.</p></section>
-<section><h2>Try it</h2>
-<p>With the token that the first start has printed:</p>
-<pre>export TOKEN=mcp_pat_…
-curl {url}/api/v1/epics -H "Authorization: Bearer $TOKEN" \
-     --json '{{"title": "Checkout", "priority": 2}}'
-curl '{url}/api/v1/search?query=checkout' -H "Authorization: Bearer $TOKEN"</pre>
-<p>Or from the command line, on this machine or another:</p>
-<pre>spexus epic create --title "Checkout" --priority 2
-spexus search checkout --server {url} --token $TOKEN</pre></section>
-<section><h2>Changes as they happen</h2>
-<pre>curl -N {url}/api/v1/events -H "Authorization: Bearer $TOKEN"</pre></section>
-<script>
-fetch('/health/ready').then(r => r.json()).then(h => {{
-  const state = document.getElementById('state');
-  state.textContent = h.status === 'ok' ? 'ready' : `read ${{h.read}}, write ${{h.write}}`;
-  state.className = h.status === 'ok' ? 'good' : 'bad';
-}}).catch(() => {{ document.getElementById('state').textContent = 'unknown'; }});
-</script>"#,
-        count = ops::OPERATIONS.len(),
-    );
-    html("Spexus", &body)
-}
 
 static REFERENCE: LazyLock<String> = LazyLock::new(reference_body);
 

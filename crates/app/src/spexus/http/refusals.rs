@@ -25,6 +25,8 @@ pub enum Tried {
     Nothing,
     /// A token or a session.
     Token,
+    /// The code of a sign-in link.
+    Link,
     /// The password of a user, to log in.
     Login(String),
     /// The password of a user who is known by a token or a session.
@@ -35,7 +37,7 @@ impl Tried {
     /// The user whose password was tried.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Tried::Nothing | Tried::Token => None,
+            Tried::Nothing | Tried::Token | Tried::Link => None,
             Tried::Login(name) | Tried::Password(name) => Some(name),
         }
     }
@@ -89,6 +91,7 @@ impl App {
         let from = place.address.map(|address| address.to_string()).unwrap_or_default();
         let (event, user) = match tried {
             Tried::Nothing | Tried::Token => ("token_refused", None),
+            Tried::Link => ("link_refused", None),
             Tried::Login(name) => ("login_failed", Some(name.clone())),
             Tried::Password(name) => ("password_refused", Some(name.clone())),
         };
@@ -103,7 +106,7 @@ impl App {
         }
         let guesses = &self.limits.guesses;
         let counted = match tried {
-            Tried::Nothing | Tried::Token => guesses.note_token(place.address),
+            Tried::Nothing | Tried::Token | Tried::Link => guesses.note_token(place.address),
             Tried::Login(name) | Tried::Password(name) => {
                 guesses.note_password(place.address, guesses.account(name))
             }

@@ -60,7 +60,8 @@ pub fn bearer(headers: &HeaderMap) -> Result<Option<String>, Error> {
     }
 }
 
-fn cookie(headers: &HeaderMap, wanted: &str) -> Option<String> {
+/// The value of a cookie.
+pub fn cookie(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned())

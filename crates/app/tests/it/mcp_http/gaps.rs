@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::agent::{Agent, rename};
 use crate::backend::{Backend, on_sqlite};
 
-/// More than a listener may be behind.
-const N_CHANGES: usize = 1_200;
+/// More than a listener may be behind, even where a busy server tells of several changes at once.
+const N_CHANGES: usize = 2_000;
 
 /// What a client does not read waits in sockets and queues first, so that it has to be a lot: each change is told under
 /// many spellings of the same resource.

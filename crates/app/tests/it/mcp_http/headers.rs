@@ -92,8 +92,8 @@ fn a_name_that_no_header_can_carry_comes_in_base64() {
 #[test]
 fn the_revision_is_the_headers_or_the_sessions_or_the_oldest_without_headers() {
     on_sqlite(&[], &[], |backend, _| {
-        let titled = |answer: &Answer| answer.json["result"]["tools"][0].get("title").is_some();
-        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+        let titled = |answer: &Answer| answer.json["result"]["prompts"][0].get("title").is_some();
+        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}).to_string();
         let post = || backend.request("POST", "/mcp").body(list.clone());
         let bare = send(post());
         assert!(bare.status == 200 && !titled(&bare), "2025-03-26 has no titles: {}", bare.text);

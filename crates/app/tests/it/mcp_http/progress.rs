@@ -8,6 +8,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, HANDSHAKES, STATELESS, Stream};
+use crate::agent::json_of;
 use crate::backend::{Backend, on_sqlite};
 use crate::server::wait_until;
 
@@ -21,20 +22,21 @@ fn long_calls_tell_how_far_they_are_before_they_answer() {
             let (told, result) = hear_all(&agent, "bulk_update", json!({"operations": epics(400)}));
             assert_eq!((told[0].0, told[0].1), (1.0, Some(400.0)), "{revision}: {told:?}");
             assert_eq!(told.last(), Some(&(400.0, Some(400.0), "running operations".into())), "{told:?}");
-            assert_eq!(result["structuredContent"]["failed"], 0, "{result}");
+            assert_eq!(json_of(&result)["failed"], 0, "{result}");
 
-            let (told, result) = hear_all(&agent, "export", json!({"format": "json"}));
+            let (told, result) =
+                hear_all(&agent, "export", json!({"format": "json", "max_tokens": 100_000_000}));
             let (n_done, n_total, doing) = told.last().expect("progress");
             assert!(*n_done > 400.0 && *n_total == Some(*n_done) && doing == "writing the file", "{told:?}");
             assert_eq!(told[0].1, None, "how much there is shows only when it is read: {told:?}");
-            let file = result["structuredContent"]["content"].as_str().expect("a file");
-            let file = file.replace("Number 3", "Third");
+            let file = json_of(&result);
+            let file = file["content"].as_str().expect("a file").replace("Number 3", "Third");
 
             let (told, result) = hear_all(&agent, "import", json!({"format": "json", "content": file}));
             assert_eq!(told[0].2, "checking rows", "{told:?}");
             let (n_done, n_total, doing) = told.last().expect("progress");
             assert!(n_total == &Some(*n_done) && doing == "writing rows", "{told:?}");
-            assert_ne!(result["structuredContent"]["updated"], 0, "{result}");
+            assert_ne!(json_of(&result)["updated"], 0, "{result}");
         }
         assert_eq!(backend.get("/epics").json["total_count"], 800);
     });

@@ -217,7 +217,7 @@ fn bad_arguments_name_their_fields() {
         let data = &old.json["error"]["data"];
         let new = Agent::stateless(backend).ask("tools/call", call);
         assert_eq!((new.status, &new.json["result"]["isError"]), (200, &json!(true)), "{}", new.text);
-        assert_eq!(data["errors"], new.json["result"]["structuredContent"]["errors"]);
+        assert_eq!(data["errors"], new.json["result"]["_meta"]["spexus/error"]["errors"]);
         assert!(data["errors"].to_string().contains("priority"), "{data}");
         assert_eq!(backend.get("/epics").json["total_count"], 0);
     });

@@ -196,7 +196,7 @@ fn a_call_that_takes_too_long_says_so() {
         let agent = Agent::stateless(backend);
         let call = agent.ask("tools/call", get_epic());
         assert_eq!((call.status, &call.json["result"]["isError"]), (200, &json!(true)), "{}", call.text);
-        assert_eq!(call.json["result"]["structuredContent"]["code"], "TIMEOUT", "{}", call.text);
+        assert_eq!(call.json["result"]["_meta"]["spexus/error"]["code"], "TIMEOUT", "{}", call.text);
         let read = agent.ask("resources/read", json!({"uri": "epic://EP-001"}));
         assert_eq!((read.status, &read.json["error"]["code"]), (500, &json!(-32603)), "{}", read.text);
         assert_eq!(read.json["error"]["data"]["code"], "TIMEOUT", "{}", read.text);

@@ -17,12 +17,12 @@ fn the_same_key_writes_once() {
         };
         let first = call("Pay", "key-1");
         let again = call("Pay", "key-1");
-        assert_eq!(first.json["result"]["structuredContent"], again.json["result"]["structuredContent"]);
+        assert_eq!(first.json["result"]["content"], again.json["result"]["content"]);
         assert_ne!(first.json["id"], again.json["id"], "each answer has its own id");
         assert_eq!(call("Pay", "key-2").json["result"]["isError"], false);
         let other = call("Ship", "key-1");
         assert_eq!(other.json["result"]["isError"], true, "{}", other.text);
-        let code = &other.json["result"]["structuredContent"]["error"];
+        let code = &other.json["result"]["_meta"]["spexus/error"]["error"];
         assert_eq!(code, "IDEMPOTENCY_KEY_REUSED", "{}", other.text);
         assert_eq!(backend.get("/epics").json["total_count"], 2);
     });
@@ -50,14 +50,24 @@ fn a_request_chooses_its_tool_sets() {
         for sets in ["nonsense", "", "requirements;comments"] {
             check(&with(sets), 400, -32602, "INVALID_PARAMS");
         }
-        // A tool that is not shown cannot be called.
+        // A tool of another set cannot be called.
         let message = agent.message(
             "tools/call",
             json!({"name": "create_epic", "arguments": {"title": "No", "priority": 1}}),
         );
         let hidden = agent.exchange(&message, agent.request(&message).header("x-mcp-toolsets", "prompts"));
-        assert_eq!(hidden.json["error"]["code"], -32602, "{}", hidden.text);
+        let told = hidden.json["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(
+            told.starts_with(
+                "create_epic is in the tool set requirements, which was not chosen. To choose it: "
+            ) && told.contains("X-MCP-Toolsets: prompts,requirements"),
+            "{}",
+            hidden.text
+        );
         assert_eq!(backend.get("/epics").json["total_count"], 0);
+        let (all, some) =
+            (names(&with("all").json["result"]).len(), names(&with("requirements").json["result"]).len());
+        assert!(all > some && some > names(&with("daily").json["result"]).len(), "{all} {some}");
     });
 }
 
@@ -78,11 +88,34 @@ fn a_read_only_server_shows_and_runs_nothing_that_writes() {
                 "tools/call",
                 json!({"name": "create_epic", "arguments": {"title": "No", "priority": 1}}),
             );
-            assert_eq!(refused.json["error"]["code"], -32602, "{}", refused.text);
+            let told = match revision {
+                STATELESS => &refused.json["result"]["content"][0]["text"],
+                _ => &refused.json["error"]["message"],
+            };
+            assert_eq!(told, "create_epic changes things, and this server is read-only", "{}", refused.text);
         }
         assert_eq!(backend.get("/epics").json["total_count"], 1);
     });
 }
+
+/// The tools that are listed by default: those of the specification, and four more.
+pub const DAILY: [&str; 15] = [
+    "create_epic",
+    "update_epic",
+    "create_user_story",
+    "update_user_story",
+    "create_requirement",
+    "update_requirement",
+    "get_entity",
+    "list_entities",
+    "delete_entity",
+    "add_comment",
+    "create_relationship",
+    "status_report",
+    "hierarchy_analysis",
+    "search_global",
+    "search_requirements",
+];
 
 /// [002 R6.5, R6.6, R7.1, R7.2, R7.6] [002 R8.5, R8.6] [002 R4.3, R5.3, R5.4, R5.5]
 #[test]
@@ -90,31 +123,7 @@ fn all_that_was_promised_is_listed() {
     on_sqlite(&[], &[], |backend, _| {
         let agent = Agent::handshake(backend, "2025-06-18");
         let tools = names(&agent.result("tools/list", json!({})));
-        for tool in [
-            "create_epic",
-            "update_epic",
-            "create_user_story",
-            "update_user_story",
-            "create_acceptance_criteria",
-            "update_acceptance_criteria",
-            "create_requirement",
-            "update_requirement",
-            "create_relationship",
-            "delete_relationship",
-            "delete_entity",
-            "get_entity",
-            "list_entities",
-            "search_global",
-            "search_requirements",
-            "status_report",
-            "hierarchy_analysis",
-            "impact_analysis",
-            "get_history",
-            "add_comment",
-            "list_types",
-        ] {
-            assert!(tools.contains(&tool.to_owned()), "{tool} is not among {tools:?}");
-        }
+        assert_eq!(tools, DAILY);
         let prompts = agent.result("prompts/list", json!({}));
         for prompt in [
             "analyze_requirement_quality",
@@ -244,6 +253,29 @@ fn snippets_are_plain_text() {
         let expected = "Сумма &lt; 10 &amp; &quot;валюта&quot; не пуста: показать &lt;b&gt;<mark>ошибку</mark>&lt;/b&gt; \
                         &amp;amp; <mark>требования</mark>";
         assert_eq!(html, expected);
+    });
+}
+
+/// Not every tool that can be called is listed.
+#[test]
+fn the_other_tools_of_the_default_set_can_be_called() {
+    on_sqlite(&[], &[], |backend, _| {
+        backend.create("/epics", &json!({"title": "Pay", "priority": 1}));
+        let agent = Agent::stateless(backend);
+        let listed = names(&agent.result("tools/list", json!({})));
+        for (tool, arguments) in [
+            ("list_types", json!({})),
+            ("get_history", json!({"reference": "EP-001"})),
+            ("impact_analysis", json!({"reference": "EP-001"})),
+        ] {
+            assert!(!listed.contains(&tool.to_owned()), "{listed:?}");
+            agent.call(tool, arguments);
+        }
+        let wrong = agent.ask("tools/call", json!({"name": "get_history", "arguments": {"depth": 1}}));
+        assert!(wrong.text.contains("- reference: is required"), "{}", wrong.text);
+        // Who calls a tool by another name is told one that can be called, listed or not.
+        let told = agent.ask("tools/call", json!({"name": "get_changelog", "arguments": {}}));
+        assert!(told.message().contains("use get_history"), "{}", told.text);
     });
 }
 

@@ -1,0 +1,142 @@
+//! The tools that `spexus mcp` shows first: a dozen for daily work with requirements, whether they are kept in the store or
+//! stated in the project's specifications. They take a `reference` to anything, and answer in lines of text.
+
+mod compact;
+mod instead;
+mod lines;
+mod read;
+mod tools;
+mod traced;
+mod write;
+
+use std::sync::Arc;
+
+use mcp::{Context, Failure, Kind, Tool, ToolOutput};
+use serde_json::{Map, Value, json};
+
+use super::Combined;
+use crate::duvet::server::TraceServer;
+use crate::requirements::{Requirements, meant};
+use crate::tmkb;
+
+use self::tools::TOOLS;
+
+pub use self::compact::{rows, with_room};
+pub use self::instead::instead_of;
+pub use self::traced::{n_open, problems};
+
+/// The set that has them.
+pub const SET: &str = "daily";
+
+type Arguments = Map<String, Value>;
+
+/// The tools that a session has.
+pub struct DailyTools {
+    tools: Vec<Arc<Tool>>,
+    is_read_only: bool,
+}
+
+impl DailyTools {
+    /// The tools of what there is.
+    pub fn new(combined: &Combined, is_read_only: bool) -> DailyTools {
+        let there = TOOLS.iter().filter(|tool| tool.is_there(combined));
+        DailyTools { tools: there.map(|tool| Arc::new(tool.tool())).collect(), is_read_only }
+    }
+
+    /// The tools that agents are shown.
+    pub fn shown(&self) -> Vec<Arc<Tool>> {
+        let writes = |tool: &Tool| TOOLS.iter().any(|known| known.name == tool.name && known.is_writing);
+        self.tools.iter().filter(|tool| !(self.is_read_only && writes(tool))).cloned().collect()
+    }
+
+    /// A tool, whether it is shown or not.
+    pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// All tools with what the manual says of them: each with an example.
+pub fn described() -> impl Iterator<Item = (Tool, &'static str)> {
+    TOOLS.iter().map(|tool| (tool.tool(), tool.example))
+}
+
+/// One call.
+pub struct Daily<'a> {
+    combined: &'a Combined,
+    context: &'a Context<'a>,
+}
+
+impl<'a> Daily<'a> {
+    /// A call of somebody who asks.
+    pub fn new(combined: &'a Combined, context: &'a Context<'a>) -> Daily<'a> {
+        Daily { combined, context }
+    }
+
+    /// Calls a tool whose arguments have been checked.
+    pub fn call(&self, tools: &DailyTools, name: &str, arguments: Value) -> Result<ToolOutput, Failure> {
+        let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(Failure::internal)?;
+        let Value::Object(arguments) = arguments else { return Err(Failure::internal()) };
+        if tool.is_writing && tools.is_read_only {
+            let message = format!("{name} writes, and this server was started with --read-only");
+            return Err(Failure::new(Kind::Forbidden, message));
+        }
+        (tool.run)(self, arguments)
+    }
+
+    /// Changes arguments into what they mean. A reference to a specification stays as it is, whatever it looks like.
+    pub fn normalise(&self, tool: &Tool, arguments: &mut Value) -> Vec<String> {
+        let given = arguments.clone();
+        let notes = match self.combined.requirements() {
+            Ok(requirements) => mcp::Server::normalise(&*requirements, self.context, tool, arguments),
+            Err(_) => meant::normalise(&tool.input_schema, arguments),
+        };
+        for name in ["reference", "under"] {
+            let Some(text) = given[name].as_str().filter(|text| arguments[name] != **text) else { continue };
+            if self.model().is_ok_and(|model| model.named(text).is_some()) {
+                arguments[name] = json!(text);
+            }
+        }
+        notes
+    }
+
+    /// Checks arguments, and says what a reference looks like where one is missing.
+    pub fn check(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+        let mut errors = tool.input_schema.check(arguments);
+        if errors.is_empty() {
+            return Ok(());
+        }
+        for error in errors.iter_mut().filter(|error| error.message.starts_with("is required")) {
+            match error.field.as_str() {
+                "reference" => error.message = "is required, such as `REQ-001`".to_owned(),
+                "to" => error.message = "is required, such as `REQ-002`".to_owned(),
+                "type" => error.message = "is required, such as `depends_on`".to_owned(),
+                _ => {}
+            }
+        }
+        Err(Failure::invalid_arguments(&tool.name, errors))
+    }
+
+    fn store(&self) -> Result<Arc<Requirements>, Failure> {
+        self.combined.requirements()
+    }
+
+    fn trace(&self) -> Option<&Arc<TraceServer>> {
+        self.combined.trace()
+    }
+
+    /// What is known of the project.
+    fn model(&self) -> Result<Arc<trace::model::Model>, Failure> {
+        match self.trace() {
+            Some(trace) => trace.model(),
+            None => Err(Failure::new(
+                Kind::NotFound,
+                format!("no traceability: {}", super::instructions::NO_PROJECT),
+            )),
+        }
+    }
+
+    fn threats(&self, arguments: Arguments) -> Result<ToolOutput, Failure> {
+        let Some(threats) = &self.combined.threats else { return Err(Failure::internal()) };
+        mcp::Server::call_tool(&**threats, self.context, &tmkb::described(), Value::Object(arguments))
+    }
+}

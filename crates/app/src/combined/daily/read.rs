@@ -1,0 +1,400 @@
+//! What reads: what to do next, one thing, lists and searches, reports, and whether a citation is right.
+
+use std::sync::Arc;
+
+use mcp::Failure;
+use ops::known;
+use serde_json::{Value, json};
+use store::model::{Kind as EntityKind, Reference};
+use trace::model::{Model, Named, TraceStatus};
+
+use super::lines::{self, Row, Wanted};
+use super::{Arguments, Daily, traced};
+use crate::combined::turns::Turns;
+use crate::duvet::server::{TraceServer, invalid};
+use crate::requirements::{budget, include};
+
+/// What can be brought along with something in the store.
+pub const PARTS: [&str; 5] = include::PARTS;
+
+/// How many rows a list has when nobody says, and how many things to do next are enough.
+const ROWS: usize = 20;
+const ROWS_NEXT: usize = 5;
+/// How long the text of one thing may be.
+const TOKENS_MAX: usize = 2_000;
+/// The kind that stands for what specifications state.
+const SPEC: &str = "spec";
+
+/// What a list is asked to be under.
+enum Under {
+    Everything,
+    /// In the store: the kind and the reference.
+    Managed(EntityKind, String),
+    /// Requirements of specifications, in the order of documents.
+    Traced(Vec<u32>),
+}
+
+impl Daily<'_> {
+    pub fn next(&self, mut arguments: Arguments) -> Result<String, Failure> {
+        let wanted = Wanted::take(&mut arguments, ROWS_NEXT)?;
+        let under = self.under(&mut arguments)?;
+        let mut open = json!({ "kind": EntityKind::Requirement.name(), "sort": "priority" });
+        let is_managed = match &under {
+            Under::Traced(_) => false,
+            Under::Managed(kind, reference) => {
+                open[id_of(*kind)] = json!(reference);
+                true
+            }
+            Under::Everything => true,
+        };
+        let spec = match (&under, self.model()) {
+            (Under::Managed(..), _) | (_, Err(_)) => Vec::new(),
+            (under, Ok(model)) => {
+                let is_wanted = |number: &u32| match under {
+                    Under::Traced(numbers) => numbers.binary_search(number).is_ok(),
+                    _ => true,
+                };
+                let is_open = |number: &u32| model.state(*number).status != TraceStatus::Done;
+                model.priorities().iter().copied().filter(is_open).filter(is_wanted).collect()
+            }
+        };
+        if is_managed && self.combined.local.is_some() {
+            open["status"] = self.open_statuses()?;
+        }
+        let text = self.rows(&wanted, is_managed.then_some((known::LIST_ENTITIES, open)), &spec)?;
+        Ok(if text.is_empty() { "nothing is open".to_owned() } else { text })
+    }
+
+    pub fn get(&self, arguments: Arguments) -> Result<String, Failure> {
+        let reference = arguments.get("reference").and_then(Value::as_str).unwrap_or_default().trim();
+        let model = self.model().ok();
+        if let (Some(trace), Some(model)) = (self.trace(), &model) {
+            if reference.trim_matches('/').trim_start_matches("duvet:///") == "specifications" {
+                return self.report(Arguments::new());
+            }
+            if let Some(named) = model.named(reference) {
+                return read(trace, model, named);
+            }
+        }
+        let is_managed = Reference::parse(reference).is_some() || model.is_none();
+        if !is_managed || self.combined.local.is_none() {
+            return Err(traced::not_found(model.as_deref(), reference));
+        }
+        let store = self.store()?;
+        if let Some(Reference::Numbered { kind: EntityKind::Prompt, .. }) = Reference::parse(reference) {
+            let prompt = store.call(known::GET_PROMPT, json!({ "prompt_id": reference }), self.context)?;
+            return Ok(lines::shortened(lines::entity(&prompt), TOKENS_MAX));
+        }
+        let entity = store.call(known::GET_ENTITY, json!({ "reference": reference }), self.context)?;
+        let include = include::Include::take(&mut arguments.clone());
+        let around = include::around(&store, self.context, &entity, &include, budget::TOKENS)?;
+        let mut text = vec![lines::entity(&entity)];
+        text.extend(around.iter().map(|(name, part)| lines::part(name, part)));
+        // Whoever reads something in order to change it needs all of it.
+        Ok(text.join("\n"))
+    }
+
+    pub fn find(&self, mut arguments: Arguments) -> Result<String, Failure> {
+        let wanted = Wanted::take(&mut arguments, ROWS)?;
+        let under = self.under(&mut arguments)?;
+        let kind = arguments.shift_remove("kind").and_then(|kind| kind.as_str().map(str::to_owned));
+        let status = arguments.get("status").and_then(Value::as_str).map(str::to_lowercase);
+        let trace_status = TraceStatus::ALL.into_iter().find(|known| status.as_deref() == Some(known.name()));
+        let query =
+            arguments.get("query").and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+        if !query.is_empty() {
+            words::Query::parse(&query).map_err(|problem| invalid("query", &problem.to_string()))?;
+        }
+        if !query.is_empty() && arguments.contains_key("label") {
+            return Err(invalid("label", "unknown beside a query; list without one"));
+        }
+        let is_filtered = ["priority", "type", "assignee", "label", "project"];
+        let is_filtered = is_filtered.into_iter().any(|name| arguments.contains_key(name));
+        let can_be_traced = matches!(kind.as_deref(), None | Some(SPEC)) && !is_filtered;
+        let can_be_managed = match kind.as_deref() {
+            Some(SPEC) => false,
+            Some(_) => true,
+            None => trace_status.is_none(),
+        };
+        let model =
+            self.model().ok().filter(|_| can_be_traced && (status.is_none() || trace_status.is_some()));
+        let spec = match (&under, &model) {
+            (Under::Managed(..), _) | (_, None) => Vec::new(),
+            (under, Some(model)) => {
+                let mut numbers = match query.is_empty() {
+                    true => (0..model.catalogue.requirements.len() as u32).collect(),
+                    false => model.search(&query),
+                };
+                if let Under::Traced(known) = under {
+                    numbers.retain(|number| known.binary_search(number).is_ok());
+                }
+                numbers
+                    .retain(|number| trace_status.is_none_or(|status| model.state(*number).status == status));
+                numbers
+            }
+        };
+        let managed = match under {
+            Under::Traced(_) => None,
+            _ if !can_be_managed => None,
+            Under::Everything => Some(managed_search(arguments, kind, &query, None)),
+            Under::Managed(above, reference) => {
+                Some(managed_search(arguments, kind, &query, Some((above, &reference))))
+            }
+        };
+        if self.combined.local.is_none() && spec.is_empty() && model.is_none() {
+            return Err(self.model().map(drop).err().unwrap_or_else(Failure::internal));
+        }
+        let text = self.rows(&wanted, managed, &spec)?;
+        Ok(if text.is_empty() {
+            "nothing was found; try other words, or fewer conditions".to_owned()
+        } else {
+            text
+        })
+    }
+
+    pub fn report(&self, mut arguments: Arguments) -> Result<String, Failure> {
+        let wanted = Wanted::take(&mut arguments, 100)?;
+        let under = arguments.get("under").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let model = self.model().ok();
+        if let (false, Some(model)) = (under.is_empty(), &model)
+            && let (Some(trace), Some(named)) = (self.trace(), model.named(&under))
+        {
+            return match named {
+                Named::Specification(specification) => {
+                    let rows = traced::sections(model, specification);
+                    let rows: Vec<Row> = rows.into_iter().skip(wanted.offset).collect();
+                    Ok(wanted.page(&rows, wanted.offset + rows.len()))
+                }
+                named => read(trace, model, named),
+            };
+        }
+        let mut text = String::new();
+        if self.combined.local.is_some() && wanted.offset == 0 {
+            let about = match under.as_str() {
+                "" => json!({}),
+                epic => json!({ "epic_id": epic }),
+            };
+            text += &statuses(&self.store()?.call(known::STATUS_REPORT, about, self.context)?);
+        }
+        let Some(model) = model.filter(|_| under.is_empty()) else { return Ok(text) };
+        if wanted.offset == 0 {
+            for line in traced::problems(&model) {
+                text += &format!("{line}\n");
+            }
+        }
+        let (mut traced, bare): (Vec<_>, Vec<_>) = model
+            .catalogue
+            .specifications
+            .iter()
+            .partition(|one| !model.catalogue.requirements_of(one).is_empty());
+        traced.sort_by_key(|one| std::cmp::Reverse(traced::n_open(&model, one)));
+        let mut lines: Vec<String> = traced.into_iter().map(|one| traced::about(&model, one)).collect();
+        if !bare.is_empty() {
+            let ids: Vec<&str> = bare.iter().map(|one| one.id.as_str()).collect();
+            lines.push(format!("without requirements: {}", ids.join(", ")));
+        }
+        let n_all = lines.len();
+        let rows: Vec<Row> =
+            lines.into_iter().skip(wanted.offset).map(|line| Row { heading: String::new(), line }).collect();
+        Ok(text + &wanted.page(&rows, n_all))
+    }
+
+    pub fn check_citation(&self, arguments: &Arguments) -> Result<String, Failure> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let model = self.model()?;
+        let Some(trace) = self.trace() else { return Err(Failure::internal()) };
+        let verdict = trace.verdict(&model, text("citation").unwrap_or_default(), text("file"));
+        let mut lines = Vec::new();
+        match &verdict.error {
+            None => lines.push("valid".to_owned()),
+            Some(error) => lines.push(match &verdict.detail {
+                Some(detail) => format!("invalid: {error}: {detail}"),
+                None => format!("invalid: {error}"),
+            }),
+        }
+        for quoted in &verdict.requirements {
+            let share = (quoted.share * 100.0).floor();
+            let id = model.catalogue.short_id(quoted.number);
+            let rest = match quoted.rest.as_str() {
+                "" => String::new(),
+                rest => format!(", not: {rest}"),
+            };
+            lines.push(format!("covers {share} % of {id}{rest}"));
+        }
+        if verdict.is_valid() && verdict.requirements.is_empty() {
+            lines.push("covers no requirement".to_owned());
+        }
+        lines.extend(verdict.warnings.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(verdict.difference.iter().map(|difference| format!("difference: {difference}")));
+        match (&verdict.lines, &verdict.nearest) {
+            (Some(better), _) => lines.push(format!("write instead:\n{better}")),
+            (None, Some(nearest)) => lines.push(format!("nearest: {nearest}")),
+            (None, None) => {}
+        }
+        Ok(lines::shortened(lines.join("\n"), TOKENS_MAX))
+    }
+
+    /// What `under` names.
+    fn under(&self, arguments: &mut Arguments) -> Result<Under, Failure> {
+        let Some(Value::String(reference)) = arguments.shift_remove("under") else {
+            return Ok(Under::Everything);
+        };
+        let model = self.model().ok();
+        if let Some(model) = &model {
+            match model.named(&reference) {
+                Some(Named::Specification(specification)) => {
+                    return Ok(Under::Traced(model.catalogue.requirements_of(specification).collect()));
+                }
+                Some(_) => return Ok(Under::Traced(model.find(&reference))),
+                None => {}
+            }
+        }
+        match Reference::parse(&reference) {
+            Some(Reference::Numbered { kind, .. }) => Ok(Under::Managed(kind, reference)),
+            Some(Reference::Id(_)) if self.combined.local.is_some() => {
+                Ok(Under::Managed(self.kind_of(&reference)?, reference))
+            }
+            _ => {
+                let Failure { message, .. } = traced::not_found(model.as_deref(), &reference);
+                Err(invalid("under", &message))
+            }
+        }
+    }
+
+    /// The kind of something in the store.
+    pub fn kind_of(&self, reference: &str) -> Result<EntityKind, Failure> {
+        if let Some(Reference::Numbered { kind, .. }) = Reference::parse(reference) {
+            return Ok(kind);
+        }
+        let entity =
+            self.store()?.call(known::GET_ENTITY, json!({ "reference": reference }), self.context)?;
+        let kind = EntityKind::ALL.into_iter().find(|kind| entity["kind"] == kind.name());
+        kind.ok_or_else(Failure::internal)
+    }
+
+    /// The statuses of requirements that are open.
+    fn open_statuses(&self) -> Result<Value, Failure> {
+        let about = json!({ "kind": EntityKind::Requirement.name() });
+        let model = self.store()?.call(known::GET_STATUS_MODEL, about, self.context)?;
+        let statuses = model["statuses"].as_array().into_iter().flatten();
+        Ok(statuses.filter(|status| status["final"] != true).map(|status| status["name"].clone()).collect())
+    }
+
+    /// Some rows of both lists, which take turns since their orders cannot be compared.
+    fn rows(
+        &self,
+        wanted: &Wanted,
+        managed: Option<(&'static ops::Entry, Value)>,
+        spec: &[u32],
+    ) -> Result<String, Failure> {
+        let managed = managed.filter(|_| self.combined.local.is_some());
+        let ask = |limit: usize, offset: usize| -> Result<(Vec<Value>, usize), Failure> {
+            let Some((entry, arguments)) = &managed else { return Ok((Vec::new(), 0)) };
+            let mut arguments = arguments.clone();
+            (arguments["limit"], arguments["offset"]) = (json!(limit.max(1)), json!(offset));
+            let mut page = self.store()?.call(entry, arguments, self.context)?;
+            let n_all = page["total_count"].as_u64().unwrap_or_default() as usize;
+            match page["data"].take() {
+                Value::Array(rows) => Ok((rows.into_iter().take(limit).collect(), n_all)),
+                _ => Ok((Vec::new(), n_all)),
+            }
+        };
+        let (_, n_managed) = ask(0, 0)?;
+        let turns = Turns { n_managed: n_managed as i64, n_spec: spec.len() as i64 };
+        let n_before = turns.managed_before(wanted.offset as i64) as usize;
+        let (managed, _) = ask(wanted.limit, n_before)?;
+        let model = if spec.is_empty() { None } else { Some(self.model()?) };
+        let mut managed = managed.iter();
+        let mut spec_rows = spec.iter().skip(wanted.offset - n_before);
+        let n_all = n_managed + spec.len();
+        let mut rows = Vec::new();
+        for place in wanted.offset..(wanted.offset + wanted.limit).min(n_all) {
+            let row = match turns.is_managed(place as i64) {
+                true => managed.next().map(Row::managed),
+                false => {
+                    spec_rows.next().zip(model.as_ref()).map(|(number, model)| traced::row(model, *number))
+                }
+            };
+            rows.extend(row);
+        }
+        Ok(wanted.page(&rows, n_all))
+    }
+}
+
+/// Something of the project in full.
+fn read(trace: &Arc<TraceServer>, model: &Model, named: Named<'_>) -> Result<String, Failure> {
+    let text = match named {
+        Named::Requirements(numbers) => {
+            let texts: Vec<String> =
+                numbers.into_iter().map(|number| traced::requirement(model, number)).collect();
+            texts.join("\n\n")
+        }
+        Named::Section(section) => traced::section(model, section),
+        Named::Citation(citation) => traced::citation(trace, model, &citation)?,
+        Named::Specification(specification) => {
+            let rows = traced::sections(model, specification);
+            let mut text = format!("{}\n{}", specification.url, traced::about(model, specification));
+            rows.iter().for_each(|row| text += &format!("\n  {}", row.line));
+            text
+        }
+    };
+    Ok(lines::shortened(text, TOKENS_MAX))
+}
+
+/// How the store is asked for what is found: the operation, and its arguments.
+fn managed_search(
+    mut arguments: Arguments,
+    kind: Option<String>,
+    query: &str,
+    under: Option<(EntityKind, &str)>,
+) -> (&'static ops::Entry, Value) {
+    if query.is_empty() {
+        arguments.shift_remove("query");
+        let kind = kind.unwrap_or_else(|| EntityKind::Requirement.name().to_owned());
+        arguments.insert("kind".into(), json!(kind));
+        if let Some((above, reference)) = under {
+            arguments.insert(id_of(above), json!(reference));
+        }
+        return (known::LIST_ENTITIES, as_lists(arguments));
+    }
+    if let Some(kind) = kind {
+        arguments.insert("entity_types".into(), json!([kind]));
+    }
+    if let Some((above, reference)) = under {
+        arguments.insert(above.name().to_owned(), json!(reference));
+    }
+    (known::SEARCH_GLOBAL, as_lists(arguments))
+}
+
+/// Arguments of which the operation takes several.
+fn as_lists(mut arguments: Arguments) -> Value {
+    for name in ["status", "priority", "label"] {
+        if let Some(value) = arguments.get_mut(name).filter(|value| !value.is_array()) {
+            *value = json!([value.clone()]);
+        }
+    }
+    Value::Object(arguments)
+}
+
+/// The argument that names something of a kind.
+pub fn id_of(kind: EntityKind) -> String {
+    format!("{}_id", kind.name())
+}
+
+/// How far the work in the store is, a line for each kind.
+fn statuses(report: &Value) -> String {
+    let mut text = String::new();
+    for kind in report["kinds"].as_array().into_iter().flatten() {
+        let groups = kind["groups"].as_array().into_iter().flatten();
+        let groups: Vec<String> = groups
+            .map(|group| format!("{} {}", group["count"], group["name"].as_str().unwrap_or_default()))
+            .collect();
+        let name = kind["kind"].as_str().unwrap_or_default();
+        let total = &kind["total"];
+        text += &match groups.is_empty() {
+            true => format!("{name}: {total}\n"),
+            false => format!("{name}: {total} ({})\n", groups.join(", ")),
+        };
+    }
+    text
+}

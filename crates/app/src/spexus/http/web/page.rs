@@ -1,0 +1,217 @@
+//! One page: who asks is found out, its questions are asked, and what it makes of the answers is sent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use ops::{Call, Caller, Credentials, Effect, Entry, Error, Kind, known};
+use serde_json::{Value, json};
+use store::model::Via;
+use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, View};
+
+use super::super::answer::{insert, status};
+use super::super::body::{self, Bounds};
+use super::super::endpoint::{call_engine, identify};
+use super::super::request::{check_once, cookie, credentials, decode, request_id, user_agent};
+use super::super::{App, Peer};
+use super::{html, own_path, see_other, site};
+use crate::spexus::now;
+
+/// A page that keeps asking is a mistake of ours.
+const ROUNDS_MAX: usize = 4;
+
+/// Answers with a page, or leads to the sign-in.
+pub async fn serve(app: Arc<App>, page: &'static Page, request: Request) -> Response<Body> {
+    let started = Instant::now();
+    let (parts, _) = request.into_parts();
+    let id = request_id(&parts.headers);
+    let (response, user) = answer(&app, page, &parts, &id).await;
+    let status = response.status().as_u16();
+    let elapsed = started.elapsed();
+    app.metrics.observe(page.path, "web", status, elapsed);
+    let duration_ms = elapsed.as_secs_f64() * 1000.0;
+    tracing::info!(
+        req_id = id,
+        user = user.as_deref().unwrap_or("-"),
+        page = page.path,
+        status,
+        duration_ms,
+        "page"
+    );
+    response
+}
+
+async fn answer(app: &App, page: &Page, parts: &Parts, id: &str) -> (Response<Body>, Option<String>) {
+    let caller = match caller(app, parts).await {
+        Ok(caller) => caller,
+        Err(error) if error.kind == Kind::Unauthenticated => return (to_sign_in(parts), None),
+        Err(error) => return (stranger(&error), None),
+    };
+    let user = Some(caller.username.clone());
+    let asked = asked(page, parts);
+    let mut answers = Answers::default();
+    let me = me(&caller, parts);
+    let asking = Asking { app, parts, id, caller: &caller };
+    let mut trouble = None;
+    let projects = Question::optional("projects", known::LIST_PROJECTS, json!({"limit": 100}));
+    let mut questions = vec![projects];
+    for _ in 0..ROUNDS_MAX {
+        questions.extend((page.ask)(&asked, &answers));
+        if questions.is_empty() || trouble.is_some() {
+            break;
+        }
+        for question in std::mem::take(&mut questions) {
+            let answer =
+                asking.ask(question.operation, question.arguments).await.map_err(|error| problem(&error));
+            if let (Err(problem), true) = (&answer, question.is_needed) {
+                trouble.get_or_insert_with(|| problem.clone());
+            }
+            answers.add(question.name, answer);
+        }
+    }
+    let site = site(app);
+    let view = View { asked: &asked, answers: &answers, me: &me, site: &site, now: now().microseconds() };
+    let (status, shown) = match trouble {
+        Some(problem) => (problem.status, web::problem(&view, &problem)),
+        None => (200, (page.show)(&view)),
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    (html(status, web::whole(&view, &shown)), user)
+}
+
+/// Asks operations for somebody.
+pub struct Asking<'a> {
+    pub app: &'a App,
+    pub parts: &'a Parts,
+    pub id: &'a str,
+    pub caller: &'a Caller,
+}
+
+impl Asking<'_> {
+    /// Asks one.
+    pub async fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Value, Error> {
+        let call = Call {
+            entry,
+            arguments,
+            credentials: Credentials::Known(Box::new(self.caller.clone())),
+            request: ops::Request {
+                via: Via::Web,
+                now: now(),
+                request_id: Some(self.id.to_owned()),
+                address: self.parts.extensions.get::<Peer>().map(|peer| peer.0.to_string()),
+                user_agent: user_agent(&self.parts.headers),
+            },
+            idempotency_key: None,
+            cancel: None,
+            progress: None,
+            sink: None,
+            upload: None,
+        };
+        let answer = call_engine(self.app, call).await.result?;
+        serde_json::from_str(&answer.json)
+            .map_err(|error| Error::new(Kind::InternalError, format!("an answer is no JSON: {error}")))
+    }
+}
+
+/// Who looks at a page.
+pub async fn caller(app: &App, parts: &Parts) -> Result<Caller, Error> {
+    check_once(&parts.headers)?;
+    let shown = credentials(&parts.method, &parts.headers, &app.options)?;
+    let caller = identify(app, shown).await?;
+    app.limits.admit(&caller)?;
+    Ok(caller)
+}
+
+/// The same, as pages know it.
+pub fn me(caller: &Caller, parts: &Parts) -> Me {
+    let may = Effect::ALL.into_iter().filter(|effect| caller.may(*effect).is_ok()).collect();
+    let wanted = cookie(&parts.headers, THEME_COOKIE);
+    let theme = web::THEMES.into_iter().find(|theme| wanted.as_deref() == Some(*theme));
+    Me { username: caller.username.clone(), role: caller.role, may, theme }
+}
+
+/// The cookie that remembers whether somebody wants pages light or dark.
+const THEME_COOKIE: &str = "spexus_theme";
+/// It is kept for a year.
+const THEME_S: u32 = 365 * 24 * 3600;
+
+/// The longest form of a theme.
+const THEME_FORM: Bounds = Bounds { bytes_max: 100, is_json: false };
+
+/// `POST /theme`: changes a cookie.
+pub async fn theme(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
+    let (parts, form) = request.into_parts();
+    // Nothing is read from strangers.
+    if caller(&app, &parts).await.is_err() {
+        return see_other(SIGN_IN);
+    }
+    let read = tokio::time::timeout(app.options.request_timeout, body::collect(form, THEME_FORM)).await;
+    let form = read.ok().and_then(Result::ok).unwrap_or_default();
+    let theme = web::THEMES.into_iter().find(|theme| form == format!("theme={theme}").as_bytes());
+    let mut response = see_other("/account");
+    let age = if theme.is_some() { THEME_S } else { 0 };
+    let cookie = format!("{THEME_COOKIE}={}; Path=/; Max-Age={age}; SameSite=Lax", theme.unwrap_or_default());
+    insert(response.headers_mut(), header::SET_COOKIE, &cookie);
+    response
+}
+
+/// What the address says.
+fn asked(page: &Page, parts: &Parts) -> Asked {
+    let path = parts.uri.path();
+    let text = |text: &str| decode(text, false).unwrap_or_default();
+    let named = page.path.split('/').zip(path.split('/'));
+    let parameters: BTreeMap<String, String> = named
+        .filter_map(|(name, value)| {
+            Some((name.strip_prefix('{')?.strip_suffix('}')?.to_owned(), text(value)))
+        })
+        .collect();
+    let pairs = parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    let query = pairs
+        .filter_map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(name, true)?, decode(value, true)?))
+        })
+        .collect();
+    Asked { path: path.to_owned(), parameters, query }
+}
+
+/// What an operation refused, as pages know it.
+pub fn problem(error: &Error) -> Problem {
+    let message = match error.kind {
+        Kind::InternalError => "Something went wrong inside; the log of the server says more.".to_owned(),
+        _ => error.message.clone(),
+    };
+    let fields = error.fields.iter().map(|field| (field.field.clone(), field.message.clone())).collect();
+    Problem { status: status(error.kind).as_u16(), message, fields }
+}
+
+/// Leads to the sign-in, and from there back.
+pub fn to_sign_in(parts: &Parts) -> Response<Body> {
+    let here = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    match here {
+        "/" => see_other(SIGN_IN),
+        here => see_other(&format!("{SIGN_IN}?next={}", web::encode(here))),
+    }
+}
+
+/// What somebody is told whom the server cannot identify now.
+fn stranger(error: &Error) -> Response<Body> {
+    html(status(error.kind), web::sign_in("/", "", Some(&problem(error))))
+}
+
+/// `GET /sign-in`. Who has signed in already goes on.
+pub async fn sign_in(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
+    let (parts, _) = request.into_parts();
+    let query = parts.uri.query().unwrap_or_default().split('&');
+    let next = query.filter_map(|pair| pair.strip_prefix("next=")).find_map(|value| decode(value, true));
+    let next = next.unwrap_or_default();
+    match caller(&app, &parts).await {
+        Ok(_) => see_other(own_path(&next)),
+        Err(_) => html(StatusCode::OK, web::sign_in(own_path(&next), "", None)),
+    }
+}

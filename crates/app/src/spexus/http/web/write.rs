@@ -1,0 +1,276 @@
+//! `POST /do/{operation}`: what a form of a page says becomes arguments, as on the command line, and goes the way of every other
+//! request. What comes of it is a page again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use ops::{Arguments, Caller, Effect, Entry, Route, SessionChange, known};
+use serde_json::{Map, Value, json};
+use web::conflict::{self, BASE, Resolution};
+use web::{Answers, Asked, NEXT, Problem, SIGN_IN, Shown, View};
+
+use super::super::App;
+use super::super::body::{self, Bounds};
+use super::super::endpoint::Endpoint;
+use super::super::request::{decode, request_id};
+use super::page::{Asking, caller, me, problem, to_sign_in};
+use super::{html, own_path, see_other, site, welcome};
+use crate::spexus::now;
+
+/// How much a form may hold.
+const FORM_MAX_BYTES: usize = 10 << 20;
+/// The same for those who are not known yet, and how long it is awaited.
+const SIGN_IN_MAX_BYTES: usize = 16 << 10;
+const SIGN_IN_TIME: Duration = Duration::from_secs(10);
+/// How long an answer of an operation may be that a page shows.
+const ANSWER_MAX_BYTES: usize = 10 << 20;
+
+/// The way that all forms take.
+static ROUTE: Route = ops::post("/do");
+
+/// What a form says.
+struct Form {
+    /// The arguments, typed by the operation's schema.
+    arguments: Map<String, Value>,
+    /// What fields were when the form was made.
+    base: Map<String, Value>,
+    /// Where to go afterwards.
+    next: String,
+}
+
+/// Runs an operation for a page.
+pub async fn run(State(app): State<Arc<App>>, Path(name): Path<String>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let Some(entry) = ops::find(&name) else { return see_other("/") };
+    // Who asks is found out before anything is read.
+    let known = match entry.effect {
+        Effect::Public => None,
+        _ => match caller(&app, &parts).await {
+            Ok(caller) => Some(caller),
+            Err(_) => return to_sign_in_from(&parts),
+        },
+    };
+    let bytes_max = if known.is_some() { FORM_MAX_BYTES } else { SIGN_IN_MAX_BYTES };
+    let patience = if known.is_some() { app.options.request_timeout } else { SIGN_IN_TIME };
+    let read =
+        tokio::time::timeout(patience, body::collect(body, Bounds { bytes_max, is_json: false })).await;
+    let bytes = match read {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return unread(StatusCode::PAYLOAD_TOO_LARGE, "What was sent is too large."),
+        Err(_) => return unread(StatusCode::REQUEST_TIMEOUT, "What was sent did not arrive in time."),
+    };
+    let form = Form::read(entry, &bytes);
+    let writing = Writing { app: &app, parts: &parts, entry, caller: known.as_ref() };
+    writing.write(form).await
+}
+
+/// What is said of a form that could not be read.
+fn unread(status: StatusCode, message: &str) -> Response<Body> {
+    let problem = Problem { status: status.as_u16(), message: message.to_owned(), fields: Vec::new() };
+    html(status, web::sign_in("/", "", Some(&problem)))
+}
+
+/// Leads to the sign-in, and from there to the page that the form was on.
+fn to_sign_in_from(parts: &Parts) -> Response<Body> {
+    let referer = parts.headers.get(header::REFERER).and_then(|value| value.to_str().ok());
+    let page = referer.and_then(|referer| {
+        referer.split_once("://")?.1.find('/').map(|at| {
+            let (_, rest) = referer.split_once("://").unwrap_or_default();
+            rest[at..].to_owned()
+        })
+    });
+    match page {
+        Some(page) => see_other(&format!("{SIGN_IN}?next={}", web::encode(own_path(&page)))),
+        None => to_sign_in(parts),
+    }
+}
+
+impl Form {
+    /// Understands what a browser sent.
+    fn read(entry: &Entry, bytes: &[u8]) -> Form {
+        let schema = Arguments::new(entry.input_schema());
+        let text = String::from_utf8_lossy(bytes);
+        let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned() };
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (decode(name, true), decode(value, true)) else { continue };
+            // Browsers send lines as they were in 1980.
+            let value = value.replace("\r\n", "\n");
+            if name == NEXT {
+                form.next = own_path(&value).to_owned();
+            } else if let Some(field) = name.strip_prefix(BASE) {
+                form.base.insert(field.to_owned(), json!(value));
+            } else if !name.starts_with('_') {
+                form.add(entry, &schema, &name, &value);
+            }
+        }
+        form
+    }
+
+    /// Adds a field. One that was left empty is absent, or clears what can be cleared.
+    fn add(&mut self, entry: &Entry, schema: &Arguments, name: &str, value: &str) {
+        if !value.is_empty() {
+            schema.add(&mut self.arguments, name, value);
+            return;
+        }
+        let about = schema.property(name).and_then(|property| property["description"].as_str());
+        let clears = about.is_some_and(|about| about.contains("null") || about.contains("Null"));
+        if clears && entry.change == ops::Change::Edits {
+            self.arguments.insert(name.to_owned(), Value::Null);
+        }
+    }
+}
+
+/// A write that is under way.
+struct Writing<'a> {
+    app: &'a Arc<App>,
+    parts: &'a Parts,
+    entry: &'static Entry,
+    caller: Option<&'a Caller>,
+}
+
+impl Writing<'_> {
+    async fn write(&self, form: Form) -> Response<Body> {
+        let (status, cookie, answer) = self.call(&form.arguments).await;
+        let mut response = match status {
+            StatusCode::OK | StatusCode::CREATED => self.done(&form, &answer),
+            _ if self.entry.session == Some(SessionChange::Begins) => {
+                let problem = refused(status, &answer);
+                let text = |name: &str| form.arguments.get(name).and_then(Value::as_str);
+                match self.entry.proof.and_then(text) {
+                    Some(code) => {
+                        let link = welcome::Following { app: self.app, parts: self.parts, code };
+                        return link.show_again(status, &form.next, problem).await;
+                    }
+                    None => {
+                        let username = text("username").unwrap_or_default();
+                        html(status, web::sign_in(&form.next, username, Some(&problem)))
+                    }
+                }
+            }
+            StatusCode::UNAUTHORIZED => to_sign_in_from(self.parts),
+            StatusCode::CONFLICT if answer["error"]["code"] == ops::Kind::StaleVersion.code() => {
+                return Box::pin(self.settle(form, &answer)).await;
+            }
+            _ => self.again(status, &form, &refused(status, &answer)),
+        };
+        if let Some(cookie) = cookie {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        if self.entry.session == Some(SessionChange::Ends) {
+            response
+                .headers_mut()
+                .insert("clear-site-data", HeaderValue::from_static("\"cache\", \"storage\""));
+        }
+        response
+    }
+
+    /// Sends the arguments the way of every other request.
+    async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, Option<HeaderValue>, Value) {
+        let endpoint = Endpoint::new(self.entry, &ROUTE);
+        let body = serde_json::to_string(arguments).unwrap_or_default();
+        let mut request = Request::new(Body::from(body));
+        *request.method_mut() = self.parts.method.clone();
+        *request.headers_mut() = self.parts.headers.clone();
+        *request.extensions_mut() = self.parts.extensions.clone();
+        let headers = request.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        headers.remove(header::IF_MATCH);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let response = endpoint.serve(self.app.clone(), request).await;
+        let (head, body) = response.into_parts();
+        let bytes = http_body_util::Limited::new(body, ANSWER_MAX_BYTES).collect().await;
+        let bytes = bytes.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let cookie = head.headers.get(header::SET_COOKIE).cloned();
+        (head.status, cookie, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// Goes on after something worked.
+    fn done(&self, form: &Form, answer: &Value) -> Response<Body> {
+        let was_tried = form.arguments.get("dry_run") == Some(&json!(true));
+        let is_address = self.entry.answers_path.is_some();
+        if self.entry.answers_secret && self.entry.session.is_none() && !is_address {
+            return self.show(StatusCode::OK, &web::result::secret(&site(self.app), answer));
+        }
+        if was_tried || self.entry.answers_file || is_address {
+            let shown = web::result::answered(self.entry, &form.arguments, answer, &form.next);
+            return self.show(StatusCode::OK, &shown);
+        }
+        let reference = answer["reference_id"].as_str().unwrap_or_default();
+        see_other(own_path(&form.next.replace("{reference_id}", reference)))
+    }
+
+    /// Shows the form again, with what was typed and what is wrong with it.
+    fn again(&self, status: StatusCode, form: &Form, problem: &Problem) -> Response<Body> {
+        let shown = web::operation_form(self.entry, &form.arguments, Some(problem), &form.next);
+        self.show(status, &shown)
+    }
+
+    /// Somebody else was faster. What does not clash is sent again, the rest is shown.
+    async fn settle(&self, mut form: Form, answer: &Value) -> Response<Body> {
+        let stale = refused(StatusCode::CONFLICT, answer);
+        let Some(caller) = self.caller else { return self.again(StatusCode::CONFLICT, &form, &stale) };
+        let id = known::WRITES.iter().find(|(_, _, update)| update.name == self.entry.name);
+        let id = id.map(|(kind, ..)| format!("{}_id", kind.name()));
+        let reference = id.as_ref().and_then(|id| form.arguments.get(id)?.as_str()).map(str::to_owned);
+        let (Some(id), Some(reference)) = (id, reference) else {
+            return self.again(StatusCode::CONFLICT, &form, &stale);
+        };
+        let request_id = request_id(&self.parts.headers);
+        let asking = Asking { app: self.app, parts: self.parts, id: &request_id, caller };
+        let current = match asking.ask(known::GET_ENTITY, json!({ "reference": reference })).await {
+            Ok(current) => current,
+            Err(error) => return self.again(StatusCode::CONFLICT, &form, &problem(&error)),
+        };
+        let theirs: Map<String, Value> = form
+            .base
+            .keys()
+            .map(|name| {
+                let field = name.strip_suffix("_id").unwrap_or(name);
+                (name.clone(), current[field].clone())
+            })
+            .collect();
+        let version = current["version"].as_i64().unwrap_or_default();
+        match conflict::resolve(&form.arguments, &form.base, &theirs) {
+            Resolution::Send(mut arguments) if !form.base.is_empty() => {
+                arguments.insert("expected_version".into(), json!(version));
+                form.arguments = arguments;
+                self.write(form).await
+            }
+            Resolution::Send(_) => self.again(StatusCode::CONFLICT, &form, &stale),
+            Resolution::Ask(clashes) => {
+                let shown = conflict::ask(self.entry, &reference, (&id, &reference), version, &clashes);
+                self.show(StatusCode::CONFLICT, &shown)
+            }
+        }
+    }
+
+    /// A page that is made without asking anything.
+    fn show(&self, status: StatusCode, shown: &Shown) -> Response<Body> {
+        let Some(caller) = self.caller else { return see_other(SIGN_IN) };
+        let (asked, answers, site, me) =
+            (Asked::default(), Answers::default(), site(self.app), me(caller, self.parts));
+        let view = View { asked: &asked, answers: &answers, me: &me, site: &site, now: now().microseconds() };
+        html(status, web::whole(&view, shown))
+    }
+}
+
+/// What an operation refused, read from its answer.
+fn refused(status: StatusCode, answer: &Value) -> Problem {
+    let error = &answer["error"];
+    let details = error["details"].as_array().into_iter().flatten();
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let fields = details.map(|detail| (text(detail, "field"), text(detail, "message"))).collect();
+    let message = match text(error, "message") {
+        message if message.is_empty() => "The server could not do this.".to_owned(),
+        message => message,
+    };
+    Problem { status: status.as_u16(), message, fields }
+}

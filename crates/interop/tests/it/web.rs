@@ -1,0 +1,131 @@
+//! The web application in a real browser: people work in it, and everybody can read it.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::backend::Backend;
+use crate::browser::Browser;
+use crate::tools;
+
+/// Signs in with the administrator's token.
+fn sign_in(browser: &Browser, backend: &Backend) {
+    browser.visit(&format!("{}/sign-in", backend.url));
+    browser.click("details summary");
+    browser.write("#token", &backend.token);
+    browser.click("details button");
+    browser.wait_until("location.pathname === '/'");
+}
+
+/// Fails on anything that the console says: a script that fails, a file that is not there, a policy that was broken.
+#[track_caller]
+fn check_console(browser: &Browser) {
+    assert_eq!(browser.console(), Vec::<String>::new());
+}
+
+#[test]
+fn a_person_finds_changes_and_discusses_a_requirement() {
+    let Some(browser) = Browser::start() else { return };
+    let backend = Backend::start();
+    sign_in(&browser, &backend);
+    browser.visit(&format!("{}/p/DEFAULT", backend.url));
+    // By keys alone: to the list, down to the second row, and into it.
+    browser.press("g");
+    browser.press("l");
+    browser.wait_until("location.pathname === '/p/DEFAULT/list/requirement'");
+    browser.press("j");
+    browser.press("j");
+    browser.press("\u{e007}");
+    browser.wait_until("location.pathname === '/r/REQ-002'");
+    browser.wait_until("document.title.startsWith('REQ-002 ')");
+    // A choice is saved when it is made.
+    browser.evaluate(
+        "(s => { s.value = 'Obsolete'; s.dispatchEvent(new Event('change', {bubbles: true})); })(document.querySelector('select[name=status]'))",
+    );
+    browser.wait_until("document.querySelector('select[name=status]').value === 'Obsolete'");
+    browser.wait_until("document.querySelector('[data-live]').dataset.live.startsWith('REQ-002@')");
+    browser.press("m");
+    browser.press("Is this still *wanted*?");
+    browser.click(".comments form:last-of-type button");
+    browser.wait_until("document.querySelector('.comment .prose em')?.innerText === 'wanted'");
+    let stored = backend.ask("GET", "/requirements/REQ-002", "");
+    assert_eq!(stored["status"], "Obsolete");
+    // What somebody else changes is shown without asking for it.
+    let title = json!({"title": "Only the owner sees cards"}).to_string();
+    backend.ask("PATCH", "/requirements/REQ-002", &title);
+    browser.wait_until("document.querySelector('h1').innerText === 'Only the owner sees cards'");
+    check_console(&browser);
+}
+
+/// The demonstration asks for no password, and its project is what people come for.
+#[test]
+fn the_link_of_the_demonstration_needs_no_click() {
+    let Some(browser) = Browser::start() else { return };
+    let backend = Backend::start();
+    let link = backend.create("/auth/sign-in-links", &json!({"sign_in_only": true}).to_string());
+    browser.visit(link["url"].as_str().expect("a URL"));
+    browser.wait_until("location.pathname === '/p/DEFAULT'");
+    check_console(&browser);
+}
+
+#[test]
+fn a_link_sets_a_password_and_says_when_it_is_used_up() {
+    let Some(browser) = Browser::start() else { return };
+    let backend = Backend::start();
+    let link = backend.create("/auth/sign-in-links", "{}");
+    let url = link["url"].as_str().expect("a URL");
+    browser.visit(url);
+    browser.write("#new_password", "another long one");
+    browser.click("main button");
+    browser.wait_until("location.pathname === '/p/DEFAULT'");
+    check_console(&browser);
+    browser.visit(url);
+    browser.wait_until("document.querySelector('[role=alert]').innerText.includes('was used')");
+    let login = json!({"username": "admin", "password": "another long one"}).to_string();
+    assert_eq!(backend.ask("POST", "/auth/login", &login)["user"]["username"], "admin");
+}
+
+#[test]
+fn everybody_can_read_every_page() {
+    let Some(browser) = Browser::start() else { return };
+    let axe = tools::folder().join("node/node_modules/axe-core/axe.min.js");
+    if tools::is_missing(&axe) {
+        return;
+    }
+    let axe = fs::read_to_string(axe).expect("axe can be read");
+    let backend = Backend::start();
+    browser.visit(&format!("{}/sign-in", backend.url));
+    let mut found = barriers(&browser, &axe, "/sign-in");
+    let link = backend.create("/auth/sign-in-links", "{}");
+    browser.visit(link["url"].as_str().expect("a URL"));
+    found.extend(barriers(&browser, &axe, "/welcome"));
+    sign_in(&browser, &backend);
+    for page in web::PAGES {
+        let path = page.path.replace("{key}", "DEFAULT").replace("{kind}", "requirement");
+        let path = path.replace("{reference}", "REQ-005").replace("{name}", "delete_entity");
+        for (width, is_dark) in [(1440, false), (1440, true), (390, false), (390, true)] {
+            browser.look(width, is_dark);
+            browser.visit(&format!("{}{path}", backend.url));
+            let place = format!("{path} at {width}, dark: {is_dark}");
+            let overflow = browser
+                .evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+            if overflow != 0 {
+                found.push(format!("{place} scrolls sideways"));
+            }
+            found.extend(barriers(&browser, &axe, &place));
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    check_console(&browser);
+}
+
+/// What people with other eyes, hands or screens would stumble over.
+#[track_caller]
+fn barriers(browser: &Browser, axe: &str, place: &str) -> Vec<String> {
+    browser.evaluate(&format!("(() => {{ {axe} }})()"));
+    let found = browser.promised(
+        "axe.run().then(found => found.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).slice(0, 5).join(', ')))",
+    );
+    let found = found.as_array().unwrap_or_else(|| panic!("{place}: {found}"));
+    found.iter().map(|one| format!("{place}: {one}")).collect()
+}
