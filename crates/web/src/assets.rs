@@ -1,5 +1,5 @@
-//! The files that pages load: one style and one script. Their names change with their content, so that browsers may keep
-//! them for good.
+//! The files that pages load: one style, htmx, and one script of our own. Their names change with their content, so that
+//! browsers may keep them for good.
 
 use std::sync::LazyLock;
 
@@ -13,15 +13,35 @@ pub struct Asset {
     pub content: Vec<u8>,
 }
 
-const SCRIPT: &str = include_str!("../assets/app.js");
-const STYLE: &str = include_str!("../assets/app.css");
+/// htmx as the npm package `htmx.org` has it; a test compares the two.
+pub const HTMX: &str = include_str!("../assets/htmx-4.0.1.min.js");
 
-/// All files.
-pub static ASSETS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
-    let style = [design::TOKENS, design::STATES, STYLE].concat();
+/// The parts of our script, in the order in which they run.
+const SCRIPTS: &[&str] = &[
+    include_str!("../assets/script/start.js"),
+    include_str!("../assets/script/time.js"),
+    include_str!("../assets/script/keys.js"),
+    include_str!("../assets/script/live.js"),
+];
+
+/// The parts of the style; later ones win.
+const STYLES: &[&str] = &[
+    design::TOKENS,
+    design::STATES,
+    include_str!("../assets/style/base.css"),
+    include_str!("../assets/style/table.css"),
+    include_str!("../assets/style/tree.css"),
+    include_str!("../assets/style/item.css"),
+    include_str!("../assets/style/document.css"),
+    include_str!("../assets/style/narrow.css"),
+];
+
+/// All files: the style first, then the scripts.
+pub static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
-        asset("app", "css", "text/css; charset=utf-8", style),
-        asset("app", "js", "text/javascript; charset=utf-8", SCRIPT.to_owned()),
+        asset("app", "css", "text/css; charset=utf-8", STYLES.concat()),
+        asset("htmx", "js", "text/javascript; charset=utf-8", HTMX.to_owned()),
+        asset("app", "js", "text/javascript; charset=utf-8", SCRIPTS.concat()),
     ]
 });
 
