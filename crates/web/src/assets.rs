@@ -20,7 +20,11 @@ pub const HTMX: &str = include_str!("../assets/htmx-4.0.1.min.js");
 const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/start.js"),
     include_str!("../assets/script/time.js"),
+    include_str!("../assets/script/write.js"),
+    include_str!("../assets/script/edit.js"),
+    include_str!("../assets/script/peek.js"),
     include_str!("../assets/script/keys.js"),
+    include_str!("../assets/script/palette.js"),
     include_str!("../assets/script/live.js"),
 ];
 

@@ -6,6 +6,7 @@ use ops::{Arguments, Entry};
 use serde_json::{Map, Value};
 
 use crate::page::Problem;
+use crate::pages::USER;
 use crate::parts::sentence;
 
 /// A field of a form.
@@ -69,7 +70,7 @@ fn one(
     let name = field.name;
     let wrong = problem.and_then(|problem| problem.fields.iter().find(|(wrong, _)| wrong == name));
     let label = field.label.map_or_else(|| words(name), str::to_owned);
-    let help = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+    let help = help(schema, &label);
     let shown = value.map(written).unwrap_or_default();
     let choices = if field.choices.is_empty() { choices(name, schema) } else { field.choices.clone() };
     let help_id = format!("help-{name}");
@@ -89,15 +90,36 @@ fn one(
                     }
                 }
             } @else if LONG.contains(&name) {
-                textarea id={ "field-" (name) } name=(name) rows="6" required[is_required] aria-describedby=(help_id) { (shown) }
+                textarea id={ "field-" (name) } name=(name) rows="6" required[is_required] aria-describedby=(help_id)
+                    aria-invalid=[wrong.map(|_| "true")] data-markdown[name != "operations"] { (shown) }
+            } @else if let Some(what) = named_by(name) {
+                input id={ "field-" (name) } type="text" name=(name) value=(shown) required[is_required] autocomplete="off"
+                    list={ "options-" (name) } data-suggest={ "/suggest/" (what) } aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
+                datalist id={ "options-" (name) } {}
             } @else {
                 input id={ "field-" (name) } type=(kind(name)) name=(name) value=(shown) required[is_required]
                     autocomplete=(autocomplete(name)) aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
             }
             @if let Some((_, message)) = wrong { p.error { (message) } }
-            p.help id=(help_id) { (help) }
+            p.help id=(help_id) hidden[help.is_empty()] { (help) }
         }
     }
+}
+
+/// What the schema says of a field. What people see by themselves is left out: that an empty field is cleared, and what its label says.
+fn help(schema: &Value, label: &str) -> String {
+    let said = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+    let said = said.replace("Null clears it.", "").trim().to_owned();
+    if said.eq_ignore_ascii_case(&format!("The {label}.")) { String::new() } else { said }
+}
+
+/// What an argument names, where that can be completed: a kind, or a user.
+fn named_by(name: &str) -> Option<&'static str> {
+    if matches!(name, "assignee_id" | "assignee" | "user" | "author" | "creator") {
+        return Some(USER);
+    }
+    let kinds = store::model::Kind::ALL.into_iter().map(store::model::Kind::name);
+    kinds.into_iter().find(|kind| name.strip_suffix("_id").is_some_and(|name| name.ends_with(kind)))
 }
 
 fn kind(name: &str) -> &'static str {
@@ -158,8 +180,12 @@ mod tests {
     fn a_form_shows_what_was_typed_and_what_is_wrong_with_it() {
         let values = json!({"name": "x\"><script>", "scopes": ["read"]});
         let Value::Object(values) = values else { unreachable!() };
-        let problem =
-            Problem { status: 400, message: String::new(), fields: vec![("name".into(), "is taken".into())] };
+        let problem = Problem {
+            status: 400,
+            message: String::new(),
+            fields: vec![("name".into(), "is taken".into())],
+            retry_after_s: None,
+        };
         let html =
             form(known::CREATE_TOKEN, &[Field::new("name"), Field::new("scopes")], &values, Some(&problem));
         let html = html.into_string();

@@ -5,7 +5,7 @@ use ops::known;
 use serde_json::Value;
 
 use crate::assets::ASSETS;
-use crate::page::{Problem, Shown, View};
+use crate::page::{Page, Problem, Shown, View};
 use crate::pages::PAGES;
 use crate::parts::post;
 
@@ -22,6 +22,7 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
     document(
         &format!("{} · Spexus", shown.title),
         view.me.theme,
+        view.me.has_keys,
         html! {
             a.skip href="#main" { "Skip to content" }
             header.top {
@@ -33,11 +34,13 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
                         value=(view.asked.first("query").unwrap_or_default());
                     kbd { "/" }
                 }
+                button.quiet.palette-button type="button" data-palette=(project.unwrap_or_default()) title="Find or open anything" { kbd { "Ctrl K" } }
                 details.menu {
                     summary { (view.me.username) }
                     div.sheet {
                         a href="/account" { "Account" }
                         a href="/connect" { "Connect an agent" }
+                        a href="/keys" data-dialog="#keys" data-key="?" { "Keys" }
                         a href="/reference" { "Interface" }
                         (post(known::LOGOUT, "/sign-in", html! { button.quiet { "Sign out" } }))
                     }
@@ -50,14 +53,14 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
 
 /// A page without the bar, for those who are not known.
 pub fn bare(title: &str, body: Markup) -> Markup {
-    document(&format!("{title} · Spexus"), None, html! { main #main.bare { (body) } })
+    document(&format!("{title} · Spexus"), None, true, html! { main #main.bare { (body) } })
 }
 
-fn document(title: &str, theme: Option<&str>, body: Markup) -> Markup {
+fn document(title: &str, theme: Option<&str>, has_keys: bool, body: Markup) -> Markup {
     let [style, scripts @ ..] = &*ASSETS;
     html! {
         (DOCTYPE)
-        html lang="en" data-theme=[theme] {
+        html lang="en" data-theme=[theme] data-keys=[(!has_keys).then_some("off")] {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -67,7 +70,8 @@ fn document(title: &str, theme: Option<&str>, body: Markup) -> Markup {
                 meta name="htmx-config" content=(HTMX_CONFIG);
                 @for script in scripts { script src=(script.path) defer {} }
             }
-            body { (body) }
+            // What a form changes is put into the page piece by piece, and what did not change is left alone.
+            body hx-target:inherited="body" hx-swap:inherited="innerMorph" hx-push-url:inherited="true" { (body) }
         }
     }
 }
@@ -98,12 +102,17 @@ fn navigation(view: &View<'_>, key: &str) -> Markup {
         nav.pages aria-label="Project" {
             @for page in PAGES {
                 @if let Some((label, letter)) = page.nav {
-                    @let path = page.path.replace("{key}", key).replace("{kind}", "requirement");
+                    @let path = of_project(page, key);
                     a href=(path) data-key=(letter) aria-current=[(view.asked.path == path).then_some("page")] { (label) }
                 }
             }
         }
     }
+}
+
+/// Where a page of a project is.
+pub fn of_project(page: &Page, key: &str) -> String {
+    page.path.replace("{key}", key).replace("{kind}", "requirement")
 }
 
 /// What a page says that cannot be shown.
@@ -125,4 +134,14 @@ pub fn problem(view: &View<'_>, problem: &Problem) -> Shown {
     };
     let project = view.asked.parameters.get("key").cloned();
     Shown { title: title.to_owned(), project, body }
+}
+
+/// What is wrong with a form, for the script that says it at the fields. The form stays as it is.
+pub fn inline_problem(problem: &Problem) -> Markup {
+    html! {
+        div data-problem=(problem.status) data-retry=[problem.retry_after_s] {
+            p { (problem.message) }
+            @for (field, message) in &problem.fields { p data-field=(field) { (message) } }
+        }
+    }
 }

@@ -8,6 +8,7 @@ pub mod conflict;
 mod diff;
 mod form;
 mod item;
+mod keys;
 mod layout;
 mod markdown;
 mod page;
@@ -17,10 +18,13 @@ pub mod result;
 mod time;
 
 pub use self::form::{Field, form};
-pub use self::layout::{problem, whole};
+pub use self::layout::{inline_problem, problem, whole};
 pub use self::markdown::render as markdown;
-pub use self::page::{Answers, Asked, Me, Page, Problem, Question, Shown, Site, THEMES, View, encode};
+pub use self::page::{
+    Answers, Asked, KEYS, Me, PREFERENCES, Page, Problem, Question, Shown, Site, THEME, THEMES, View, encode,
+};
 pub use self::pages::{
-    OPERATION_FORM, PAGES, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, welcome,
+    OPERATION_FORM, PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog,
+    welcome,
 };
 pub use self::parts::NEXT;

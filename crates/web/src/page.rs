@@ -105,6 +105,8 @@ pub struct Problem {
     pub message: String,
     /// What is wrong with which argument.
     pub fields: Vec<(String, String)>,
+    /// After how many seconds it may be tried again.
+    pub retry_after_s: Option<u64>,
 }
 
 /// What was answered, by the names of the questions.
@@ -127,6 +129,11 @@ impl Answers {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, answer)| answer.as_ref().ok())
     }
 
+    /// The answers to all questions of one name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |(known, _)| *known == name).filter_map(|(_, answer)| answer.as_ref().ok())
+    }
+
     /// The items of a list that was answered.
     pub fn list(&self, name: &str) -> &[Value] {
         let list = self.get(name).and_then(|answer| answer.get("data")).and_then(Value::as_array);
@@ -144,7 +151,16 @@ pub struct Me {
     pub may: Vec<Effect>,
     /// Whether the user wants pages light or dark, whatever the system prefers.
     pub theme: Option<&'static str>,
+    /// Whether single keys do something. Some people's input devices press them by accident.
+    pub has_keys: bool,
 }
+
+/// Where preferences are sent. They are kept in cookies, since they belong to a browser.
+pub const PREFERENCES: &str = "/preferences";
+/// The name of the preference for a theme.
+pub const THEME: &str = "theme";
+/// The name of the preference for single keys: `off`, or anything else.
+pub const KEYS: &str = "keys";
 
 /// The themes that can be chosen.
 pub const THEMES: [&str; 2] = ["light", "dark"];

@@ -8,13 +8,49 @@ use store::model::{Kind, Reference};
 /// Where a write comes back to.
 pub const NEXT: &str = "_next";
 
-/// A form that runs an operation and then shows another page.
+/// A form that runs an operation and then shows another page. With scripts, that page is put into this one, so that what is typed
+/// elsewhere, the focus and the place stay; what is wrong is said at the fields.
 pub fn post(operation: &Entry, next: &str, inside: Markup) -> Markup {
+    let action = format!("/do/{}", operation.name);
+    // A session that begins or ends makes another page of everything.
+    let swapped = operation.session.is_none().then_some(action.as_str());
     html! {
-        form method="post" action={ "/do/" (operation.name) } {
+        form method="post" action=(action) hx-post=[swapped] {
             input type="hidden" name=(NEXT) value=(next);
             (inside)
         }
+    }
+}
+
+/// A field for something of a kind, or a user, with a list of what it may be completed with. Any text can be typed: the server decides.
+#[derive(Default)]
+pub struct Combobox<'a> {
+    /// The argument.
+    pub name: &'a str,
+    /// What is asked for: a kind, or `user`.
+    pub what: &'a str,
+    /// What the field is called.
+    pub label: &'a str,
+    /// What is in it.
+    pub value: &'a str,
+    /// What is shown while it is empty.
+    pub hint: &'a str,
+    /// The key that leads to it.
+    pub key: Option<char>,
+    /// Whether its form is sent as soon as something else is in it.
+    pub is_sent_at_once: bool,
+    /// Whether it must not be empty.
+    pub is_required: bool,
+}
+
+/// The field.
+pub fn combobox(field: &Combobox<'_>) -> Markup {
+    let list = format!("options-{}", field.name);
+    let source = format!("/suggest/{}", field.what);
+    html! {
+        input type="text" name=(field.name) value=(field.value) placeholder=(field.hint) aria-label=(field.label) list=(list)
+            autocomplete="off" required[field.is_required] data-suggest=(source) data-key=[field.key] data-submit[field.is_sent_at_once];
+        datalist id=(list) {}
     }
 }
 

@@ -5,7 +5,7 @@ use ops::Entry;
 use serde_json::{Map, Value};
 
 use crate::page::{Shown, Site};
-use crate::pages::configurations;
+use crate::pages::{configurations, waiting};
 use crate::parts::{hidden, link, post, text};
 
 /// A secret, which is shown now and never again.
@@ -19,6 +19,7 @@ pub fn secret(site: &Site, answer: &Value) -> Shown {
             p { button type="button" data-copy=(token) { "Copy" } }
             h2 { "Tell the host" }
             (configurations(&site.url, token))
+            (waiting(text(answer, "id")))
             p.actions { a.button href="/account" { "Done" } }
         }
     };

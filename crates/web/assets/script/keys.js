@@ -1,29 +1,48 @@
-// Keys, unless something is being typed. `g` and a letter opens a page of the project.
+// Keys, unless something is being typed; `/keys` lists them. `g` and a letter opens a page of the project.
 let waitsForPage = false;
 document.addEventListener('keydown', event => {
-  const typing = event.target.matches('input, textarea, select, [contenteditable]');
-  if (event.key === 'Escape' && typing) event.target.blur();
+  const typing = event.target.matches('input:not([type="checkbox"]), textarea, select, [contenteditable]');
+  if (event.key === 'Escape' && typing && !event.target.closest('dialog')) {
+    const cancel = event.target.closest('form')?.querySelector('[data-cancel]');
+    event.target.matches('input, textarea') && event.target.value === event.target.defaultValue && cancel ? cancel.click() : event.target.blur();
+  }
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.form) event.target.form.requestSubmit();
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('dialog')) return;
+  if (document.documentElement.dataset.keys === 'off') return;
   const press = selector => {
     const found = document.querySelector(selector);
     if (!found) return;
     event.preventDefault();
-    found.matches('textarea, input') ? found.focus() : found.click();
+    const field = found.matches('textarea, input, select') ? found : found.querySelector('select');
+    if (!field) return found.click();
+    field.focus();
+    if (field.matches('select')) field.showPicker?.();
+    else field.select();
   };
   if (waitsForPage) {
     waitsForPage = false;
     return press(`.pages [data-key="${CSS.escape(event.key)}"]`);
   }
+  const here = document.querySelector('.here');
   if (event.key === 'g') waitsForPage = true;
   else if (event.key === '/') press('#search');
   else if (event.key === 'j' || event.key === 'k') move(event.key === 'j' ? 1 : -1);
-  else if (event.key === 'Enter') document.querySelector('tr.here a')?.click();
-  else if (event.key.length === 1) press(`main [data-key="${CSS.escape(event.key)}"]`);
+  else if (event.key === 'Enter' && event.target === document.body) here?.querySelector('a')?.click();
+  else if (event.key === ' ' && here && event.target === document.body) {
+    event.preventDefault();
+    peek(here.querySelector('a[href^="/r/"]'));
+  } else if (event.key === 'm' && getSelection().toString().trim() && document.querySelector('.quote-button')) {
+    event.preventDefault();
+    document.querySelector('.quote-button').click();
+  } else if (event.key.length === 1) {
+    const key = `[data-key="${CSS.escape(event.key)}"]`;
+    press(here?.querySelector(key) ? `.here ${key}` : document.querySelector(`main ${key}`) ? `main ${key}` : `.top .menu ${key}`);
+  }
 });
 
+// The row that keys work on.
 function move(step) {
-  const rows = [...document.querySelectorAll('.entities tbody tr')];
+  const rows = [...document.querySelectorAll('.entities tbody tr, .rows > li, .hits > li, .tree li')].filter(row => row.checkVisibility());
   const at = rows.findIndex(row => row.classList.contains('here'));
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
   if (!next) return;

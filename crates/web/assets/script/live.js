@@ -1,37 +1,58 @@
-// What others change is shown as it happens, while the page is looked at. Nothing that is being typed is replaced.
-const live = () => document.querySelector('[data-live]');
+// What others change is shown as it happens, while the page is looked at. An item is put into the page anew, and what is being
+// typed stays; a list never jumps, it says how much is new.
+const item = () => document.querySelector('[data-live]');
+const list = () => document.querySelector('[data-follows]');
 let stream = null;
+let lastId = null;
 function follow() {
-  if (document.hidden || !live()) {
+  if (document.hidden || !(item() || list())) {
     stream?.close();
     stream = null;
   } else if (!stream) {
-    stream = new EventSource('/api/v1/events');
-    stream.onmessage = event => heard(JSON.parse(event.data));
-    for (const name of ['created', 'updated', 'deleted', 'restored', 'change']) {
-      stream.addEventListener(name, event => heard(JSON.parse(event.data)));
-    }
+    stream = new EventSource('/api/v1/events' + (lastId ? `?after=${encodeURIComponent(lastId)}` : ''));
+    const told = event => {
+      lastId = event.lastEventId || lastId;
+      if (event.data) heard(JSON.parse(event.data));
+    };
+    stream.onmessage = told;
+    for (const name of ['created', 'updated', 'deleted', 'restored', 'change']) stream.addEventListener(name, told);
+    // What happened since is not known any more: look at everything again.
+    stream.addEventListener('reset', event => {
+      lastId = event.lastEventId || null;
+      if (item()) refresh();
+    });
   }
 }
+
 let waiting = null;
+const news = new Set();
 function heard(change) {
-  const item = live();
-  const reference = change.reference_id || change.reference;
-  if (!item || reference !== item.dataset.reference) return;
-  const version = Number(item.dataset.live.split('@')[1]);
-  if (change.version && change.version <= version && change.kind !== 'comment') return;
-  clearTimeout(waiting);
-  waiting = setTimeout(refresh, 250);
+  const reference = change.reference_id || change.reference || change.entity;
+  const shown = item();
+  if (shown && reference === shown.dataset.reference) {
+    const version = Number(shown.dataset.live.split('@')[1]);
+    if (change.version && change.version <= version && change.kind !== 'comment') return;
+    clearTimeout(waiting);
+    waiting = setTimeout(refresh, 250);
+  } else if (list() && change.project === list().dataset.follows) {
+    news.add(reference || change.id);
+    clearTimeout(waiting);
+    waiting = setTimeout(announce, 250);
+  }
 }
-async function refresh() {
-  const item = live();
-  const typed = [...item.querySelectorAll('textarea, input[type="text"]')].some(field => field.value !== field.defaultValue);
-  if (typed) return toast('This has changed meanwhile; reload to see it');
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const fresh = page.querySelector('[data-live]');
-  if (fresh) item.replaceWith(fresh);
+
+function announce() {
+  const count = news.size > 20 ? 'Many things have' : news.size === 1 ? '1 thing has' : `${news.size} things have`;
+  const button = make('button', { type: 'button', class: 'quiet' }, 'Show');
+  button.addEventListener('click', () => location.reload());
+  bar('news', `${count} changed. `, button);
+}
+
+function refresh() {
+  if (!item()) return;
+  // Whoever edits is told instead: the form has what it began with, and saving compares.
+  if (item().querySelector('#edit')) return bar('news', 'Somebody else has changed this. Your text is kept; saving shows what differs.');
+  htmx.ajax('GET', location.pathname + location.search, { target: '#item', select: '#item', swap: 'outerMorph', push: 'false' });
 }
 document.addEventListener('visibilitychange', follow);
-follow();
+prepare(follow);

@@ -1,5 +1,7 @@
 // Exact times in the reader's own zone.
-for (const time of document.querySelectorAll('time[datetime]')) {
-  const at = new Date(time.dateTime);
-  if (!isNaN(at)) time.title = at.toLocaleString();
-}
+prepare(() => {
+  for (const time of document.querySelectorAll('time[datetime]')) {
+    const at = new Date(time.dateTime);
+    if (!isNaN(at)) time.title = at.toLocaleString();
+  }
+});

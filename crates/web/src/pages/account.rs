@@ -5,7 +5,7 @@ use ops::known;
 use serde_json::{Map, Value, json};
 
 use crate::form::{Field, form};
-use crate::page::{Answers, Asked, Page, Question, Shown, THEMES, View};
+use crate::page::{Answers, Asked, KEYS, PREFERENCES, Page, Question, Shown, THEME, THEMES, View};
 use crate::parts::{hidden, post, section, text};
 use crate::time::ago;
 
@@ -50,9 +50,9 @@ fn show(view: &View<'_>) -> Shown {
                 }))
                 section {
                     h2 { "Theme" }
-                    form method="post" action="/theme" {
+                    form method="post" action=(PREFERENCES) {
                         div.inline {
-                            select name="theme" aria-label="Theme" data-submit {
+                            select name=(THEME) aria-label="Theme" data-submit {
                                 option value="" { "As the system" }
                                 @for theme in THEMES {
                                     option value=(theme) selected[view.me.theme == Some(theme)] { (theme) }
@@ -61,6 +61,19 @@ fn show(view: &View<'_>) -> Shown {
                             button.no-script { "Set" }
                         }
                     }
+                }
+                section {
+                    h2 { "Keys" }
+                    form method="post" action=(PREFERENCES) {
+                        div.inline {
+                            select name=(KEYS) aria-label="Single keys" data-submit {
+                                option value="on" { "Single keys are on" }
+                                option value="off" selected[!view.me.has_keys] { "Single keys are off" }
+                            }
+                            button.no-script { "Set" }
+                        }
+                    }
+                    p.muted { "Ctrl K always works. " a href="/keys" { "All keys" } }
                 }
                 section {
                     h2 { "New token" }

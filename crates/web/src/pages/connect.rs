@@ -6,7 +6,8 @@ use serde_json::{Map, json};
 
 use crate::form::{Field, form};
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::post;
+use crate::parts::{post, text};
+use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/connect", nav: None, ask, show };
 
@@ -47,6 +48,36 @@ fn show(view: &View<'_>) -> Shown {
         }
     };
     Shown { title: "Connect an agent".to_owned(), project: None, body }
+}
+
+/// Whether an agent has come with a token. A script asks again and again while the token is shown.
+pub const STATE: Page = Page { path: "/connect/{token}", nav: None, ask: ask_state, show: show_state };
+
+fn ask_state(_: &Asked, answers: &Answers) -> Vec<Question> {
+    if answers.has("tokens") {
+        return Vec::new();
+    }
+    vec![Question::needed("tokens", known::LIST_TOKENS, json!({"limit": 100}))]
+}
+
+fn show_state(view: &View<'_>) -> Shown {
+    let id = view.asked.parameter("token");
+    let token = view.answers.list("tokens").iter().find(|token| text(token, "id") == id);
+    let body = match token.map(|token| text(token, "last_used_at")) {
+        Some("") => waiting(id),
+        Some(used) => html! { p.connected role="status" { "Connected " (ago(used, view.now)) "." } },
+        None => html! { p.muted role="status" { "This token is revoked." } },
+    };
+    Shown { title: "Connection".to_owned(), project: None, body }
+}
+
+/// What is shown until an agent comes.
+pub fn waiting(token: &str) -> Markup {
+    html! {
+        p.muted.scripted-only role="status" hx-get={ "/connect/" (token) } hx-trigger="every 2s" hx-swap="outerHTML" hx-target="this" hx-push-url="false" {
+            "Waiting for the agent to connect…"
+        }
+    }
 }
 
 /// What hosts are told, with a token in its place.

@@ -50,27 +50,32 @@ fn show(view: &View<'_>) -> Shown {
         values.insert(argument.to_owned(), entity[field].clone());
     }
     let choices = statuses(view).into_iter().map(|name| (name.clone(), name)).collect();
-    let fields = [
-        Field::new("title"),
-        Field::new("description"),
-        Field::new("rationale"),
-        Field::choosing("status", choices),
-        Field::new("priority"),
-        Field::choosing("type_id", types(view)).labelled("Type"),
-        Field::new("assignee_id").labelled("Assignee"),
-        Field::new("labels"),
-    ];
+    let mut fields = vec![Field::new("title"), Field::new("description"), Field::new("rationale")];
+    // In place of the text, the other fields stay beside it.
+    if view.asked.first("only") != Some("text") {
+        fields.extend([
+            Field::choosing("status", choices),
+            Field::new("priority"),
+            Field::choosing("type_id", types(view)).labelled("Type"),
+            Field::new("assignee_id").labelled("Assignee"),
+            Field::new("labels"),
+        ]);
+    }
+    values.retain(|name, _| fields.iter().any(|field| field.name == name));
+    let here = format!("/r/{reference}");
     let body = html! {
         div.page {
             h1 { "Edit " (reference) }
             @match update {
-                Some(update) if view.me.may(update) => (post(update, &format!("/r/{reference}"), html! {
-                    (hidden(&format!("{kind}_id"), reference))
-                    (hidden("expected_version", &entity["version"].to_string()))
-                    (base(&values))
-                    (form(update, &fields, &values, None))
-                    p.actions { button.primary { "Save" } a.quiet href={ "/r/" (reference) } { "Cancel" } }
-                })),
+                Some(update) if view.me.may(update) => div #edit {
+                    (post(update, &here, html! {
+                        (hidden(&format!("{kind}_id"), reference))
+                        (hidden("expected_version", &entity["version"].to_string()))
+                        (base(&values))
+                        div data-draft={ "edit " (reference) } { (form(update, &fields, &values, None)) }
+                        p.actions { button.primary { "Save" } a.quiet href=(here) hx-get=(here) data-cancel { "Cancel" } }
+                    }))
+                },
                 _ => p { "Your role does not allow it: changing needs the role User." },
             }
         }

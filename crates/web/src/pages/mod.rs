@@ -2,26 +2,32 @@
 
 mod account;
 mod activity;
+mod card;
 mod connect;
 mod document;
 mod edit;
 mod history;
 mod home;
 mod item;
+mod keys;
 mod list;
 mod new;
 mod operation;
+mod palette;
 mod project;
 mod search;
 mod sign_in;
+mod suggest;
 mod tree;
 
 use crate::page::Page;
 
-pub use self::connect::configurations;
+pub use self::connect::{configurations, waiting};
 pub use self::list::{chosen, has_status, statuses};
+pub use self::new::types;
 pub use self::operation::{OPERATION_FORM, operation_form};
-pub use self::sign_in::{SIGN_IN, WELCOME, no_welcome, sign_in, welcome};
+pub use self::sign_in::{SIGN_IN, WELCOME, no_welcome, sign_in, sign_in_dialog, welcome};
+pub use self::suggest::USER;
 
 /// Every page for people who have signed in.
 pub const PAGES: &[Page] = &[
@@ -38,5 +44,9 @@ pub const PAGES: &[Page] = &[
     search::PAGE,
     account::PAGE,
     connect::PAGE,
+    keys::PAGE,
     operation::PAGE,
 ];
+
+/// Parts that scripts fetch and put into other pages. They are asked and made like pages, and sent without what surrounds one.
+pub const PARTS: &[Page] = &[card::PAGE, connect::STATE, palette::PAGE, suggest::PAGE];

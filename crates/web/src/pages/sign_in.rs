@@ -53,6 +53,28 @@ pub fn sign_in(next: &str, username: &str, problem: Option<&Problem>) -> Markup 
     )
 }
 
+/// The form alone, shown over a page whose session has ended, so that nothing typed there is lost.
+pub fn sign_in_dialog(username: &str) -> Markup {
+    html! {
+        form data-sign-in method="post" action={ "/do/" (known::LOGIN.name) } {
+            h2 { "Your session has ended" }
+            p.muted { "Sign in again; what you typed is kept." }
+            (hidden(NEXT, "/"))
+            (hidden("cookie", "true"))
+            div.field {
+                label for="again-username" { "Name" }
+                input #again-username type="text" name="username" value=(username) autocomplete="username" required;
+            }
+            div.field {
+                label for="again-password" { "Password" }
+                input #again-password type="password" name="password" autocomplete="current-password" required;
+            }
+            p.error role="alert" hidden { "The name or the password is wrong." }
+            p.actions { button.primary { "Sign in" } button.quiet type="button" data-close { "Not now" } }
+        }
+    }
+}
+
 /// The page of a one-time link, with what is known of it. Where `at_once` is set, a script presses the button.
 pub fn welcome(code: &str, link: &Value, next: &str, at_once: bool, problem: Option<&Problem>) -> Markup {
     let sets_password = link["sets_password"] == true;

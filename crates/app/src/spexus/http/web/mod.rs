@@ -1,6 +1,7 @@
 //! The web application over HTTP: its pages, its files, and the one route by which pages write.
 
 mod page;
+mod small;
 mod welcome;
 mod write;
 
@@ -14,7 +15,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
-use web::{PAGES, SIGN_IN, Site, WELCOME};
+use web::{PAGES, PARTS, PREFERENCES, SIGN_IN, Site, WELCOME};
 
 use super::App;
 use super::answer::insert;
@@ -30,9 +31,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// The routes for people.
 pub fn router() -> Router<Arc<App>> {
     let mut router = Router::new();
-    for shown in PAGES {
-        let handler = move |State(app): State<Arc<App>>, request: Request| page::serve(app, shown, request);
-        router = router.route(&pattern(shown.path), get(handler));
+    for (pages, is_part) in [(PAGES, false), (PARTS, true)] {
+        for shown in pages {
+            let handler = move |State(app): State<Arc<App>>, request: Request| {
+                page::serve(app, shown, is_part, request)
+            };
+            router = router.route(&pattern(shown.path), get(handler));
+        }
     }
     for asset in web::assets::ASSETS.iter() {
         router = router.route(&asset.path, get(move || async move { file(asset) }));
@@ -41,7 +46,8 @@ pub fn router() -> Router<Arc<App>> {
         .route(SIGN_IN, get(page::sign_in))
         .route(WELCOME, get(welcome::page))
         .route("/do/{operation}", post(write::run))
-        .route("/theme", post(page::theme))
+        .route(PREFERENCES, post(small::preferences))
+        .route("/preview", post(small::preview))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_MIN_BYTES)))
 }
 

@@ -6,31 +6,31 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use axum::response::Response;
 use ops::{Call, Caller, Credentials, Effect, Entry, Error, Kind, known};
 use serde_json::{Value, json};
 use store::model::Via;
 use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, View};
 
-use super::super::answer::{insert, status};
-use super::super::body::{self, Bounds};
+use super::super::answer::status;
 use super::super::endpoint::{call_engine, identify};
-use super::super::request::{check_once, cookie, credentials, decode, request_id, user_agent};
+use super::super::request::{check_once, credentials, decode, request_id, user_agent};
 use super::super::{App, Peer};
+use super::small::preference;
 use super::{html, own_path, see_other, site};
 use crate::spexus::now;
 
 /// A page that keeps asking is a mistake of ours.
 const ROUNDS_MAX: usize = 4;
 
-/// Answers with a page, or leads to the sign-in.
-pub async fn serve(app: Arc<App>, page: &'static Page, request: Request) -> Response<Body> {
+/// Answers with a page, or with a part of one, or leads to the sign-in.
+pub async fn serve(app: Arc<App>, page: &'static Page, is_part: bool, request: Request) -> Response<Body> {
     let started = Instant::now();
     let (parts, _) = request.into_parts();
     let id = request_id(&parts.headers);
-    let (response, user) = answer(&app, page, &parts, &id).await;
+    let (response, user) = answer(&app, page, is_part, &parts, &id).await;
     let status = response.status().as_u16();
     let elapsed = started.elapsed();
     app.metrics.observe(page.path, "web", status, elapsed);
@@ -46,7 +46,13 @@ pub async fn serve(app: Arc<App>, page: &'static Page, request: Request) -> Resp
     response
 }
 
-async fn answer(app: &App, page: &Page, parts: &Parts, id: &str) -> (Response<Body>, Option<String>) {
+async fn answer(
+    app: &App,
+    page: &Page,
+    is_part: bool,
+    parts: &Parts,
+    id: &str,
+) -> (Response<Body>, Option<String>) {
     let caller = match caller(app, parts).await {
         Ok(caller) => caller,
         Err(error) if error.kind == Kind::Unauthenticated => return (to_sign_in(parts), None),
@@ -81,7 +87,8 @@ async fn answer(app: &App, page: &Page, parts: &Parts, id: &str) -> (Response<Bo
         None => (200, (page.show)(&view)),
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    (html(status, web::whole(&view, &shown)), user)
+    let page = if is_part { shown.body } else { web::whole(&view, &shown) };
+    (html(status, page), user)
 }
 
 /// Asks operations for somebody.
@@ -130,34 +137,10 @@ pub async fn caller(app: &App, parts: &Parts) -> Result<Caller, Error> {
 /// The same, as pages know it.
 pub fn me(caller: &Caller, parts: &Parts) -> Me {
     let may = Effect::ALL.into_iter().filter(|effect| caller.may(*effect).is_ok()).collect();
-    let wanted = cookie(&parts.headers, THEME_COOKIE);
-    let theme = web::THEMES.into_iter().find(|theme| wanted.as_deref() == Some(*theme));
-    Me { username: caller.username.clone(), role: caller.role, may, theme }
-}
-
-/// The cookie that remembers whether somebody wants pages light or dark.
-const THEME_COOKIE: &str = "spexus_theme";
-/// It is kept for a year.
-const THEME_S: u32 = 365 * 24 * 3600;
-
-/// The longest form of a theme.
-const THEME_FORM: Bounds = Bounds { bytes_max: 100, is_json: false };
-
-/// `POST /theme`: changes a cookie.
-pub async fn theme(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
-    let (parts, form) = request.into_parts();
-    // Nothing is read from strangers.
-    if caller(&app, &parts).await.is_err() {
-        return see_other(SIGN_IN);
-    }
-    let read = tokio::time::timeout(app.options.request_timeout, body::collect(form, THEME_FORM)).await;
-    let form = read.ok().and_then(Result::ok).unwrap_or_default();
-    let theme = web::THEMES.into_iter().find(|theme| form == format!("theme={theme}").as_bytes());
-    let mut response = see_other("/account");
-    let age = if theme.is_some() { THEME_S } else { 0 };
-    let cookie = format!("{THEME_COOKIE}={}; Path=/; Max-Age={age}; SameSite=Lax", theme.unwrap_or_default());
-    insert(response.headers_mut(), header::SET_COOKIE, &cookie);
-    response
+    let theme = preference(parts, web::THEME);
+    let theme = web::THEMES.into_iter().find(|known| theme.as_deref() == Some(*known));
+    let has_keys = preference(parts, web::KEYS).as_deref() != Some("off");
+    Me { username: caller.username.clone(), role: caller.role, may, theme, has_keys }
 }
 
 /// What the address says.
@@ -187,7 +170,7 @@ pub fn problem(error: &Error) -> Problem {
         _ => error.message.clone(),
     };
     let fields = error.fields.iter().map(|field| (field.field.clone(), field.message.clone())).collect();
-    Problem { status: status(error.kind).as_u16(), message, fields }
+    Problem { status: status(error.kind).as_u16(), message, fields, retry_after_s: error.retry_after_s }
 }
 
 /// Leads to the sign-in, and from there back.

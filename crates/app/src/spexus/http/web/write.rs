@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use ops::{Arguments, Caller, Effect, Entry, Route, SessionChange, known};
@@ -16,6 +16,7 @@ use web::conflict::{self, BASE, Resolution};
 use web::{Answers, Asked, NEXT, Problem, SIGN_IN, Shown, View};
 
 use super::super::App;
+use super::super::answer::status;
 use super::super::body::{self, Bounds};
 use super::super::endpoint::Endpoint;
 use super::super::request::{decode, request_id};
@@ -53,6 +54,7 @@ pub async fn run(State(app): State<Arc<App>>, Path(name): Path<String>, request:
         Effect::Public => None,
         _ => match caller(&app, &parts).await {
             Ok(caller) => Some(caller),
+            Err(error) if is_swapped(&parts) => return inline(status(error.kind), &problem(&error)),
             Err(_) => return to_sign_in_from(&parts),
         },
     };
@@ -70,9 +72,27 @@ pub async fn run(State(app): State<Arc<App>>, Path(name): Path<String>, request:
     writing.write(form).await
 }
 
+/// Whether a script sent the form, which puts the answer into the page.
+fn is_swapped(parts: &Parts) -> bool {
+    parts.headers.contains_key("hx-request")
+}
+
+/// What is wrong, to be said at the form that is still there; for whoever must sign in again, how.
+fn inline(status: StatusCode, problem: &Problem) -> Response<Body> {
+    match status {
+        StatusCode::UNAUTHORIZED => html(status, web::sign_in_dialog("")),
+        _ => html(status, web::inline_problem(problem)),
+    }
+}
+
 /// What is said of a form that could not be read.
 fn unread(status: StatusCode, message: &str) -> Response<Body> {
-    let problem = Problem { status: status.as_u16(), message: message.to_owned(), fields: Vec::new() };
+    let problem = Problem {
+        status: status.as_u16(),
+        message: message.to_owned(),
+        fields: Vec::new(),
+        retry_after_s: None,
+    };
     html(status, web::sign_in("/", "", Some(&problem)))
 }
 
@@ -137,11 +157,11 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     async fn write(&self, form: Form) -> Response<Body> {
-        let (status, cookie, answer) = self.call(&form.arguments).await;
+        let (status, headers, answer) = self.call(&form.arguments).await;
         let mut response = match status {
             StatusCode::OK | StatusCode::CREATED => self.done(&form, &answer),
             _ if self.entry.session == Some(SessionChange::Begins) => {
-                let problem = refused(status, &answer);
+                let problem = refused(status, &headers, &answer);
                 let text = |name: &str| form.arguments.get(name).and_then(Value::as_str);
                 match self.entry.proof.and_then(text) {
                     Some(code) => {
@@ -154,14 +174,15 @@ impl Writing<'_> {
                     }
                 }
             }
-            StatusCode::UNAUTHORIZED => to_sign_in_from(self.parts),
+            StatusCode::UNAUTHORIZED if !is_swapped(self.parts) => to_sign_in_from(self.parts),
             StatusCode::CONFLICT if answer["error"]["code"] == ops::Kind::StaleVersion.code() => {
-                return Box::pin(self.settle(form, &answer)).await;
+                let stale = refused(status, &headers, &answer);
+                return Box::pin(self.settle(form, stale)).await;
             }
-            _ => self.again(status, &form, &refused(status, &answer)),
+            _ => self.again(status, &form, &refused(status, &headers, &answer)),
         };
-        if let Some(cookie) = cookie {
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        if let Some(cookie) = headers.get(header::SET_COOKIE) {
+            response.headers_mut().insert(header::SET_COOKIE, cookie.clone());
         }
         if self.entry.session == Some(SessionChange::Ends) {
             response
@@ -172,7 +193,7 @@ impl Writing<'_> {
     }
 
     /// Sends the arguments the way of every other request.
-    async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, Option<HeaderValue>, Value) {
+    async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, HeaderMap, Value) {
         let endpoint = Endpoint::new(self.entry, &ROUTE);
         let body = serde_json::to_string(arguments).unwrap_or_default();
         let mut request = Request::new(Body::from(body));
@@ -188,8 +209,7 @@ impl Writing<'_> {
         let (head, body) = response.into_parts();
         let bytes = http_body_util::Limited::new(body, ANSWER_MAX_BYTES).collect().await;
         let bytes = bytes.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let cookie = head.headers.get(header::SET_COOKIE).cloned();
-        (head.status, cookie, serde_json::from_slice(&bytes).unwrap_or_default())
+        (head.status, head.headers, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     /// Goes on after something worked.
@@ -209,13 +229,15 @@ impl Writing<'_> {
 
     /// Shows the form again, with what was typed and what is wrong with it.
     fn again(&self, status: StatusCode, form: &Form, problem: &Problem) -> Response<Body> {
+        if is_swapped(self.parts) {
+            return inline(status, problem);
+        }
         let shown = web::operation_form(self.entry, &form.arguments, Some(problem), &form.next);
         self.show(status, &shown)
     }
 
     /// Somebody else was faster. What does not clash is sent again, the rest is shown.
-    async fn settle(&self, mut form: Form, answer: &Value) -> Response<Body> {
-        let stale = refused(StatusCode::CONFLICT, answer);
+    async fn settle(&self, mut form: Form, stale: Problem) -> Response<Body> {
         let Some(caller) = self.caller else { return self.again(StatusCode::CONFLICT, &form, &stale) };
         let id = known::WRITES.iter().find(|(_, _, update)| update.name == self.entry.name);
         let id = id.map(|(kind, ..)| format!("{}_id", kind.name()));
@@ -263,7 +285,8 @@ impl Writing<'_> {
 }
 
 /// What an operation refused, read from its answer.
-fn refused(status: StatusCode, answer: &Value) -> Problem {
+fn refused(status: StatusCode, headers: &HeaderMap, answer: &Value) -> Problem {
+    let retry_after_s = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let error = &answer["error"];
     let details = error["details"].as_array().into_iter().flatten();
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
@@ -272,5 +295,5 @@ fn refused(status: StatusCode, answer: &Value) -> Problem {
         message if message.is_empty() => "The server could not do this.".to_owned(),
         message => message,
     };
-    Problem { status: status.as_u16(), message, fields }
+    Problem { status: status.as_u16(), message, fields, retry_after_s }
 }

@@ -1,0 +1,55 @@
+//! The keys that do something, said once: `/keys` shows them, and the script opens it over any page.
+
+use maud::{Markup, html};
+
+/// Keys and what they do, by where they do it.
+const KEYS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Everywhere",
+        &[
+            ("Ctrl K", "find or open anything"),
+            ("/", "search"),
+            (
+                "g then a letter",
+                "open a page of the project: o overview, t tree, l list, d document, a activity",
+            ),
+            ("c", "create"),
+            ("?", "show these keys"),
+            ("Esc", "leave a field, close a dialog"),
+        ],
+    ),
+    (
+        "In a list",
+        &[
+            ("j, k", "next, previous row"),
+            ("Enter", "open the row"),
+            ("Space", "look at the row without opening it"),
+            ("x", "select the row"),
+        ],
+    ),
+    (
+        "On one item",
+        &[
+            ("e", "edit the text"),
+            ("s, p, a", "change status, priority, assignee"),
+            ("r", "link with another requirement"),
+            ("m", "comment; on selected text, comment on that passage"),
+            ("y", "copy reference, title and address"),
+        ],
+    ),
+    ("In a form", &[("Ctrl Enter", "save"), ("Esc", "leave the field, then cancel")]),
+];
+
+/// All keys, as tables.
+pub fn table() -> Markup {
+    html! {
+        div #keys.keys {
+            @for (place, keys) in KEYS {
+                section {
+                    h2 { (place) }
+                    dl { @for (key, meaning) in *keys { dt { kbd { (key) } } dd { (meaning) } } }
+                }
+            }
+        }
+    }
+}
