@@ -287,13 +287,52 @@ pub fn page_of_project(
     tx.rows(sql, values![project_id, include_deleted, time, id, limit], read)
 }
 
-/// Where a passage is in a text, in characters: at the place nearest to where it was.
+/// Where a passage is in a text, in characters: at the place nearest to where it was. People quote what they see, so the marks of
+/// Markdown may be missing in the quote, and blanks are all alike.
 pub fn locate(entity: &Entity, quote: &str, near: Option<i64>) -> Option<(i64, i64)> {
     let text = entity.description.as_deref()?;
+    let near = near.unwrap_or(0);
     let length = quote.chars().count() as i64;
     let starts = text.match_indices(quote).map(|(bytes, _)| text[..bytes].chars().count() as i64);
-    let start = starts.min_by_key(|start| (start - near.unwrap_or(0)).abs())?;
-    Some((start, start + length))
+    if let Some(start) = starts.min_by_key(|start| (start - near).abs()) {
+        return Some((start, start + length));
+    }
+    let (text, wanted) = (seen(text), seen(quote));
+    if wanted.is_empty() || wanted.len() > text.len() {
+        return None;
+    }
+    let is_same = |window: &[(char, i64)]| window.iter().zip(&wanted).all(|(one, other)| one.0 == other.0);
+    let places = text.windows(wanted.len()).filter(|window| is_same(window));
+    let places = places.map(|window| (window[0].1, window[window.len() - 1].1 + 1));
+    places.min_by_key(|(start, _)| (start - near).abs())
+}
+
+/// The characters of a text that a reader sees, each with its place: no marks of Markdown, no addresses of links, and one blank
+/// where there are some between words.
+fn seen(text: &str) -> Vec<(char, i64)> {
+    let mut seen: Vec<(char, i64)> = Vec::new();
+    let mut is_address = false;
+    let mut last = None;
+    for (place, character) in text.chars().enumerate() {
+        let place = place as i64;
+        match character {
+            '(' if last == Some(']') => is_address = true,
+            ')' if is_address => is_address = false,
+            _ if is_address => {}
+            '*' | '_' | '`' | '#' | '>' | '[' | ']' | '~' | '|' | '\\' => {}
+            blank if blank.is_whitespace() => {
+                if seen.last().is_some_and(|(before, _)| *before != ' ') {
+                    seen.push((' ', place));
+                }
+            }
+            character => seen.push((character, place)),
+        }
+        last = Some(character);
+    }
+    while seen.last().is_some_and(|(character, _)| *character == ' ') {
+        seen.pop();
+    }
+    seen
 }
 
 fn read(row: &Row<'_>) -> Result<Comment> {

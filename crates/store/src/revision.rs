@@ -73,6 +73,9 @@ pub struct Revision {
     /// The token that it was done with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
+    /// The name of that token, unless it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// The surface: `rest`, `mcp`, `web` or `cli`.
     pub via: String,
     /// The fields that changed, each as `[before, after]`.
@@ -111,8 +114,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select r.id, r.entity_kind, r.entity_id, r.version, r.operation, r.actor_id, u.username, r.token_id, r.via,
-                    r.changes, r.created_at, r.request_id
-             from revision r left join user_account u on u.id = r.actor_id ",
+                    r.changes, r.created_at, r.request_id, k.name
+             from revision r left join user_account u on u.id = r.actor_id left join token k on k.id = r.token_id ",
             $rest
         )
     };
@@ -369,5 +372,6 @@ fn read(row: &Row<'_>) -> Result<Revision> {
         changes: RawValue::from_string(changes).map_err(Error::internal)?,
         created_at: row.get(10)?,
         request_id: row.get(11)?,
+        token: row.get(12)?,
     })
 }

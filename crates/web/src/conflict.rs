@@ -32,6 +32,8 @@ pub struct Clash {
     pub theirs: String,
     /// What was typed.
     pub mine: String,
+    /// Both changes in one text, where they are in different lines.
+    pub merged: Option<String>,
 }
 
 /// Compares what was typed with what the form began with and with what is there now.
@@ -52,7 +54,8 @@ pub fn resolve(
             continue;
         }
         if before != now {
-            clashes.push(Clash { name: name.clone(), theirs: now, mine: own });
+            let merged = diffy::merge(&before, &own, &now).ok();
+            clashes.push(Clash { name: name.clone(), theirs: now, mine: own, merged });
         }
         send.insert(name.clone(), value.clone());
     }
@@ -69,18 +72,37 @@ pub fn ask(entry: &Entry, reference: &str, id: (&str, &str), version: i64, clash
             (post(entry, &next, html! {
                 (hidden(id.0, id.1))
                 (hidden("expected_version", &version.to_string()))
-                @for clash in clashes {
-                    h2 { (clash.name.replace('_', " ")) }
-                    p.muted { "From theirs to yours:" }
-                    p { (diff::words(&clash.theirs, &clash.mine)) }
-                    textarea name=(clash.name) rows="6" aria-label={ "Your " (clash.name) } { (clash.mine) }
-                    (hidden(&format!("{BASE}{}", clash.name), &clash.theirs))
-                }
-                p.actions { button.primary { "Save mine" } a.quiet href=(next) { "Take theirs" } }
+                @for clash in clashes { (both(clash)) }
+                p.actions { button.primary { "Save" } a.quiet href=(next) { "Drop mine" } }
             }))
         }
     };
     Shown { title: format!("{reference} has changed"), project: None, body }
+}
+
+/// A field that both changed: what differs, and the text to go on with.
+fn both(clash: &Clash) -> Markup {
+    let id = format!("mine-{}", clash.name);
+    let together = format!("{}\n\n{}", clash.theirs, clash.mine);
+    let fills = [("Keep mine", &clash.mine), ("Take theirs", &clash.theirs), ("Both", &together)];
+    html! {
+        h2 { (clash.name.replace('_', " ")) }
+        @match &clash.merged {
+            Some(merged) => {
+                p.muted { "Both changes fit together. This is what they add to theirs:" }
+                p { (diff::words(&clash.theirs, merged)) }
+            }
+            None => {
+                p.muted { "From theirs to yours:" }
+                p { (diff::words(&clash.theirs, &clash.mine)) }
+            }
+        }
+        textarea id=(id) name=(clash.name) rows="6" aria-label={ "Your " (clash.name) } { (clash.merged.as_ref().unwrap_or(&clash.mine)) }
+        p.actions.scripted-only {
+            @for (words, text) in fills { button.quiet type="button" data-fill={ "#" (id) } value=(text) { (words) } }
+        }
+        (hidden(&format!("{BASE}{}", clash.name), &clash.theirs))
+    }
 }
 
 /// A value as a form has it.
@@ -117,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn changes_of_different_lines_are_merged() {
+        let base = object(json!({"description": "first\n\nsecond\n\nthird"}));
+        let mine = object(json!({"description": "FIRST\n\nsecond\n\nthird"}));
+        let theirs = object(json!({"description": "first\n\nsecond\n\nTHIRD"}));
+        let Resolution::Ask(clashes) = resolve(&mine, &base, &theirs) else {
+            panic!("it is shown once more")
+        };
+        assert_eq!(clashes[0].merged.as_deref(), Some("FIRST\n\nsecond\n\nTHIRD"));
+    }
+
+    #[test]
     fn changes_of_the_same_field_are_shown() {
         let mine = object(json!({"title": "Mine"}));
         let base = object(json!({"title": "Old"}));
@@ -124,6 +157,7 @@ mod tests {
             panic!()
         };
         assert_eq!((clashes[0].theirs.as_str(), clashes[0].mine.as_str()), ("Theirs", "Mine"));
+        assert_eq!(clashes[0].merged, None);
         // Both meant the same.
         let Resolution::Send(send) = resolve(&mine, &base, &object(json!({"title": "Mine"}))) else {
             panic!()

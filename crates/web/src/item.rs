@@ -72,7 +72,7 @@ pub fn show(view: &View<'_>) -> Shown {
     let heading = title(entity);
     let is_deleted = !text(entity, "deleted_at").is_empty();
     let body = html! {
-        article.item #item data-live={ (reference) "@" (entity["version"]) } data-reference=(reference) data-title=(heading) {
+        article.item #item data-live={ (reference) "@" (entity["version"]) } data-reference=(reference) {
             (way(view))
             header.item-head { (head(view, entity)) }
             div.item-main {
@@ -155,7 +155,7 @@ fn way(view: &View<'_>) -> Markup {
     }
 }
 
-/// By which way a change came: a person in a page, or a program.
+/// By which way a change came, unless a person made it in a page: an agent or a program, and the name of its token.
 pub fn by(revision: &Value) -> Markup {
     let via = match text(revision, "via") {
         "web" => return html! {},
@@ -164,7 +164,8 @@ pub fn by(revision: &Value) -> Markup {
         "cli" => "command line",
         other => other,
     };
-    html! { span.via { (via) } }
+    let token = text(revision, "token");
+    html! { span.via { (via) @if !token.is_empty() { " · " (token) } } }
 }
 
 fn children(view: &View<'_>, reference: &str) -> Markup {

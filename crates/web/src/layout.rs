@@ -46,7 +46,9 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
                     }
                 }
             }
-            main #main tabindex="-1" { (shown.body) }
+            @let projects = view.answers.list("projects").iter();
+            @let id = projects.filter(|known| known["key"].as_str() == project).find_map(|known| known["id"].as_str());
+            main #main tabindex="-1" data-project=[id.filter(|_| project.is_some())] { (shown.body) }
         },
     )
 }

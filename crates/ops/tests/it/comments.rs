@@ -154,6 +154,28 @@ fn an_anchor_follows_its_passage() {
     });
 }
 
+/// People quote what they see in a page, where the marks of Markdown are not.
+#[test]
+fn a_passage_is_found_without_its_markup() {
+    on_every_store(|world| {
+        epics(world, "The pot MUST be **very hot** before\nit [pours](https://x.org/ab).");
+        for (quote, expected) in [
+            ("MUST be very hot before it", "8..38"),
+            ("it pours.", "36..64"),
+            ("**very hot**", "16..28"),
+            ("very   hot", "18..26"),
+        ] {
+            let comment = add(world, json!({ "reference": "EP-001", "content": "Why?", "quote": quote }));
+            assert_eq!(anchor(world, &comment), expected, "{quote}");
+        }
+        for quote in ["hot pours", "** **", "_"] {
+            let asked = json!({ "reference": "EP-001", "content": "Why?", "quote": quote });
+            let refused = world.refused("add_comment", asked);
+            assert_eq!(refused, "VALIDATION_ERROR: quote: is not in the description of EP-001", "{quote}");
+        }
+    });
+}
+
 fn anchor(world: &World, comment: &Value) -> String {
     let comment = world.ok("get_comment", json!({ "comment_id": comment["id"] }));
     match comment["detached"].as_bool() {

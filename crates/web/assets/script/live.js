@@ -1,7 +1,8 @@
 // What others change is shown as it happens, while the page is looked at. An item is put into the page anew, and what is being
 // typed stays; a list never jumps, it says how much is new.
 const item = () => document.querySelector('[data-live]');
-const list = () => document.querySelector('[data-follows]');
+const project = () => document.querySelector('#main')?.dataset.project;
+const list = () => document.querySelector('main :is(.entities, .tree, .board)');
 let stream = null;
 let lastId = null;
 function follow() {
@@ -27,15 +28,18 @@ function follow() {
 let waiting = null;
 const news = new Set();
 function heard(change) {
-  const reference = change.reference_id || change.reference || change.entity;
   const shown = item();
-  if (shown && reference === shown.dataset.reference) {
-    const version = Number(shown.dataset.live.split('@')[1]);
-    if (change.version && change.version <= version && change.kind !== 'comment') return;
+  if (shown) {
+    // Comments and links do not say what they belong to, and are few.
+    const isOwn = change.reference_id === shown.dataset.reference && change.version > Number(shown.dataset.live.split('@')[1]);
+    const isBeside = ['comment', 'relationship'].includes(change.entity_kind) && change.project_id === project();
+    if (!isOwn && !isBeside) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 250);
-  } else if (list() && change.project === list().dataset.follows) {
-    news.add(reference || change.id);
+  } else if (list() && change.project_id === project()) {
+    // What this page has just changed itself is shown already.
+    if (document.querySelector(`[data-version="${change.reference_id}@${change.version}"]`)) return;
+    news.add(change.entity_id);
     clearTimeout(waiting);
     waiting = setTimeout(announce, 250);
   }

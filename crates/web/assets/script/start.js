@@ -73,6 +73,8 @@ document.addEventListener('click', event => {
     const address = copy.closest('[data-reference]') ? ' ' + location.origin + location.pathname : '';
     navigator.clipboard.writeText(copy.dataset.copy + address).then(() => toast('Copied'), () => toast('Could not copy'));
   }
+  const fill = event.target.closest('[data-fill]');
+  if (fill) document.querySelector(fill.dataset.fill).value = fill.value;
   const clear = event.target.closest('[data-clear]');
   if (clear) document.querySelector(clear.dataset.clear).value = '';
   // A page that can be looked at without leaving this one.

@@ -5,7 +5,7 @@ use ops::known;
 use serde_json::{Value, json};
 
 use crate::diff;
-use crate::item::by;
+use crate::item::{by, update_of};
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
 use crate::parts::{hidden, link, post, text, title};
 use crate::time::ago;
@@ -59,7 +59,7 @@ fn one(view: &View<'_>, entity: &Value, revision: &Value) -> Markup {
     html! {
         li {
             p { b { (text(revision, "actor")) } " " (by(revision)) " " span.muted { "version " (revision["version"]) ", " }
-                (ago(text(revision, "created_at"), view.now)) }
+                (ago(text(revision, "created_at"), view.now)) (restore_version(view, entity, revision)) }
             dl {
                 @for (name, change) in shown {
                     dt { (name.replace('_', " ")) }
@@ -70,11 +70,28 @@ fn one(view: &View<'_>, entity: &Value, revision: &Value) -> Markup {
     }
 }
 
+/// A button that gives the item the text and fields of a version again.
+fn restore_version(view: &View<'_>, entity: &Value, revision: &Value) -> Markup {
+    let is_present = revision["version"].as_i64() >= entity["version"].as_i64();
+    if is_present || update_of(view, entity).is_none() || !view.me.may(known::RESTORE_ENTITY) {
+        return html! {};
+    }
+    let reference = text(entity, "reference_id");
+    post(
+        known::RESTORE_ENTITY,
+        &format!("/r/{reference}/history"),
+        html! {
+            (hidden("reference", reference))
+            (hidden("version", &revision["version"].to_string()))
+            button.quiet { "Restore version " (revision["version"]) }
+        },
+    )
+}
+
 /// A button that takes a text back to what it was before.
 fn restore(view: &View<'_>, entity: &Value, name: &str, old: &Value) -> Markup {
     let kind = text(entity, "kind");
-    let update = known::WRITES.iter().find(|(known, ..)| known.name() == kind).map(|(_, _, update)| *update);
-    let (Some(update), Some(old)) = (update.filter(|update| view.me.may(update)), old.as_str()) else {
+    let (Some(update), Some(old)) = (update_of(view, entity), old.as_str()) else {
         return html! {};
     };
     if !RESTORED.contains(&name) || entity[name] == old {
