@@ -18,20 +18,24 @@ pub struct Backend {
     /// The administrator's token.
     pub token: String,
     /// Holds the store.
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+fn serve(folder: &TempDir, address: &str) -> Child {
+    let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+    Command::new(server::spexus())
+        .args(["serve", "--demo", "--listen", address, "--database", &database])
+        .env("LOG_LEVEL", "off")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server can be started")
 }
 
 impl Backend {
     pub fn start() -> Backend {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
-        let mut child = Command::new(server::spexus())
-            .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--database", &database])
-            .env("LOG_LEVEL", "off")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the server can be started");
+        let mut child = serve(&folder, "127.0.0.1:0");
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let (mut url, mut token) = (String::new(), String::new());
         for line in lines.by_ref().map_while(Result::ok) {
@@ -45,7 +49,19 @@ impl Backend {
         }
         assert!(!url.is_empty() && !token.is_empty(), "the server did not start");
         thread::spawn(move || lines.count());
-        Backend { child, url, token, _folder: folder }
+        Backend { child, url, token, folder }
+    }
+
+    /// Kills the server, and does something before it is started again in the same place.
+    pub fn restart(&mut self, meanwhile: impl FnOnce()) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        meanwhile();
+        self.child = serve(&self.folder, self.url.trim_start_matches("http://"));
+        let mut lines = BufReader::new(self.child.stdout.take().expect("stdout is piped")).lines();
+        let started = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("Stop it"));
+        assert!(started, "the server did not start again");
+        thread::spawn(move || lines.count());
     }
 
     /// Asks through REST.

@@ -166,6 +166,54 @@ impl Browser {
         self.run(self.session().action_chain().send_keys(keys).perform());
     }
 
+    /// Presses a key together with Control.
+    #[track_caller]
+    pub fn press_with_control(&self, key: char) {
+        let keys = self.session().action_chain().key_down(Key::Control).send_keys(key.to_string());
+        self.run(keys.key_up(Key::Control).perform());
+    }
+
+    /// Switches scripts off, or on again, for pages that are loaded from now on.
+    #[track_caller]
+    pub fn allow_scripts(&self, is_allowed: bool) {
+        let value = json!({"value": !is_allowed});
+        self.run(self.session().cdp().send_raw("Emulation.setScriptExecutionDisabled", value));
+    }
+
+    /// Waits until the first element that a selector finds has a text, also where scripts are off.
+    #[track_caller]
+    pub fn wait_for_text(&self, selector: &str, expected: &str) {
+        let start = Instant::now();
+        loop {
+            // While another page is loaded, there may be no element, or one that is gone.
+            let found = self.runtime.block_on(async {
+                let element = self.session().find(By::Css(selector)).await?;
+                element.text().await
+            });
+            match found {
+                Ok(text) if text == expected => return,
+                found if start.elapsed() > TIME_MAX => panic!("waited in vain for {expected:?}: {found:?}"),
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    /// Opens another window and goes on there. Returns the number of the one that was open.
+    #[track_caller]
+    pub fn open_window(&self) -> usize {
+        let windows = self.run(self.session().windows());
+        let window = self.run(self.session().new_window());
+        self.run(self.session().switch_to_window(window));
+        windows.len() - 1
+    }
+
+    /// Goes on in another window.
+    #[track_caller]
+    pub fn switch_window(&self, number: usize) {
+        let windows = self.run(self.session().windows());
+        self.run(self.session().switch_to_window(windows[number].clone()));
+    }
+
     /// Returns the text of the elements that a selector finds, one for each line.
     #[track_caller]
     pub fn texts(&self, selector: &str) -> String {

@@ -9,7 +9,7 @@ use crate::browser::Browser;
 use crate::tools;
 
 /// Signs in with the administrator's token.
-fn sign_in(browser: &Browser, backend: &Backend) {
+pub fn sign_in(browser: &Browser, backend: &Backend) {
     browser.visit(&format!("{}/sign-in", backend.url));
     browser.click("details summary");
     browser.write("#token", &backend.token);
@@ -19,7 +19,7 @@ fn sign_in(browser: &Browser, backend: &Backend) {
 
 /// Fails on anything that the console says: a script that fails, a file that is not there, a policy that was broken.
 #[track_caller]
-fn check_console(browser: &Browser) {
+pub fn check_console(browser: &Browser) {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
@@ -128,4 +128,14 @@ fn barriers(browser: &Browser, axe: &str, place: &str) -> Vec<String> {
     );
     let found = found.as_array().unwrap_or_else(|| panic!("{place}: {found}"));
     found.iter().map(|one| format!("{place}: {one}")).collect()
+}
+
+/// What is shipped as htmx is what its authors published.
+#[test]
+fn htmx_is_that_of_its_package() {
+    let package = tools::folder().join("node/node_modules/htmx.org/dist/htmx.min.js");
+    if tools::is_missing(&package) {
+        return;
+    }
+    assert!(fs::read_to_string(package).expect("htmx can be read") == web::assets::HTMX, "htmx was changed");
 }

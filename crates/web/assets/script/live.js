@@ -5,8 +5,10 @@ const project = () => document.querySelector('#main')?.dataset.project;
 const list = () => document.querySelector('main :is(.entities, .tree, .board)');
 let stream = null;
 let lastId = null;
+let wasLost = false;
 function follow() {
   if (document.hidden || !(item() || list())) {
+    wasLost = stream !== null;
     stream?.close();
     stream = null;
   } else if (!stream) {
@@ -17,6 +19,18 @@ function follow() {
     };
     stream.onmessage = told;
     for (const name of ['created', 'updated', 'deleted', 'restored', 'change']) stream.addEventListener(name, told);
+    stream.onopen = () => {
+      // Where nothing was heard before, nothing says where to go on.
+      if (wasLost && !lastId) refresh();
+      wasLost = false;
+    };
+    stream.onerror = () => {
+      wasLost = true;
+      // A browser gives up when a server answers with an error, as one that starts may.
+      if (stream?.readyState !== EventSource.CLOSED) return;
+      stream = null;
+      setTimeout(follow, 3000);
+    };
     // What happened since is not known any more: look at everything again.
     stream.addEventListener('reset', event => {
       lastId = event.lastEventId || null;
@@ -30,10 +44,9 @@ const news = new Set();
 function heard(change) {
   const shown = item();
   if (shown) {
-    // Comments and links do not say what they belong to, and are few.
-    const isOwn = change.reference_id === shown.dataset.reference && change.version > Number(shown.dataset.live.split('@')[1]);
-    const isBeside = ['comment', 'relationship'].includes(change.entity_kind) && change.project_id === project();
-    if (!isOwn && !isBeside) return;
+    // A comment or a link has the reference of what it belongs to, and a version of its own.
+    const isOlder = `${change.reference_id}@${change.version}` === shown.dataset.live && !['comment', 'relationship'].includes(change.entity_kind);
+    if (change.reference_id !== shown.dataset.reference || isOlder) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 250);
   } else if (list() && change.project_id === project()) {
