@@ -2,7 +2,7 @@
 
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use web::PAGES;
+use web::{PAGES, PARTS};
 
 use crate::backend::{Answer, Backend, on_every_store, on_sqlite, send};
 
@@ -43,11 +43,25 @@ impl Visitor<'_> {
     }
 
     fn form(&self, operation: &str, fields: &[(&str, &str)]) -> RequestBuilder {
+        self.form_to(&format!("/do/{operation}"), fields)
+    }
+
+    fn form_to(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let pair = |(name, value): &(&str, &str)| format!("{}={}", web::encode(name), web::encode(value));
         let body = fields.iter().map(pair).collect::<Vec<_>>().join("&");
-        let request = self.client.post(format!("{}/do/{operation}", self.backend.url));
+        let request = self.client.post(format!("{}{path}", self.backend.url));
         let request = request.header("content-type", "application/x-www-form-urlencoded").body(body);
         self.with_cookie(request)
+    }
+
+    /// Sends a form of our own page to another place than an operation.
+    fn send(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        send(self.form_to(path, fields).header("origin", &self.backend.url))
+    }
+
+    /// Sends a form as the script of a page does.
+    fn swap(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
+        send(self.form(operation, fields).header("origin", &self.backend.url).header("hx-request", "true"))
     }
 
     fn post(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
@@ -343,10 +357,7 @@ fn a_theme_is_remembered() {
             ("x", None),
             ("", None),
         ] {
-            let request =
-                visitor.client.post(format!("{}/theme", backend.url)).body(format!("theme={wanted}"));
-            let request = request.header("origin", &backend.url);
-            let answer = send(visitor.with_cookie(request));
+            let answer = visitor.send("/preferences", &[("theme", wanted)]);
             assert_eq!((answer.status, answer.header("location")), (303, "/account"), "{wanted}");
             let theme = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
             visitor.cookie = format!("{session}; {theme}");
@@ -363,7 +374,7 @@ fn pages_ask_only_what_changes_nothing() {
     let answer = json!({
         "reference_id": "REQ-001", "kind": "requirement", "project": "DEFAULT", "username": "ann", "data": [], "total_count": 0,
     });
-    for page in PAGES {
+    for page in PAGES.iter().chain(PARTS) {
         let parameters =
             ["key", "kind", "reference", "name"].map(|name| (name.to_owned(), "requirement".to_owned()));
         let query = vec![("query".to_owned(), "x".to_owned())];
@@ -381,4 +392,121 @@ fn pages_ask_only_what_changes_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn a_script_is_told_what_is_wrong_and_the_form_stays() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        let wrong = visitor.swap("create_epic", &[("project", "DEFAULT"), ("title", ""), ("priority", "9")]);
+        assert_eq!(wrong.status, 400);
+        assert!(wrong.text.starts_with("<div data-problem=\"400\">"), "{}", wrong.text);
+        assert!(wrong.text.contains("data-field=\"priority\""), "{}", wrong.text);
+        // What worked leads on, as without scripts.
+        let fields = [("epic_id", "EP-001"), ("title", "Pay"), ("_next", "/r/EP-001")];
+        let done = visitor.swap("update_epic", &fields);
+        assert_eq!((done.status, done.header("location")), (303, "/r/EP-001"));
+        // Whoever must sign in again is shown how, over the page.
+        let ended = Visitor::new(backend).swap("update_epic", &fields);
+        assert_eq!(ended.status, 401);
+        assert!(ended.text.starts_with("<form data-sign-in"), "{}", ended.text);
+        let gone = visitor.swap("update_epic", &[("epic_id", "EP-999"), ("title", "x")]);
+        assert!(gone.text.contains("data-problem=\"404\""), "{}", gone.text);
+    });
+}
+
+#[test]
+fn parts_are_for_those_who_may_see_them() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        let token = json!({"name": "my agent", "scopes": ["read"]});
+        let token = backend.create("/auth/tokens", &token);
+        let connection = format!("/connect/{}", token["id"].as_str().unwrap_or_default());
+        for (path, expected) in [
+            ("/palette?query=mask", "/r/REQ-001"),
+            ("/palette?query=req-002", "Keep tokens"),
+            ("/palette?query=acc&project=DEFAULT", "href=\"/account\""),
+            ("/palette?query=act&project=DEFAULT", "href=\"/p/DEFAULT/activity\""),
+            ("/suggest/requirement?query=REQ-002", "<option value=\"REQ-002\">Keep tokens</option>"),
+            ("/suggest/requirement?query=mask", "<option value=\"REQ-001\">"),
+            ("/suggest/epic", "<option value=\"EP-001\">Checkout</option>"),
+            ("/suggest/user?query=adm", "<option value=\"admin\">"),
+            ("/r/REQ-001/card", "Mask card numbers"),
+            (&connection, "Waiting for the agent"),
+        ] {
+            let part = visitor.get(path);
+            assert_eq!(part.status, 200, "{path}: {}", part.text);
+            assert!(part.text.contains(expected) && !part.text.contains("<main"), "{path}: {}", part.text);
+            assert_eq!(Visitor::new(backend).get(path).status, 303, "{path}");
+        }
+        assert_eq!(visitor.get("/r/REQ-999/card").status, 404);
+        // An agent that comes with the token is noticed.
+        let secret = token["token"].as_str().unwrap_or_default();
+        let request = visitor.client.get(format!("{}/api/v1/epics", backend.url)).bearer_auth(secret);
+        assert_eq!(send(request).status, 200);
+        let mut shown = visitor.get(&connection).text;
+        // The use of a token is written down after the answer.
+        for _ in 0..200 {
+            if shown.contains("Connected") {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            shown = visitor.get(&connection).text;
+        }
+        assert!(shown.contains("Connected"), "{shown}");
+    });
+}
+
+#[test]
+fn a_preview_is_what_a_page_shows() {
+    on_sqlite(&[], &[], |backend, _| {
+        let visitor = Visitor::administrator(backend);
+        let preview =
+            visitor.send("/preview", &[("text", "**a** <script>x</script>\r\n\r\n| b |\r\n|---|\r\n| c |")]);
+        assert_eq!(preview.status, 200);
+        assert!(preview.text.starts_with("<p><strong>a</strong> &lt;script&gt;"), "{}", preview.text);
+        assert!(preview.text.contains("<td>c</td>"), "{}", preview.text);
+        assert_eq!(visitor.send("/preview", &[("text", &"x".repeat(1 << 20))]).status, 400);
+        assert_eq!(Visitor::new(backend).send("/preview", &[("text", "x")]).status, 400);
+        let foreign = visitor.form_to("/preview", &[("text", "x")]).header("origin", "https://evil.example");
+        assert_eq!(send(foreign).status, 400);
+    });
+}
+
+#[test]
+fn single_keys_can_be_switched_off() {
+    on_sqlite(&[], &[], |backend, _| {
+        let mut visitor = Visitor::administrator(backend);
+        assert!(!visitor.get("/").text.contains("data-keys"));
+        let answer = visitor.send("/preferences", &[("keys", "off")]);
+        let cookie = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+        visitor.cookie = format!("{}; {cookie}", visitor.cookie);
+        assert!(visitor.get("/").text.contains("data-keys=\"off\""));
+        assert_eq!(visitor.send("/preferences", &[("colour", "red")]).header("set-cookie"), "");
+    });
+}
+
+#[test]
+fn what_is_deleted_can_be_restored_where_it_was() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        visitor.write("delete_entity", &[("reference", "REQ-001")]);
+        let page = visitor.get("/r/REQ-001").text;
+        assert!(
+            page.contains("REQ-001 is deleted") && page.contains("action=\"/do/restore_entity\""),
+            "{page}"
+        );
+        assert!(!page.contains("action=\"/do/update_requirement\""), "{page}");
+        visitor.write("restore_entity", &[("reference", "REQ-001"), ("_next", "/r/REQ-001")]);
+        assert!(!visitor.get("/r/REQ-001").text.contains("is deleted"));
+        // A version of before is taken back as a whole.
+        visitor.write("update_requirement", &[("requirement_id", "REQ-001"), ("title", "Other")]);
+        let history = visitor.get("/r/REQ-001/history").text;
+        assert!(history.contains("Restore version 1"), "{history}");
+        visitor.write("restore_entity", &[("reference", "REQ-001"), ("version", "1")]);
+        assert_eq!(backend.get("/requirements/REQ-001").json["title"], "Mask card numbers");
+    });
 }

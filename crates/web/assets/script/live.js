@@ -17,8 +17,7 @@ function follow() {
       lastId = event.lastEventId || lastId;
       if (event.data) heard(JSON.parse(event.data));
     };
-    stream.onmessage = told;
-    for (const name of ['created', 'updated', 'deleted', 'restored', 'change']) stream.addEventListener(name, told);
+    stream.addEventListener('change', told);
     stream.onopen = () => {
       // Where nothing was heard before, nothing says where to go on.
       if (wasLost && !lastId) refresh();
