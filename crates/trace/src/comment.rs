@@ -322,7 +322,7 @@ impl<'a> Scanner<'a> {
             format: meta.format.map_or(Format::Auto, |(format, _)| format),
             target,
             quote: contents.join(" ").into(),
-            notes: (notes != Notes::default()).then(|| Box::new(notes)),
+            notes: (!notes.is_empty()).then(|| Box::new(notes)),
             places,
         });
     }

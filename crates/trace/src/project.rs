@@ -127,6 +127,13 @@ impl Project {
     }
 }
 
+/// Makes this thread one of those that share the work, in place of one that would have to be started and woken. For
+/// programs that load projects on this thread alone: where there is one core, no other thread serves the rest.
+pub fn work_on_this_thread() {
+    // Whoever has worked before has its threads already.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
+}
+
 /// Opens the specification that a comment names, as loading the project would. Nothing is fetched.
 pub fn open_named(
     options: &Options,

@@ -105,7 +105,7 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
         };
         reader.add(todo.span().into(), &entry.target, &entry.quote, |annotation| Annotation {
             kind: AnnotationKind::Todo,
-            notes: (notes != Notes::default()).then(|| Box::new(notes)),
+            notes: (!notes.is_empty()).then(|| Box::new(notes)),
             ..annotation
         });
     }

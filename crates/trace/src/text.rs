@@ -98,9 +98,30 @@ impl Lines {
         self.starts.len()
     }
 
+    /// Lists the lines of the text without their ends, as [`str::lines`] does.
+    pub fn each<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let ends = self.starts.iter().skip(1).map(|next| *next as usize).chain([text.len()]);
+        self.starts.iter().zip(ends).map(|(start, end)| {
+            let line = &text[*start as usize..end];
+            line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
+        })
+    }
+
     /// Tells the line of a position, from 1 on. The end of a line belongs to it.
     pub fn line(&self, offset: u32) -> u32 {
         self.starts.partition_point(|start| *start <= offset) as u32
+    }
+
+    /// The same, quickly if it is the given line or one soon after it.
+    pub fn line_near(&self, offset: u32, line: u32) -> u32 {
+        let before = line.saturating_sub(1) as usize;
+        match self.starts.get(before).is_some_and(|start| *start <= offset) {
+            true => {
+                before as u32
+                    + self.starts[before..].iter().take_while(|start| **start <= offset).count() as u32
+            }
+            false => self.line(offset),
+        }
     }
 
     /// Tells the first and the last line of a span.
@@ -131,6 +152,10 @@ mod tests {
         let lines = Lines::new(text);
         let found: Vec<u32> = (0..=text.len() as u32).map(|offset| lines.line(offset)).collect();
         assert_eq!(found, [1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3]);
+        for line in 0..=4 {
+            let near = (0..=text.len() as u32).map(|offset| lines.line_near(offset, line));
+            assert!(near.eq(found.iter().copied()), "from line {line}");
+        }
         assert_eq!(lines.count(), 3);
         assert_eq!(lines.span(1, text).map(|span| span.of_text(text)), Some("one"));
         assert_eq!(lines.span(2, text).map(|span| span.of_text(text)), Some(""));
@@ -140,7 +165,9 @@ mod tests {
         assert_eq!(Lines::new("a\n").count(), 1);
         assert_eq!(Lines::new("").count(), 0);
         for text in ["", "a", "a\n", "a\r\n\n\r\nb\r", "\n", "\r"] {
-            assert_eq!(Vec::from_iter(super::lines(text)), Vec::from_iter(text.lines()), "{text:?}");
+            let expected = Vec::from_iter(text.lines());
+            assert_eq!(Vec::from_iter(super::lines(text)), expected, "{text:?}");
+            assert_eq!(Vec::from_iter(Lines::new(text).each(text)), expected, "{text:?}");
         }
     }
 }

@@ -37,6 +37,10 @@ const FAILED: u8 = 1;
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // The server loads projects on a thread of its own.
+    if !matches!(arguments.command, Command::Mcp(_)) {
+        trace::project::work_on_this_thread();
+    }
     let done = match &arguments.command {
         Command::Init(arguments) => init::run(arguments),
         Command::Extract(arguments) => extract::run(arguments),

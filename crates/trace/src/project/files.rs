@@ -79,6 +79,8 @@ pub fn read_with<T>(path: &Path, run: impl FnOnce(&str) -> T) -> Result<T, Readi
         static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BUFFER.with_borrow_mut(|bytes| {
+        // Room for nearly every file at once: what is not used of it costs nothing, growing would copy.
+        bytes.reserve(BUFFER_SIZE_MAX_BYTES - bytes.len().min(BUFFER_SIZE_MAX_BYTES));
         let size = read_into(bytes, path, FILE_SIZE_MAX_BYTES)?;
         let text = std::str::from_utf8(&bytes[..size]).map_err(|error| not_text(&bytes[..size], error));
         let done = text.map(run);

@@ -325,7 +325,7 @@ impl Index {
         let locals = documents.locals().map(|local| files::tidy(&self.options.root, local));
         self.known.extend(locals);
         self.patterns = patterns(&project);
-        self.globbed = folders;
+        self.globbed = folders.into_iter().collect();
         self.links = links(&self.options.root, &files);
         self.files = files.into_iter().map(|state| (state.scanned.path.clone(), state)).collect();
         self.documents = Some(documents);

@@ -55,8 +55,8 @@ pub enum FileKind {
 pub struct Listing {
     /// Each path that a glob matches with a way of reading it. Sorted into plans when all are known.
     entries: Vec<(Arc<str>, Arc<FileKind>)>,
-    /// Relative to the project.
-    pub folders: BTreeSet<PathBuf>,
+    /// Relative to the project, some more than once.
+    pub folders: Vec<PathBuf>,
     /// The globs of source code that match nothing.
     pub unmatched: Vec<String>,
 }
@@ -172,7 +172,7 @@ pub fn marks(pattern: &str) -> (Style, &str) {
 pub fn expand(
     options: &Options,
     pattern: &str,
-    folders: &mut BTreeSet<PathBuf>,
+    folders: &mut Vec<PathBuf>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Arc<str>> {
     if pattern.is_empty() {

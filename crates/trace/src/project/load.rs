@@ -1,6 +1,6 @@
 //! Reads all of a project on all cores and puts it together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub struct Loaded {
     pub model: Model,
     /// Its files, by path.
     pub files: Vec<FileState>,
-    /// The folders in which globs look for files, relative to the root.
-    pub folders: BTreeSet<PathBuf>,
+    /// The folders in which globs look for files, relative to the root, some more than once.
+    pub folders: Vec<PathBuf>,
     /// The requirements of configured specifications.
     pub extracted: Extracted,
 }

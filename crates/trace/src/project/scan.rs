@@ -71,6 +71,7 @@ fn merge(
         if !annotations.is_sorted_by(|first, second| first.order(second).is_le()) {
             annotations.sort_by(Annotation::order);
         }
+        annotations.shrink_to_fit();
         return (annotations, Vec::new());
     }
     let numbered = found.zip(0..).flat_map(|(annotations, source)| {

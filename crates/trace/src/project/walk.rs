@@ -1,7 +1,6 @@
 //! Lists what a glob matches, as the `glob` crate does, but for links: those that lead in circles are not followed,
 //! and where nothing outside may be read, those that lead there are not either.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,8 @@ use glob::{Pattern, PatternError};
 pub struct Walk {
     /// What it matches, in order.
     pub found: Vec<PathBuf>,
-    /// The folders that were looked into, or would have been if they were there.
-    pub folders: BTreeSet<PathBuf>,
+    /// The folders that were looked into, or would have been if they were there; some more than once.
+    pub folders: Vec<PathBuf>,
     /// What could not be looked into.
     pub failures: Vec<(PathBuf, Failure)>,
 }
@@ -57,7 +56,7 @@ pub fn walk(base: &Path, pattern: &str, inside: Option<&Path>) -> Result<Walk, P
     if pattern.ends_with('/') {
         walker.walk.found.retain(|path| path.is_dir());
     }
-    walker.walk.found.sort_unstable();
+    walker.walk.found.sort();
     walker.walk.found.dedup();
     Ok(walker.walk)
 }
@@ -100,7 +99,7 @@ impl Walker<'_> {
     /// Matches what is in a folder. `linked` are the real folders in which links on the way here stand.
     fn descend(&mut self, folder: &Path, parts: &[Part], linked: &mut Vec<PathBuf>) {
         let Some((part, rest)) = parts.split_first() else { return };
-        self.walk.folders.insert(folder.to_path_buf());
+        self.walk.folders.push(folder.to_path_buf());
         if let Part::Plain(name) = part {
             let path = folder.join(name);
             if rest.is_empty() {
@@ -108,7 +107,7 @@ impl Walker<'_> {
                     self.walk.found.push(path);
                 }
             } else if path.is_dir() {
-                self.enter(folder, &path, rest, linked);
+                self.enter(folder, &path, path.is_symlink(), rest, linked);
             }
             return;
         }
@@ -118,20 +117,20 @@ impl Walker<'_> {
             None if is_recursive => (None, rest),
             _ => (Some(part), rest),
         };
-        for (name, is_folder) in self.list(folder) {
+        for Entry { name, is_folder, is_link } in self.list(folder) {
             let is_match = next.is_some_and(|next| next.matches(&name));
             if !(is_match || is_recursive && is_folder) {
                 continue;
             }
             let path = folder.join(&name);
             if is_match && !after.is_empty() && is_folder {
-                self.enter(folder, &path, after, linked);
+                self.enter(folder, &path, is_link, after, linked);
             }
             if is_recursive && is_folder {
                 if next.is_none() {
                     self.walk.found.push(path.clone());
                 }
-                self.enter(folder, &path, parts, linked);
+                self.enter(folder, &path, is_link, parts, linked);
             }
             if is_match && after.is_empty() {
                 self.walk.found.push(path);
@@ -140,8 +139,14 @@ impl Walker<'_> {
     }
 
     /// Descends into a folder unless it is a link that leads out, in a circle, or to too many.
-    fn enter(&mut self, from: &Path, folder: &Path, parts: &[Part], linked: &mut Vec<PathBuf>) {
-        let is_link = folder.is_symlink();
+    fn enter(
+        &mut self,
+        from: &Path,
+        folder: &Path,
+        is_link: bool,
+        parts: &[Part],
+        linked: &mut Vec<PathBuf>,
+    ) {
         if !is_link && !folder.ends_with("..") {
             return self.descend(folder, parts, linked);
         }
@@ -165,8 +170,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Lists the names in a folder, and which of them are folders.
-    fn list(&mut self, folder: &Path) -> Vec<(String, bool)> {
+    /// Lists what is in a folder, by name: sorting all paths at the end then has nearly nothing to do.
+    fn list(&mut self, folder: &Path) -> Vec<Entry> {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
             Err(error) => {
@@ -180,15 +185,28 @@ impl Walker<'_> {
         let entry = |entry: io::Result<std::fs::DirEntry>| {
             let entry = entry.ok()?;
             let kind = entry.file_type().ok()?;
-            let is_folder = if kind.is_symlink() { entry.path().is_dir() } else { kind.is_dir() };
-            Some((entry.file_name().into_string().ok()?, is_folder))
+            let is_link = kind.is_symlink();
+            let is_folder = if is_link { entry.path().is_dir() } else { kind.is_dir() };
+            Some(Entry { name: entry.file_name().into_string().ok()?, is_folder, is_link })
         };
-        entries.filter_map(entry).collect()
+        let mut entries: Vec<Entry> = entries.filter_map(entry).collect();
+        entries.sort_unstable_by(|first, second| first.name.cmp(&second.name));
+        entries
     }
+}
+
+/// What is in a folder.
+struct Entry {
+    name: String,
+    /// Whether it is a folder, or a link to one.
+    is_folder: bool,
+    is_link: bool,
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,5 @@
 //! Finds and reads coverage reports, and applies them to a project.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ pub fn measure(
     let mut warnings = Vec::new();
     for pattern in patterns {
         let n_problems = problems.len();
-        let found = listing::expand(&options, pattern, &mut BTreeSet::new(), &mut problems);
+        let found = listing::expand(&options, pattern, &mut Vec::new(), &mut problems);
         if found.is_empty() && problems.len() == n_problems {
             warnings
                 .push(Diagnostic::warning(Code::Pattern, format!("`{pattern}` matches no coverage report")));

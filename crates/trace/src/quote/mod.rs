@@ -41,9 +41,11 @@ pub enum Likeness {
 
 impl View {
     /// Joins lines of a document.
-    pub fn new(document: &str, lines: impl Iterator<Item = Span>) -> View {
-        let mut text = String::new();
-        let mut parts = Vec::new();
+    pub fn new(document: &str, lines: impl Iterator<Item = Span> + Clone) -> View {
+        let (n_lines, n_bytes) =
+            lines.clone().fold((0, 0), |(n, bytes), line| (n + 1, bytes + line.len() + 1));
+        let mut text = String::with_capacity(n_bytes);
+        let mut parts = Vec::with_capacity(n_lines);
         for line in lines {
             let line = line.of_text(document).trim();
             if line.is_empty() {

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::line::LineCursor;
 use super::{Combination, Numbered, Report, TargetReport};
 use crate::annotation::{AnnotationKind, Level};
+use crate::link::Reference;
 use crate::overlap::Coverage;
+use crate::specification::Section;
 
 mod bytes;
 
@@ -24,10 +27,9 @@ const BITS: [AnnotationKind; 6] = [
     AnnotationKind::Citation,
     AnnotationKind::Spec,
 ];
-/// How many parts are held in memory before they are written.
-const PARTS_HELD_MAX: usize = 8;
-/// How many annotations a part has.
-const ANNOTATIONS_PER_PART: usize = 4_096;
+/// How many annotations a part has, and how many sections: some 100 KiB.
+const ANNOTATIONS_PER_PART: usize = 512;
+const SECTIONS_PER_PART: usize = 32;
 
 /// Writes the report.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -46,18 +48,19 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     // Of two with one name the later is meant.
     let by_name: BTreeMap<&str, &TargetReport<'_>> =
         report.targets.iter().map(|target| (target.name, target)).collect();
-    let by_name: Vec<_> = by_name.into_iter().collect();
-    let coverages: Vec<Vec<(u32, Coverage)>> =
-        report.targets.par_iter().map(TargetReport::coverage).collect();
-    let in_parts = Parts { out, is_first: true };
-    let out = in_parts.write(&by_name, |(name, target), part| {
-        string(part, name);
-        part.push(b':');
-        specification(target, part);
-    })?;
-    out.write_all(b"},\"annotations\":[")?;
+    let by_name: Vec<&TargetReport<'_>> = by_name.into_values().collect();
+    let cursors: Vec<LineCursor<'_>> =
+        by_name.par_iter().map(|target| LineCursor::new(target.specification, &target.references)).collect();
+    let specifications: Vec<_> = by_name
+        .iter()
+        .zip(&cursors)
+        .flat_map(|(target, cursor)| SpecificationPart::all(target, cursor))
+        .collect();
+    let mut parts = Parts::new(out);
+    parts.write(&specifications, SpecificationPart::write)?;
+    parts.out.write_all(b"},\"annotations\":[")?;
     let annotations: Vec<&[Numbered<'_>]> = report.annotations.chunks(ANNOTATIONS_PER_PART).collect();
-    let out = Parts { out, is_first: true }.write(&annotations, |annotations, part| {
+    parts.write(&annotations, |annotations, part| {
         for (index, numbered) in annotations.iter().enumerate() {
             if index > 0 {
                 part.push(b',');
@@ -65,66 +68,97 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
             annotation(report, numbered, part);
         }
     })?;
-    out.write_all(b"],\"statuses\":{")?;
-    coverages_in_parts(out, &coverages)?;
+    parts.out.write_all(b"],\"statuses\":{")?;
+    let is_spec = |reference: &Reference| reference.kind == AnnotationKind::Spec;
+    let with_any = report.targets.iter().filter(|target| target.references.iter().any(is_spec));
+    parts.write(&Vec::from_iter(with_any), |target, part| {
+        let mut members = Members::default();
+        for (requirement, coverage) in target.coverage() {
+            members.comma(part);
+            part.push(b'"');
+            number(part, requirement as usize);
+            part.extend_from_slice(b"\":");
+            status(&coverage, part);
+        }
+    })?;
     let mut rest = b"},\"refs\":[".to_vec();
     combinations(&mut rest);
     rest.extend_from_slice(b"]}");
     out.write_all(&rest)
 }
 
-fn coverages_in_parts(out: &mut dyn Write, coverages: &[Vec<(u32, Coverage)>]) -> io::Result<()> {
-    let with_any: Vec<&Vec<(u32, Coverage)>> = coverages.iter().filter(|some| !some.is_empty()).collect();
-    Parts { out, is_first: true }.write(&with_any, |coverages, part| {
-        let mut members = Members::default();
-        for (requirement, coverage) in coverages.iter() {
-            members.comma(part);
-            part.push(b'"');
-            number(part, *requirement as usize);
-            part.extend_from_slice(b"\":");
-            status(coverage, part);
-        }
-    })?;
-    Ok(())
-}
-
 /// Writes parts with commas in between, each made by itself on any core, a few at a time.
 struct Parts<'o> {
     out: &'o mut dyn Write,
-    is_first: bool,
+    /// Each is used again for many parts.
+    held: Vec<Vec<u8>>,
 }
 
 impl<'o> Parts<'o> {
-    fn write<T: Sync>(
-        mut self,
-        items: &[T],
-        make: impl Fn(&T, &mut Vec<u8>) + Sync,
-    ) -> io::Result<&'o mut dyn Write> {
-        for some in items.chunks(PARTS_HELD_MAX) {
-            let made: Vec<Vec<u8>> = some
-                .par_iter()
-                .map(|item| {
-                    let mut part = Vec::new();
-                    make(item, &mut part);
-                    part
-                })
-                .collect();
-            for part in made {
-                if !std::mem::take(&mut self.is_first) {
+    fn new(out: &'o mut dyn Write) -> Parts<'o> {
+        Parts { out, held: vec![Vec::new(); 2 * rayon::current_num_threads()] }
+    }
+
+    fn write<T: Sync>(&mut self, items: &[T], make: impl Fn(&T, &mut Vec<u8>) + Sync) -> io::Result<()> {
+        for (index, some) in items.chunks(self.held.len()).enumerate() {
+            self.held.par_iter_mut().zip(some).for_each(|(part, item)| {
+                part.clear();
+                make(item, part);
+            });
+            for (number, part) in self.held.iter().take(some.len()).enumerate() {
+                if index + number > 0 {
                     self.out.write_all(b",")?;
                 }
-                self.out.write_all(&part)?;
+                self.out.write_all(part)?;
             }
         }
-        Ok(self.out)
+        Ok(())
     }
 }
 
-fn specification(target: &TargetReport<'_>, out: &mut Vec<u8>) {
+/// Some sections of a specification. What stands before all of them is with the first, what stands after with the last.
+struct SpecificationPart<'a> {
+    target: &'a TargetReport<'a>,
+    cursor: &'a LineCursor<'a>,
+    sections: Range<usize>,
+}
+
+impl<'a> SpecificationPart<'a> {
+    /// Cuts a specification into parts: one at least.
+    fn all(
+        target: &'a TargetReport<'a>,
+        cursor: &'a LineCursor<'a>,
+    ) -> impl Iterator<Item = SpecificationPart<'a>> {
+        let n_sections = target.specification.sections.len();
+        let starts = (0..n_sections.max(1)).step_by(SECTIONS_PER_PART);
+        starts.map(move |start| {
+            let sections = start..n_sections.min(start + SECTIONS_PER_PART);
+            SpecificationPart { target, cursor, sections }
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let specification = self.target.specification;
+        if self.sections.start == 0 {
+            head(self.target, out);
+        }
+        let mut cursor = self.cursor.clone();
+        let mut members = Members::default();
+        for one in &specification.sections[self.sections.clone()] {
+            members.comma(out);
+            section(one, &specification.text, &mut cursor, out);
+        }
+        if self.sections.end == specification.sections.len() {
+            out.extend_from_slice(b"]}");
+        }
+    }
+}
+
+/// Writes a specification up to its sections.
+fn head(target: &TargetReport<'_>, out: &mut Vec<u8>) {
     let specification = target.specification;
-    let text = &specification.text;
-    out.reserve(text.len() + text.len() / 4 + target.references.len() * 16);
-    out.push(b'{');
+    string(out, target.name);
+    out.extend_from_slice(b":{");
     if let Some(title) = &specification.title {
         out.extend_from_slice(b"\"title\":");
         string(out, title);
@@ -137,56 +171,49 @@ fn specification(target: &TargetReport<'_>, out: &mut Vec<u8>) {
     let specs = pieces.filter(|pieces| pieces[0].kind == AnnotationKind::Spec);
     numbers(out, specs.map(|pieces| pieces[0].annotation));
     out.extend_from_slice(b"],\"sections\":[");
+}
 
-    let mut cursor = LineCursor::new(specification, &target.references);
+fn section(section: &Section, text: &str, cursor: &mut LineCursor<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"id\":");
+    string(out, &section.id);
+    out.extend_from_slice(b",\"title\":");
+    string(out, &section.title);
+    out.extend_from_slice(b",\"lines\":[");
     let mut requirements: Vec<u32> = Vec::new();
-    for (index, section) in specification.sections.iter().enumerate() {
-        if index > 0 {
+    let mut lines = Members::default();
+    for span in section.spans() {
+        lines.comma(out);
+        if span.is_empty() || !cursor.go(span) {
+            string(out, span.of_text(text));
+            continue;
+        }
+        out.push(b'[');
+        let mut pieces = Members::default();
+        let done: Result<(), Infallible> = cursor.each_piece(span, |piece, references| {
+            pieces.comma(out);
+            out.extend_from_slice(b"[[");
+            numbers(out, references.iter().map(|reference| reference.annotation));
+            out.extend_from_slice(b"],");
+            number(out, combination(Combination::of(references.iter().copied())));
             out.push(b',');
-        }
-        out.extend_from_slice(b"{\"id\":");
-        string(out, &section.id);
-        out.extend_from_slice(b",\"title\":");
-        string(out, &section.title);
-        out.extend_from_slice(b",\"lines\":[");
-        requirements.clear();
-        for (index, span) in section.spans().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            if span.is_empty() || !cursor.go(span) {
-                string(out, span.of_text(text));
-                continue;
-            }
-            out.push(b'[');
-            let mut pieces = Members::default();
-            let done: Result<(), Infallible> = cursor.each_piece(span, |piece, references| {
-                pieces.comma(out);
-                out.extend_from_slice(b"[[");
-                numbers(out, references.iter().map(|reference| reference.annotation));
-                out.extend_from_slice(b"],");
-                number(out, combination(Combination::of(references.iter().copied())));
-                out.push(b',');
-                string(out, piece.of_text(text));
-                out.push(b']');
-                let specs = references.iter().filter(|reference| reference.kind == AnnotationKind::Spec);
-                requirements.extend(specs.map(|reference| reference.annotation));
-                Ok(())
-            });
-            let Ok(()) = done;
+            string(out, piece.of_text(text));
             out.push(b']');
-        }
+            let specs = references.iter().filter(|reference| reference.kind == AnnotationKind::Spec);
+            requirements.extend(specs.map(|reference| reference.annotation));
+            Ok(())
+        });
+        let Ok(()) = done;
         out.push(b']');
-        if !requirements.is_empty() {
-            requirements.sort_unstable();
-            requirements.dedup();
-            out.extend_from_slice(b",\"requirements\":[");
-            numbers(out, requirements.iter().copied());
-            out.push(b']');
-        }
-        out.push(b'}');
     }
-    out.extend_from_slice(b"]}");
+    out.push(b']');
+    if !requirements.is_empty() {
+        requirements.sort_unstable();
+        requirements.dedup();
+        out.extend_from_slice(b",\"requirements\":[");
+        numbers(out, requirements.iter().copied());
+        out.push(b']');
+    }
+    out.push(b'}');
 }
 
 fn annotation(report: &Report<'_>, numbered: &Numbered<'_>, out: &mut Vec<u8>) {

@@ -1,16 +1,21 @@
 //! The lines of a specification, cut where what is said of them changes.
 
+use std::sync::Arc;
+
 use crate::link::Reference;
 use crate::specification::Specification;
 use crate::text::Span;
 
-/// References by the lines that they touch, read line after line.
+/// References by the lines that they touch, read line after line. Copies share what is sorted.
+#[derive(Clone)]
 pub struct LineCursor<'a> {
     specification: &'a Specification,
     references: &'a [Reference],
     /// Pairs of line and index of a reference, in order.
-    by_line: Vec<(u32, u32)>,
-    /// Where the last line that was asked for starts among them.
+    by_line: Arc<[(u32, u32)]>,
+    /// The last line that was asked for.
+    line: u32,
+    /// Where it starts among the pairs.
     position: usize,
     /// Those of the line.
     of_line: Vec<&'a Reference>,
@@ -39,14 +44,23 @@ impl<'a> LineCursor<'a> {
             *start += 1;
         }
         let (of_line, of_piece) = (Vec::new(), Vec::new());
-        LineCursor { specification, references, by_line, position: 0, of_line, of_piece }
+        LineCursor {
+            specification,
+            references,
+            by_line: by_line.into(),
+            line: 1,
+            position: 0,
+            of_line,
+            of_piece,
+        }
     }
 
     /// Goes to a line, by what stands in it. Returns whether anything is said of it.
     pub fn go(&mut self, line: Span) -> bool {
-        let (number, _) = self.specification.lines.lines(line);
+        // Lines are nearly always asked for in order.
+        let number = self.specification.lines.line_near(line.start, self.line);
+        self.line = number;
         let next = |position: usize| self.by_line.get(position).map(|(line, _)| *line);
-        // LineCursor are nearly always asked for in order.
         if self.position > 0 && next(self.position - 1).is_some_and(|before| before >= number) {
             self.position = self.by_line.partition_point(|(line, _)| *line < number);
         }

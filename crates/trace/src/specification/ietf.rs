@@ -10,23 +10,20 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::{Format, Line, Section, Specification};
-use crate::text::{Span, lines};
+use crate::text::{Lines, Span};
 
 mod heading;
 
 /// Reads a document.
-pub fn parse(text: Arc<str>) -> Specification {
+pub fn parse(text: Arc<str>, lines: Lines) -> Specification {
     let mut reader = Reader::new(&text);
-    for (number, line) in lines(&text).enumerate() {
+    for (number, line) in lines.each(&text).enumerate() {
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         reader.on_line(line);
     }
     let sections = reader.finish();
-    Specification::new(text, Format::Ietf, None, sections)
+    Specification::new(text, lines, Format::Ietf, None, sections)
 }
-
-/// How many lines a section has, more or less.
-const LINES_USUAL: usize = 32;
 
 /// Headings without a number.
 const NAMES: &[&str] = &[
@@ -82,7 +79,10 @@ struct Reader<'a> {
     /// What was skipped or read just before, if it was a break.
     last_break: Option<Token<'a>>,
     sections: HashMap<String, Section, RandomState>,
-    open: Option<(String, &'a str, u8, Vec<Line>)>,
+    /// The id, the title and the depth of the section that is being read.
+    open: Option<(String, &'a str, u8)>,
+    /// Its lines.
+    lines: Vec<Line>,
 }
 
 impl<'a> Reader<'a> {
@@ -94,6 +94,7 @@ impl<'a> Reader<'a> {
             last_break: None,
             sections: HashMap::default(),
             open: None,
+            lines: Vec::new(),
         }
     }
 
@@ -168,31 +169,33 @@ impl<'a> Reader<'a> {
 
     fn start(&mut self, id: String, title: &'a str, depth: u8) {
         self.close();
-        self.open = Some((id, title, depth, Vec::with_capacity(LINES_USUAL)));
+        self.open = Some((id, title, depth));
     }
 
     fn push(&mut self, line: &'a str) {
-        let is_start = self.open.as_ref().is_some_and(|(.., lines)| lines.is_empty());
-        if !(is_start && line.trim().is_empty()) {
+        if !(self.lines.is_empty() && line.trim().is_empty()) {
             self.push_text(line);
         }
     }
 
     fn push_text(&mut self, line: &'a str) {
-        if let Some((.., lines)) = &mut self.open {
-            lines.push(Line::Text(Span::of(line, self.text)));
+        if self.open.is_some() {
+            self.lines.push(Line::Text(Span::of(line, self.text)));
         }
     }
 
     fn close(&mut self) {
-        let Some((id, title, depth, mut lines)) = self.open.take() else {
+        let Some((id, title, depth)) = self.open.take() else {
             return;
         };
-        while let Some(Line::Text(span)) = lines.last()
+        while let Some(Line::Text(span)) = self.lines.last()
             && span.of_text(self.text).trim().is_empty()
         {
-            lines.pop();
+            self.lines.pop();
         }
+        // Exactly as many as there are, and the memory of the list is used again.
+        let lines = self.lines.to_vec();
+        self.lines.clear();
         let span = Span::of(title, self.text);
         // Of two with one id the later is meant: the first is an entry of a table of contents.
         self.sections.insert(id.clone(), Section::new(id, title.to_owned(), span, depth, lines));

@@ -11,16 +11,16 @@ use foldhash::fast::RandomState;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Format, Line, Section, Specification};
-use crate::text::{self, Span};
+use crate::text::{Lines, Span};
 
 /// Reads a document.
-pub fn parse(text: Arc<str>) -> Specification {
+pub fn parse(text: Arc<str>, lines: Lines) -> Specification {
     let mut reader =
         Reader { text: &text, title: None, ids: Ids::default(), sections: Vec::new(), open: None };
-    tokens(&text, |token| reader.on_token(token));
+    tokens(&text, &lines, |token| reader.on_token(token));
     reader.close();
     let (title, sections) = (reader.title, reader.sections);
-    Specification::new(text, Format::Markdown, title, sections)
+    Specification::new(text, lines, Format::Markdown, title, sections)
 }
 
 struct Heading {
@@ -121,9 +121,9 @@ struct Buffered {
 }
 
 /// Goes through the lines, and beside them through the events of the Markdown parser that start in them.
-fn tokens(text: &str, mut emit: impl FnMut(Token)) {
+fn tokens(text: &str, lines: &Lines, mut emit: impl FnMut(Token)) {
     let mut events = Parser::new_ext(text, Options::ENABLE_HEADING_ATTRIBUTES).into_offset_iter().peekable();
-    let mut lines = lines(text).peekable();
+    let mut lines = lines.each(text).map(|line| Span::of(line, text).range()).peekable();
     let mut heading: Option<Buffered> = None;
 
     'lines: while let Some(line) = lines.next() {
@@ -172,8 +172,4 @@ fn tokens(text: &str, mut emit: impl FnMut(Token)) {
             }
         }
     }
-}
-
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text::lines(text).map(|line| Span::of(line, text).range())
 }

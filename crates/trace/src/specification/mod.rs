@@ -59,19 +59,26 @@ pub enum Line {
 impl Specification {
     /// Reads a document. The path tells the format if nothing else does.
     pub fn parse(text: Arc<str>, path: &str, format: Format) -> Specification {
+        let lines = Lines::new(&text);
         match format.detect(&text, path) {
-            Format::Markdown => markdown::parse(text),
-            _ => ietf::parse(text),
+            Format::Markdown => markdown::parse(text, lines),
+            _ => ietf::parse(text, lines),
         }
     }
 
-    fn new(text: Arc<str>, format: Format, title: Option<String>, mut sections: Vec<Section>) -> Self {
+    fn new(
+        text: Arc<str>,
+        lines: Lines,
+        format: Format,
+        title: Option<String>,
+        mut sections: Vec<Section>,
+    ) -> Self {
         sections.sort_by(|first, second| {
             (first.title_span.start, &first.id).cmp(&(second.title_span.start, &second.id))
         });
         let by_id = sections.iter().enumerate().map(|(index, section)| (section.id.clone(), index));
         let by_id = by_id.collect();
-        Specification { title, format, lines: Lines::new(&text), text, sections, by_id }
+        Specification { title, format, lines, text, sections, by_id }
     }
 
     /// Finds a section by its id, with or without the prefix of IETF documents. Returns its index.
@@ -100,7 +107,7 @@ impl Section {
     }
 
     /// Lists its lines of text.
-    pub fn spans(&self) -> impl Iterator<Item = Span> {
+    pub fn spans(&self) -> impl Iterator<Item = Span> + Clone {
         self.lines.iter().filter_map(|line| match line {
             Line::Text(span) => Some(*span),
             Line::Break => None,

@@ -23,41 +23,40 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
     out.push(b'"');
-    let mut start = 0;
-    let mut next = 0;
-    while let Some(at) = next_escape(bytes, next) {
-        out.extend_from_slice(&bytes[start..at]);
-        (start, next) = (at + 1, at + 1);
-        let byte = bytes[at];
-        let escape = ESCAPES[byte as usize];
-        out.extend_from_slice(&[b'\\', escape]);
-        if escape == b'u' {
-            const DIGITS: &[u8; 16] = b"0123456789abcdef";
-            out.extend_from_slice(b"00");
-            out.extend_from_slice(&[DIGITS[(byte >> 4) as usize], DIGITS[(byte & 15) as usize]]);
-        }
+    match is_plain(bytes) {
+        true => out.extend_from_slice(bytes),
+        false => escaped(out, bytes),
     }
-    out.extend_from_slice(&bytes[start..]);
     out.push(b'"');
 }
 
-/// Finds the next byte that is not written as it is, eight at a time where there are none.
-fn next_escape(bytes: &[u8], mut from: usize) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-    while let Some(word) = bytes.get(from..from + 8) {
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        let is_control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let is_quote = has_zero(word ^ (ONES * u64::from(b'"')));
-        let is_backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
-        if is_control | is_quote | is_backslash != 0 {
-            break;
-        }
-        from += 8;
+/// Whether all bytes are written as they are. Looks at 16 at a time, the last of which may be looked at twice.
+fn is_plain(bytes: &[u8]) -> bool {
+    // No early exit from a chunk: the compiler makes a few vector instructions of it.
+    let is_plain = |chunk: &[u8; 16]| {
+        !chunk.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\'))
+    };
+    match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().all(is_plain) && is_plain(last),
+        None => bytes.iter().all(|byte| ESCAPES[*byte as usize] == 0),
     }
-    let rest = bytes[from..].iter().position(|byte| ESCAPES[*byte as usize] != 0)?;
-    Some(from + rest)
+}
+
+fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| ESCAPES[*byte as usize] != 0) {
+        out.extend_from_slice(&rest[..at]);
+        let byte = rest[at];
+        let escape = ESCAPES[byte as usize];
+        out.extend_from_slice(&[b'\\', escape]);
+        if escape == b'u' {
+            out.extend_from_slice(b"00");
+            out.extend_from_slice(&[DIGITS[(byte >> 4) as usize], DIGITS[(byte & 15) as usize]]);
+        }
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
 }
 
 /// Writes a number.
