@@ -14,6 +14,7 @@ mod page;
 mod pages;
 mod parts;
 pub mod result;
+mod table;
 mod time;
 
 pub use self::form::{Field, form};
@@ -24,3 +25,4 @@ pub use self::pages::{
     OPERATION_FORM, PAGES, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, welcome,
 };
 pub use self::parts::NEXT;
+pub use self::table::{Selection, failed as selection_failed};

@@ -127,6 +127,11 @@ impl Answers {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, answer)| answer.as_ref().ok())
     }
 
+    /// All answers of one name, where a page asks the same of many things.
+    pub fn every<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |(known, _)| *known == name).filter_map(|(_, answer)| answer.as_ref().ok())
+    }
+
     /// The items of a list that was answered.
     pub fn list(&self, name: &str) -> &[Value] {
         let list = self.get(name).and_then(|answer| answer.get("data")).and_then(Value::as_array);

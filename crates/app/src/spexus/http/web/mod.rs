@@ -1,6 +1,7 @@
 //! The web application over HTTP: its pages, its files, and the one route by which pages write.
 
 mod page;
+mod selected;
 mod welcome;
 mod write;
 
@@ -41,6 +42,7 @@ pub fn router() -> Router<Arc<App>> {
         .route(SIGN_IN, get(page::sign_in))
         .route(WELCOME, get(welcome::page))
         .route("/do/{operation}", post(write::run))
+        .route("/p/{key}/list/{kind}/change", post(selected::try_out))
         .route("/theme", post(page::theme))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_MIN_BYTES)))
 }
