@@ -35,7 +35,7 @@ fn hidden(page: &str, name: &str) -> String {
 
 /// The references of the rows on a page.
 fn rows(page: &str) -> Vec<&str> {
-    page.split("<tr id=\"row-").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    page.split("id=\"row-").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
   const ROWS_IN_PAGE_MAX = 500;
   let lastPicked = null;
 
-  const boxes = () => [...document.querySelectorAll('.entities td.pick input')];
+  const boxes = () => [...document.querySelectorAll('.entities tbody td.pick input')];
 
   // The bar shows how many rows are selected; it is there only while some are.
   function countSelected() {
@@ -22,7 +22,7 @@
   }
 
   document.addEventListener('click', event => {
-    const box = event.target.closest('.entities td.pick input');
+    const box = event.target.closest('.entities tbody td.pick input');
     if (box) {
       // With shift, all rows from the last one that was picked follow.
       const all = boxes(), from = all.indexOf(lastPicked), to = all.indexOf(box);
@@ -31,6 +31,8 @@
       }
       lastPicked = box;
       countSelected();
+      // Keys go on working after a click.
+      if (event.detail > 0) box.blur();
     }
     if (event.target.matches('.pick-all')) {
       for (const other of boxes()) other.checked = event.target.checked;
@@ -133,7 +135,7 @@
     event.target.closest?.('.entities tr')?.classList.add('saving');
   });
   document.addEventListener('htmx:before:swap', event => {
-    const row = event.detail.ctx?.target;
+    const row = event.detail.tasks?.[0]?.target;
     before = row?.matches?.('.entities tr') && {
       id: row.id, isHere: row.classList.contains('here'), isPicked: row.querySelector('td.pick input')?.checked,
       focus: row.contains(document.activeElement) ? document.activeElement.name : null,
@@ -145,7 +147,11 @@
     row.classList.toggle('here', before.isHere);
     const box = row.querySelector('td.pick input');
     if (box) box.checked = before.isPicked;
-    if (!row.classList.contains('open') && before.focus) row.querySelector(`[name="${CSS.escape(before.focus)}"]`)?.focus();
+    const title = row.classList.contains('open') && row.querySelector('[name="title"]');
+    if (title) {
+      title.focus();
+      title.setSelectionRange(title.value.length, title.value.length);
+    } else if (before.focus) row.querySelector(`[name="${CSS.escape(before.focus)}"]`)?.focus();
     before = null;
     countSelected();
   });
@@ -156,7 +162,7 @@
     if (!row) return;
     row.classList.remove('saving');
     const page = new DOMParser().parseFromString(event.detail.ctx.text ?? '', 'text/html');
-    const told = page.querySelector('[role="alert"], main .error, main h1');
+    const told = page.querySelector('[role="alert"]') ?? page.querySelector('main .error') ?? page.querySelector('main h1');
     for (const field of row.querySelectorAll('input.bare, select.bare')) {
       const isChanged = field.matches('select') ? !field.options[field.selectedIndex]?.defaultSelected : field.value !== field.defaultValue;
       field.toggleAttribute('aria-invalid', false);
@@ -166,9 +172,11 @@
   });
 
   // Fields that were left empty do not belong into an address.
-  document.addEventListener('submit', event => {
+  document.addEventListener('formdata', event => {
     if (event.target.method !== 'get') return;
-    for (const field of event.target.elements) if (field.name && !field.value) field.disabled = true;
+    const given = [...event.formData].filter(([, value]) => value !== '');
+    for (const name of new Set(event.formData.keys())) event.formData.delete(name);
+    for (const [name, value] of given) event.formData.append(name, value);
   });
 
   // An address that says what was just done would say so again.

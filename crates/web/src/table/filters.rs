@@ -1,5 +1,7 @@
 //! Filters: whatever the list operation offers for a kind. Each that is given is a chip, which takes it away.
 
+use std::sync::LazyLock;
+
 use maud::{Markup, html};
 use ops::{Arguments, known};
 use serde_json::{Map, Value, json};
@@ -12,21 +14,21 @@ use crate::parts::{PRIORITIES, hidden, kind_words, sentence, text};
 /// Arguments of the list that do not filter.
 const NOT_FILTERS: [&str; 7] = ["kind", "project", "include_deleted", "sort", "limit", "offset", "cursor"];
 
+/// The arguments of the list and of the search, which every row of every table is asked for with.
+static LIST: LazyLock<Arguments> = LazyLock::new(|| Arguments::new(known::LIST_ENTITIES.input_schema()));
+static SEARCH: LazyLock<Arguments> = LazyLock::new(|| Arguments::new(known::SEARCH_GLOBAL.input_schema()));
+
 /// The filters that a kind has: the arguments that its route takes.
-fn names(kind: &str) -> Vec<String> {
-    let list = known::LIST_ENTITIES;
-    let route = list.routes.iter().find(|route| route.bind.contains(&("kind", kind)));
-    let arguments = Arguments::new(list.input_schema());
-    let offered = arguments.properties().map(|(name, _)| name.to_owned());
-    let offered = offered.filter(|name| !NOT_FILTERS.contains(&name.as_str()));
+fn names(kind: &str) -> Vec<&'static str> {
+    let route = known::LIST_ENTITIES.routes.iter().find(|route| route.bind.contains(&("kind", kind)));
+    let offered = LIST.properties().map(|(name, _)| name).filter(|name| !NOT_FILTERS.contains(name));
     offered.filter(|name| route.is_none_or(|route| route.takes(name))).collect()
 }
 
 /// What a filter is called where words are searched for; none where it does not work then.
 fn when_searching(name: &str) -> Option<&str> {
-    let schema = known::SEARCH_GLOBAL.input_schema();
-    let known = |name: &str| schema["properties"].get(name).is_some();
-    [name, name.strip_suffix("_id").unwrap_or(name)].into_iter().find(|name| known(name))
+    let names = [name, name.strip_suffix("_id").unwrap_or(name)];
+    names.into_iter().find(|name| SEARCH.property(name).is_some())
 }
 
 /// The filters of an address that a search does not know.
@@ -34,7 +36,7 @@ pub fn left_out(asked: &Asked) -> Vec<String> {
     if asked.first("query").is_none() {
         return Vec::new();
     }
-    let mut given: Vec<String> = names(asked.parameter("kind"));
+    let mut given = names(asked.parameter("kind"));
     given.retain(|name| asked.first(name).is_some() && when_searching(name).is_none());
     given.iter().map(|name| words(name).to_lowercase()).collect()
 }
@@ -43,7 +45,7 @@ pub fn left_out(asked: &Asked) -> Vec<String> {
 pub fn question(asked: &Asked, kind: &str) -> Question {
     let is_search = asked.first("query").is_some();
     let operation = if is_search { known::SEARCH_GLOBAL } else { known::LIST_ENTITIES };
-    let schema = Arguments::new(operation.input_schema());
+    let schema: &Arguments = if is_search { &SEARCH } else { &LIST };
     let mut arguments = Map::new();
     let own = names(kind);
     for (name, value) in asked.query.iter().filter(|(_, value)| !value.is_empty()) {
@@ -51,7 +53,7 @@ pub fn question(asked: &Asked, kind: &str) -> Question {
             "cursor" => Some("cursor"),
             "sort" => (!is_search).then_some("sort"),
             "query" => Some("query"),
-            filter if !own.iter().any(|known| known == filter) => None,
+            filter if !own.contains(&filter) => None,
             filter if is_search => when_searching(filter),
             filter => Some(filter),
         };
@@ -89,7 +91,7 @@ impl Table<'_> {
         let asked = self.view.asked;
         let names = names(self.kind.name());
         let given: Vec<(&str, &str)> =
-            address::lasting(asked).filter(|(name, _)| names.iter().any(|known| known == name)).collect();
+            address::lasting(asked).filter(|(name, _)| names.contains(name)).collect();
         html! {
             div.toolbar {
                 form.find method="get" action=(asked.path) role="search" aria-label="Table" {
@@ -127,7 +129,7 @@ impl Table<'_> {
     }
 
     /// The filters that can be added.
-    fn filter_menu(&self, names: &[String]) -> Markup {
+    fn filter_menu(&self, names: &[&str]) -> Markup {
         let asked = self.view.asked;
         html! {
             details.menu.choose {

@@ -35,7 +35,7 @@ impl Table<'_> {
                 "hx-status:4xx:inherited"="swap:none" "hx-status:5xx:inherited"="swap:none" {
                 thead { tr {
                     @if self.update.is_some() {
-                        th.pick scope="col" { input.pick-all type="checkbox" aria-label="Select all rows"; }
+                        td.pick { input.pick-all type="checkbox" aria-label="Select all rows"; }
                     }
                     (self.heading(Column("reference_id")))
                     @for column in &self.columns { (self.heading(*column)) }
