@@ -38,6 +38,7 @@ mod typed;
 mod upload;
 mod user;
 mod versioned;
+mod view;
 
 pub use ::exchange::Members;
 pub use caller::{Caller, Credentials, Reach, Request, Scope, authenticate, needed};
@@ -131,6 +132,9 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<member::ListProjectMembers>(),
     entry::<member::SetProjectMember>(),
     entry::<member::RemoveProjectMember>(),
+    entry::<view::ListViews>(),
+    entry::<view::SaveView>(),
+    entry::<view::DeleteView>(),
     entry::<user::CreateUser>(),
     entry::<user::ListUsers>(),
     entry::<user::GetUser>(),

@@ -38,6 +38,7 @@ pub mod tally;
 pub mod token;
 pub mod types;
 pub mod user;
+pub mod view;
 
 pub use db::{Cancel, Location, Mode, Options, Store, Tx};
 pub use error::{Error, ErrorKind, Result};

@@ -74,6 +74,7 @@ const STEPS: &[Step] = &[
     },
     step("0017_search_waiting", include_str!("../migrations/0017_search_waiting.sql")),
     step("0018_links", include_str!("../migrations/0018_links.sql")),
+    step("0019_views", include_str!("../migrations/0019_views.sql")),
 ];
 
 /// A migration without backfills.

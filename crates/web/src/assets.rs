@@ -26,6 +26,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/keys.js"),
     include_str!("../assets/script/palette.js"),
     include_str!("../assets/script/live.js"),
+    include_str!("../assets/script/table.js"),
+    include_str!("../assets/script/tree.js"),
 ];
 
 /// The parts of the style; later ones win.

@@ -15,6 +15,7 @@ mod page;
 mod pages;
 mod parts;
 pub mod result;
+mod table;
 mod time;
 
 pub use self::form::{Field, form};
@@ -28,3 +29,4 @@ pub use self::pages::{
     welcome,
 };
 pub use self::parts::NEXT;
+pub use self::table::{Selection, failed as selection_failed};

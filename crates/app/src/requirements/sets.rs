@@ -1,7 +1,7 @@
 //! Sets of tools: which there are, and which ones a server or a request has chosen.
 
 /// The sets that tools are in, each tool in one.
-pub const SETS: [&str; 5] = ["requirements", "comments", "steering", "prompts", "bulk"];
+pub const SETS: [&str; 6] = ["requirements", "comments", "steering", "prompts", "bulk", "views"];
 /// The default: of `requirements`, the tools that daily work needs. The others of that set can be called, though they are
 /// not listed.
 pub const DAILY: &str = "daily";

@@ -175,6 +175,7 @@ fn further_sets_are_complete_in_themselves() {
             "create_prompt update_prompt list_prompts get_active_prompt activate_prompt delete_prompt",
         ),
         ("bulk", "bulk_update export import list_imports undo_import"),
+        ("views", "list_views save_view delete_view"),
     ] {
         let mut agent = agent(&["--toolsets", set]);
         let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -192,6 +193,8 @@ const COMMENT: &str = "019a8b5e-2f00-7000-8000-00000000c0de";
 const RELATIONSHIP: &str = "019a8b5e-2f00-7000-8000-000000000bad";
 /// Stands for the id of an import in examples.
 const IMPORT: &str = "019a8b5e-2f00-7000-8000-00000000f11e";
+/// Stands for the id of a saved view in examples.
+const VIEW: &str = "019a8b5e-2f00-7000-8000-0000000000ed";
 
 /// The examples of the manual, run one after the other, deletions last. [002 R6.3] [002 R6.7] [002 R7.5]
 #[test]
@@ -199,7 +202,7 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
     let mut agent = agent(&[ALL, &["--output-schemas"]].concat());
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     let mut unseen: BTreeSet<String> = column(&listed, "name").into_iter().collect();
-    let (mut comment, mut relationship) = (String::new(), String::new());
+    let (mut comment, mut relationship, mut view) = (String::new(), String::new(), String::new());
     let mut calls: Vec<(&str, &str)> = examples().collect();
     calls.sort_by_key(|(tool, _)| tool.starts_with("delete_"));
     for (tool, example) in calls {
@@ -217,8 +220,8 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
             let arguments = json!({"format": "csv", "content": "kind,title\nepic,Returns\n"});
             import = agent.json("import", arguments)["import_id"].as_str().expect("an id").to_owned();
         }
-        let example =
-            example.replace(COMMENT, &comment).replace(RELATIONSHIP, &relationship).replace(IMPORT, &import);
+        let ids = [(COMMENT, &comment), (RELATIONSHIP, &relationship), (IMPORT, &import), (VIEW, &view)];
+        let example = ids.into_iter().fold(example.to_owned(), |text, (from, to)| text.replace(from, to));
         let result = agent.call(tool, serde_json::from_str(&example).expect("an example is JSON"));
         assert_eq!(result["isError"], false, "{tool}: {result}");
         let structured = &result["structuredContent"];
@@ -229,6 +232,7 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
         assert!(problems.is_empty(), "{tool}: {problems:?}: {structured}");
         match tool {
             "create_relationship" => relationship = structured["id"].as_str().expect("an id").to_owned(),
+            "save_view" => view = structured["id"].as_str().expect("an id").to_owned(),
             "add_comment" => comment = structured["id"].as_str().expect("an id").to_owned(),
             _ => {}
         }
@@ -334,6 +338,13 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         ("import", json!({"format": "csv"}), "content"),
         ("list_imports", json!({"limit": 0}), "limit"),
         ("undo_import", json!({"import_id": nobody}), "there is no import"),
+        ("list_views", json!({"project": "NONE"}), "project"),
+        (
+            "save_view",
+            json!({"project": "DEFAULT", "kind": "epic", "name": "x", "query": "staus=Draft"}),
+            "query",
+        ),
+        ("delete_view", json!({"view_id": nobody}), "there is no view"),
     ];
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     let unseen: BTreeSet<String> = column(&listed, "name").into_iter().collect();

@@ -15,3 +15,4 @@ mod server;
 mod tools;
 mod web;
 mod web_item;
+mod web_table;

@@ -39,3 +39,4 @@ mod sign_in_links;
 mod signals;
 mod stores;
 mod upgrades;
+mod views;

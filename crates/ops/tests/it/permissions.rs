@@ -53,10 +53,12 @@ fn action(operation: &str) -> Action {
         | "list_projects"
         | "get_project"
         | "list_project_members"
+        | "list_views"
         | "list_user_directory"
         | "who_am_i"
         | "logout" => Action::Read,
-        "add_comment" | "update_comment" | "delete_comment" | "restore_comment" => Action::Comment,
+        "add_comment" | "update_comment" | "delete_comment" | "restore_comment" | "save_view"
+        | "delete_view" => Action::Comment,
         "create_epic"
         | "update_epic"
         | "create_user_story"

@@ -186,6 +186,8 @@ fn everything() -> Vec<(&'static str, Value)> {
         ("list_projects", json!({})),
         ("get_project", json!({ "project": "HID" })),
         ("list_project_members", json!({ "project": "HID" })),
+        ("list_views", json!({ "project": "HID" })),
+        ("save_view", json!({ "project": "HID", "kind": "epic", "name": "Mine", "query": "" })),
         ("list_changes", json!({ "project": "HID" })),
         ("list_entities", json!({ "kind": "epic", "project": "HID" })),
         ("list_comments", json!({})),

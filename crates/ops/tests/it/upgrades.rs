@@ -182,7 +182,11 @@ fn the_fixture_of_the_current_schema_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let location = Location::Sqlite(folder.path().join("spexus.db"));
     run(&location, &read(last));
-    let store = World::open_filled(&location, TOKEN.trim().to_owned()).engine.store().clone();
+    let world = World::open_filled(&location, TOKEN.trim().to_owned());
+    let view =
+        json!({ "project": "DEFAULT", "kind": "requirement", "name": "Drafts", "query": "status=Draft" });
+    world.ok("save_view", view);
+    let store = world.engine.store().clone();
     let migrations = store.migrations().expect("migrations");
     let name = &migrations.last().expect("a migration").name;
     std::fs::write(last.with_file_name(format!("after_{name}.sql")), dump(&store, &store)).expect("a file");

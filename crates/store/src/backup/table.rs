@@ -14,6 +14,7 @@ pub(super) const TABLES: &[&str] = &[
     "project",
     "user_account",
     "project_member",
+    "saved_view",
     "token",
     "token_project",
     "requirement_type",

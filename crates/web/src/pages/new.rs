@@ -25,7 +25,7 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
 }
 
 /// The kind that things of a kind are under.
-fn parent(kind: &str) -> Option<Kind> {
+pub fn parent(kind: &str) -> Option<Kind> {
     match kind {
         "user_story" => Some(Kind::Epic),
         "acceptance_criteria" | "requirement" => Some(Kind::UserStory),

@@ -30,7 +30,9 @@ impl Hearer {
 
     /// Whether they receive a change.
     pub async fn hears(&self, app: &App, change: &Change) -> bool {
-        let is_account = change.is_about_account() || change.entity_kind == "session";
+        // A view that is not shared is its owner's alone, and belongs to no project here.
+        let is_own_view = change.entity_kind == "saved_view" && change.project_id.is_none();
+        let is_account = change.is_about_account() || change.entity_kind == "session" || is_own_view;
         change.entity_kind != SESSIONS_ENDED
             && (!is_account || self.sees_accounts)
             && self.hears_of(app, change.project_id.as_deref(), change.audience.as_deref()).await

@@ -1,6 +1,7 @@
 //! The web application over HTTP: its pages, its files, and the one route by which pages write.
 
 mod page;
+mod selected;
 mod small;
 mod welcome;
 mod write;
@@ -48,6 +49,7 @@ pub fn router() -> Router<Arc<App>> {
         .route("/do/{operation}", post(write::run))
         .route(PREFERENCES, post(small::preferences))
         .route("/preview", post(small::preview))
+        .route("/p/{key}/list/{kind}/change", post(selected::try_out))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_MIN_BYTES)))
 }
 

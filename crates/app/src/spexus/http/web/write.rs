@@ -229,6 +229,9 @@ impl Writing<'_> {
 
     /// Shows the form again, with what was typed and what is wrong with it.
     fn again(&self, status: StatusCode, form: &Form, problem: &Problem) -> Response<Body> {
+        if self.entry == known::BULK_UPDATE {
+            return self.show(status, &web::selection_failed(problem, &form.next));
+        }
         if is_swapped(self.parts) {
             return inline(status, problem);
         }
