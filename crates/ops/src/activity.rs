@@ -1,10 +1,11 @@
-//! The changes of a project, by people and agents.
+//! The changes of projects, by people and agents.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use store::Mode;
 use store::activity::{self, Filter, ProjectChange};
+use store::project::Projects;
 
 use crate::context::Cx;
 use crate::error::Result;
@@ -13,14 +14,14 @@ use crate::operation::{Columns, Command, Effect, Operation, Route, command, get}
 use crate::page::{Cursor, Page, page_after, window};
 use crate::project;
 
-/// List the changes of a project, the newest first: who changed what, when, and whether a person or an agent did.
+/// List the changes of a project or of all projects, the newest first: who changed what, when, and whether a person or an agent did.
 ///
 /// Changes by agents have `via: mcp`, and the name of their token. Long text is cut; the history of an entity has all of it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListChanges {
-    /// The key or id of the project.
-    project: Text<1, 64>,
+    /// The key or id of a project; all that the caller sees when absent.
+    project: Option<Text<1, 64>>,
     /// Only changes by agents.
     #[serde(default)]
     by_agents: bool,
@@ -41,16 +42,21 @@ impl Operation for ListChanges {
     type Output = Page<ProjectChange>;
     const NAME: &'static str = "list_changes";
     const COMMANDS: &'static [Command] = &[command("changes")];
-    const ROUTES: &'static [Route] = &[get("/projects/{project}/changes")];
+    const ROUTES: &'static [Route] = &[get("/projects/{project}/changes"), get("/changes")];
     const EFFECT: Effect = Effect::Reads;
-    const COLUMNS: &'static [Columns] =
-        &[(None, &["created_at", "actor", "via", "token", "operation", "reference_id", "title", "changes"])];
+    const COLUMNS: &'static [Columns] = &[(
+        None,
+        &["created_at", "actor", "via", "token", "operation", "project", "reference_id", "title", "changes"],
+    )];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
     const POSITIONAL: &'static [&'static str] = &["project"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<ProjectChange>> {
-        let project = project::find(cx, &self.project)?;
-        let filter = Filter { project_id: project.id, by_agents: self.by_agents };
+        let projects = match &self.project {
+            Some(name) => Projects::One(project::find(cx, name)?.id),
+            None => cx.projects("project", None)?,
+        };
+        let filter = Filter { projects, by_agents: self.by_agents };
         let window = window(self.limit, self.offset);
         let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
         let mut changes = activity::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;

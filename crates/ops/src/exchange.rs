@@ -24,6 +24,7 @@ mod rows;
 mod setup;
 mod shelf;
 mod slices;
+mod specification;
 mod taken_back;
 mod things;
 pub mod undo;

@@ -7,14 +7,15 @@ use store::model::Kind;
 
 use crate::operation::{Entry, entry};
 use crate::{
-    account, activity, bulk, comment, config, entity, exchange, login, project, prompt, relationship, report,
-    search, session, sign_in_link, steering, token, user, view,
+    account, activity, bulk, comment, config, entity, example, exchange, login, project, prompt,
+    relationship, report, search, session, sign_in_link, specification, steering, token, user, view,
 };
 
 /// It has no surface of its own: agents see it as the list of resources.
 pub const BROWSE: &Entry = &entry::<entity::browse::Browse>();
 pub const ADD_COMMENT: &Entry = &entry::<comment::AddComment>();
 pub const BULK_UPDATE: &Entry = &entry::<bulk::Bulk>();
+pub const BURN_UP: &Entry = &entry::<report::burn_up::GetBurnUp>();
 pub const CHANGE_PASSWORD: &Entry = &entry::<account::ChangePassword>();
 pub const CLEAR_SUSPECT_LINK: &Entry = &entry::<relationship::ClearSuspectLink>();
 pub const CREATE_PROJECT: &Entry = &entry::<project::CreateProject>();
@@ -25,6 +26,7 @@ pub const DELETE_COMMENT: &Entry = &entry::<comment::DeleteComment>();
 pub const DELETE_ENTITY: &Entry = &entry::<entity::delete::DeleteEntity>();
 pub const DELETE_RELATIONSHIP: &Entry = &entry::<relationship::DeleteRelationship>();
 pub const DELETE_VIEW: &Entry = &entry::<view::DeleteView>();
+pub const EXPORT: &Entry = &entry::<exchange::export::Export>();
 pub const GET_ACTIVE_PROMPT: &Entry = &entry::<prompt::GetActivePrompt>();
 pub const GET_ENTITY: &Entry = &entry::<entity::read::GetEntity>();
 pub const GET_HIERARCHY: &Entry = &entry::<entity::hierarchy::GetHierarchy>();
@@ -49,8 +51,10 @@ pub const LIST_TOKENS: &Entry = &entry::<token::ListTokens>();
 pub const LIST_TYPES: &Entry = &entry::<config::ListTypes>();
 pub const LIST_USER_DIRECTORY: &Entry = &entry::<user::ListUserDirectory>();
 pub const LIST_VIEWS: &Entry = &entry::<view::ListViews>();
+pub const LOAD_EXAMPLE: &Entry = &entry::<example::LoadExample>();
 pub const LOGIN: &Entry = &entry::<login::Login>();
 pub const LOGOUT: &Entry = &entry::<login::Logout>();
+pub const READ_AS_DOCUMENT: &Entry = &entry::<specification::ReadAsDocument>();
 pub const RESTORE_ENTITY: &Entry = &entry::<entity::delete::RestoreEntity>();
 pub const REVOKE_OTHER_SESSIONS: &Entry = &entry::<session::RevokeOtherSessions>();
 pub const REVOKE_SESSION: &Entry = &entry::<session::RevokeSession>();

@@ -12,6 +12,7 @@ mod context;
 mod engine;
 mod entity;
 mod error;
+mod example;
 mod exchange;
 mod input;
 pub mod known;
@@ -31,6 +32,7 @@ mod session;
 mod sign_in_link;
 mod since;
 mod sink;
+mod specification;
 mod start;
 mod steering;
 mod token;
@@ -79,6 +81,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<entity::history::GetHistory>(),
     entry::<entity::hierarchy::GetHierarchy>(),
     entry::<entity::hierarchy::GetPath>(),
+    entry::<specification::ReadAsDocument>(),
     entry::<steering::CreateSteeringDocument>(),
     entry::<steering::UpdateSteeringDocument>(),
     entry::<steering::LinkSteeringDocument>(),
@@ -96,6 +99,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<relationship::ListSuspectLinks>(),
     entry::<relationship::ClearSuspectLink>(),
     entry::<report::status::GetStatusReport>(),
+    entry::<report::burn_up::GetBurnUp>(),
     entry::<report::hierarchy::AnalyzeHierarchy>(),
     entry::<report::impact::AnalyzeImpact>(),
     entry::<search::SearchGlobal>(),
@@ -129,6 +133,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<project::GetProject>(),
     entry::<project::UpdateProject>(),
     entry::<project::DeleteProject>(),
+    entry::<example::LoadExample>(),
     entry::<member::ListProjectMembers>(),
     entry::<member::SetProjectMember>(),
     entry::<member::RemoveProjectMember>(),

@@ -1,5 +1,6 @@
 //! Reports about many entities at once.
 
+pub mod burn_up;
 pub mod hierarchy;
 pub mod impact;
 pub mod status;

@@ -1,4 +1,4 @@
-//! What happened in a project, the newest first: who did what, when, and through which surface.
+//! What happened in projects, the newest first: who did what, when, and through which surface.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use crate::db::{Shape, Tx};
 use crate::entity::read_kind;
 use crate::error::{Error, Result};
 use crate::model::{Time, reference_id};
+use crate::project::Projects;
 use crate::tally::{self, Total};
 use crate::value::Row;
 use crate::values;
@@ -23,6 +24,8 @@ pub struct ProjectChange {
     pub entity_kind: String,
     /// The id of what changed.
     pub entity_id: String,
+    /// The key of the project.
+    pub project: String,
     /// The reference id of what changed; of a comment, what it is about; of a relationship, where it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_id: Option<String>,
@@ -51,16 +54,15 @@ pub struct ProjectChange {
 /// Which changes to list.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// The project's id.
-    pub project_id: String,
+    /// In which projects.
+    pub projects: Projects,
     /// Only those by agents.
     pub by_agents: bool,
 }
 
 impl Filter {
-    /// Goes on with the revisions `t` that it is about.
-    fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
-        shape.condition("t.project_id = ?", values![&self.project_id]);
+    /// Adds the condition on revisions `t` that they are by whom it is about.
+    fn restrict(&self, shape: &mut Shape<'_>) {
         if self.by_agents {
             // Spelled as in the index of these.
             shape.condition("t.via = 'mcp'", &[]);
@@ -85,12 +87,27 @@ pub fn list(
                 r.created_at
          from (select t.id, t.project_id, t.operation, t.entity_kind, t.entity_id, t.version, t.actor_id, t.token_id, t.via,
                       t.changes, t.created_at
-               from revision t",
+               from ",
     );
-    filter.restrict(&mut shape);
-    if let Some((time, id)) = after {
-        let condition = "t.created_at <= ? and (t.created_at < ? or t.id < ?)";
-        shape.condition(condition, values![*time, *time, id]);
+    // Indexes begin with a project, so that of several projects each is entered by itself, for its newest.
+    match &filter.projects {
+        Projects::One(id) => {
+            shape.add("revision t", &[]).condition("t.project_id = ?", values![id]);
+            after_place(&mut shape, filter, after);
+        }
+        several => {
+            let is_postgres = tx.is_postgres();
+            let newest = if is_postgres {
+                "lateral (select t.* from revision t"
+            } else {
+                "revision t where t.id in (select t.id from revision t"
+            };
+            shape.add("project q cross join ", &[]).select(newest).condition("t.project_id = q.id", &[]);
+            several.restrict(&mut shape, "q.id");
+            after_place(&mut shape, filter, after);
+            shape.add(" order by t.created_at desc, t.id desc limit ?)", values![limit + offset]);
+            shape.add(if is_postgres { " t" } else { "" }, &[]);
+        }
     }
     shape.add(" order by t.created_at desc, t.id desc limit ? offset ?", values![limit, offset]);
     shape.add(
@@ -105,9 +122,24 @@ pub fn list(
     tx.shaped_rows(&shape, read)
 }
 
+fn after_place<'a>(shape: &mut Shape<'a>, filter: &Filter, after: Option<&'a Place>) {
+    filter.restrict(shape);
+    if let Some((time, id)) = after {
+        let condition = "t.created_at <= ? and (t.created_at < ? or t.id < ?)";
+        shape.condition(condition, values![*time, *time, id]);
+    }
+}
+
 /// How many changes there are on all pages.
 pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
-    let mut shape = Shape::new("select 1 from revision t");
+    let mut shape = Shape::new("select 1 from ");
+    match &filter.projects {
+        Projects::One(id) => _ = shape.add("revision t", &[]).condition("t.project_id = ?", values![id]),
+        several => {
+            shape.add("project q cross join revision t", &[]).condition("t.project_id = q.id", &[]);
+            several.restrict(&mut shape, "q.id");
+        }
+    }
     filter.restrict(&mut shape);
     tally::counted(tx, shape)
 }
@@ -123,6 +155,7 @@ fn read(row: &Row<'_>) -> Result<ProjectChange> {
         operation: row.get(1)?,
         entity_kind: row.get(2)?,
         entity_id: row.get(3)?,
+        project: key,
         reference_id,
         title: row.get(7)?,
         version: row.get(8)?,

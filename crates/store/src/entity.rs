@@ -6,6 +6,7 @@ mod leaf;
 mod list;
 mod names;
 mod project_pages;
+mod reading;
 mod tree;
 
 use std::borrow::Cow;
@@ -29,6 +30,9 @@ pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, ids_beginning, names};
 pub use self::project_pages::{Extent, document_links, page_of_kind};
+pub use self::reading::{
+    STORIES_AT_ONCE, below_stories, last_change, n_children_before, n_epics_before, numbers,
+};
 pub use self::tree::{
     Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,
     leaves, lock_below, lock_deletion, purge, released_at, restore,

@@ -13,7 +13,7 @@ use self::upgrade::Upgrade;
 use crate::db::{Location, Mode, Store, Tx};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Time;
-use crate::{relationship, tally, user};
+use crate::{relationship, report, tally, user};
 
 /// A migration: its parts run one after the other (see `migrate/script.rs`), then its backfills.
 struct Step {
@@ -75,6 +75,10 @@ const STEPS: &[Step] = &[
     step("0017_search_waiting", include_str!("../migrations/0017_search_waiting.sql")),
     step("0018_links", include_str!("../migrations/0018_links.sql")),
     step("0019_views", include_str!("../migrations/0019_views.sql")),
+    Step {
+        backfills: &[Backfill { name: "entities by week", slice: report::burn_up::backfill }],
+        ..step("0020_weeks", include_str!("../migrations/0020_weeks.sql"))
+    },
 ];
 
 /// A migration without backfills.

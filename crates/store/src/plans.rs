@@ -182,14 +182,17 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         }
         run(name, &mut |tx| audit::count(tx, filter).map(drop));
     }
-    for by_agents in [false, true] {
-        let filter = activity::Filter { project_id: "p".to_owned(), by_agents };
+    for (projects, by_agents) in
+        [one(), Projects::All, viewer()].into_iter().flat_map(|some| [(some.clone(), false), (some, true)])
+    {
+        let filter = activity::Filter { projects, by_agents };
         let place = (1, "x".to_owned());
         for after in [None, Some(&place)] {
             run("changes", &mut |tx| activity::list(tx, &filter, after, 51, 0).map(drop));
         }
         run("changes", &mut |tx| activity::count(tx, &filter).map(drop));
     }
+    specification(&mut run);
     run("tree", &mut |tx| entity::leaves(tx, &["x"], 3, 100).map(drop));
     run("tree", &mut |tx| entity::count_children(tx, &["x"]).map(drop));
     run("path", &mut |tx| entity::ancestors(tx, "x").map(drop));
@@ -218,9 +221,31 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     ran
 }
 
+/// The statements of a specification and of its file.
+fn specification(run: &mut dyn FnMut(&'static str, Body<'_>)) {
+    for epic_id in [None, Some("x".to_owned())] {
+        let extent = entity::Extent { project_id: "p".to_owned(), epic_id, include_deleted: false };
+        for kind in [Kind::Epic, Kind::UserStory] {
+            run("specification", &mut |tx| entity::page_of_kind(tx, &extent, kind, 1, 51).map(drop));
+        }
+        run("specification", &mut |tx| entity::numbers(tx, &extent).map(drop));
+        run("specification", &mut |tx| entity::last_change(tx, &extent).map(drop));
+    }
+    let stories = [1, 2].map(|number| Entity { id: format!("s{number}"), ..Entity::empty(Kind::UserStory) });
+    let stories: Vec<&Entity> = stories.iter().collect();
+    for from in [None, Some((Kind::Requirement, 2))] {
+        run("specification", &mut |tx| entity::below_stories(tx, &stories, from, 51).map(drop));
+    }
+    run("specification", &mut |tx| entity::n_epics_before(tx, "p", 2).map(drop));
+    run("specification", &mut |tx| entity::n_children_before(tx, "x", Kind::Requirement, 2).map(drop));
+}
+
 /// The statements of every report about a scope.
 fn reports(run: &mut dyn FnMut(&'static str, Body<'_>), scope: &Scope) {
     run("status report", &mut |tx| report::summaries(tx, scope).map(drop));
+    if let Scope::Projects(projects) = scope {
+        run("burn-up", &mut |tx| report::burn_up(tx, projects, Kind::UserStory, now(), 12).map(drop));
+    }
     for by in [Grouping::Status, Grouping::Priority, Grouping::Type, Grouping::Assignee] {
         run("status report", &mut |tx| report::groups(tx, scope, by, 100).map(drop));
     }

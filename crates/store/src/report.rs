@@ -1,5 +1,6 @@
 //! Figures about many entities at once, computed in the database: how far the work is, and what the tree lacks.
 
+pub(crate) mod burn_up;
 mod hierarchy;
 mod impact;
 mod status;
@@ -13,6 +14,7 @@ use crate::model::{Kind, reference_id};
 use crate::project::Projects;
 use crate::value::{Row, Value};
 
+pub use self::burn_up::{WeekCount, burn_up};
 pub use self::hierarchy::{Counts, EpicCounts, Gap, StoryCounts, counts, epics, gap, stories};
 pub use self::impact::{Affected, BATCH, Step, affected_by};
 pub use self::status::{

@@ -28,6 +28,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/live.js"),
     include_str!("../assets/script/table.js"),
     include_str!("../assets/script/tree.js"),
+    include_str!("../assets/script/document.js"),
 ];
 
 /// The parts of the style; later ones win.
@@ -38,7 +39,9 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/table.css"),
     include_str!("../assets/style/tree.css"),
     include_str!("../assets/style/item.css"),
+    document::STYLE,
     include_str!("../assets/style/document.css"),
+    include_str!("../assets/style/dashboard.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

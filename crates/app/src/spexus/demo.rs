@@ -1,13 +1,11 @@
-//! A small believable project for an empty store: a web shop's checkout. Made by operations, like everything else.
+//! The example in an empty store, so that somebody who tries the product finds something in it.
 
-use ops::{Call, Credentials, Engine, Result};
-use serde_json::Value;
+use ops::{Call, Credentials, Engine, Result, known};
+use serde_json::json;
 use store::model::Via;
 use store::{Mode, Store, entity};
 
 use super::now;
-
-const PROJECT: &str = include_str!("demo.json");
 
 /// Fills the store, if nothing is in it.
 pub fn fill(store: &Store) -> Result<()> {
@@ -16,20 +14,14 @@ pub fn fill(store: &Store) -> Result<()> {
         tracing::info!("the store is not empty, so the demonstration is left out");
         return Ok(());
     }
-    let engine = Engine::new(store.clone());
-    let steps: Vec<Value> = serde_json::from_str(PROJECT).expect("the demonstration is JSON");
-    for step in steps {
-        let (name, arguments) = (step["operation"].as_str().unwrap_or_default(), step["arguments"].clone());
-        let entry = ops::find(name).expect("the demonstration names operations");
-        let request = ops::Request {
-            via: Via::Cli,
-            now: now(),
-            request_id: Some("demo".to_owned()),
-            address: None,
-            user_agent: None,
-        };
-        let credentials = Credentials::Local(None);
-        engine.wait(Call::new(entry, arguments, credentials, request)).result?;
-    }
+    let request = ops::Request {
+        via: Via::Cli,
+        now: now(),
+        request_id: Some("demo".to_owned()),
+        address: None,
+        user_agent: None,
+    };
+    let call = Call::new(known::LOAD_EXAMPLE, json!({}), Credentials::Local(None), request);
+    Engine::new(store.clone()).wait(call).result?;
     Ok(())
 }

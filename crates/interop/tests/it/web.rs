@@ -101,7 +101,11 @@ fn everybody_can_read_every_page() {
     found.extend(barriers(&browser, &axe, "/welcome"));
     sign_in(&browser, &backend);
     for page in web::PAGES {
-        let path = page.path.replace("{key}", "DEFAULT").replace("{kind}", "requirement");
+        let path = page
+            .path
+            .replace("{key}", "DEFAULT")
+            .replace("{kind}", "requirement")
+            .replace("{epic}", "EP-001");
         let path = path.replace("{reference}", "REQ-005").replace("{name}", "delete_entity");
         for (width, is_dark) in [(1440, false), (1440, true), (390, false), (390, true)] {
             browser.look(width, is_dark);
@@ -116,6 +120,64 @@ fn everybody_can_read_every_page() {
         }
     }
     assert_eq!(found, Vec::<String>::new());
+    check_console(&browser);
+}
+
+/// The file that readers get opens from the disk, without a server.
+#[test]
+fn an_exported_specification_needs_nothing_but_a_browser() {
+    let Some(browser) = Browser::start() else { return };
+    let axe = tools::folder().join("node/node_modules/axe-core/axe.min.js");
+    if tools::is_missing(&axe) {
+        return;
+    }
+    let axe = fs::read_to_string(axe).expect("axe can be read");
+    let backend = Backend::start();
+    let hostile = "</style><script>document.title = 'hacked'</script> <img src=x onerror=\"document.title = 'hacked'\"> [x](javascript:alert(1)) REQ-001";
+    backend.ask("PATCH", "/requirements/REQ-002", &json!({ "description": hostile }).to_string());
+    sign_in(&browser, &backend);
+    let exported =
+        browser.promised("fetch('/api/v1/export?format=html&project=DEFAULT').then(answer => answer.text())");
+    let exported = exported.as_str().expect("a text").to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("specification.html");
+    fs::write(&file, exported).expect("a file");
+    let mut found = Vec::new();
+    for (width, is_dark) in [(1440, false), (1440, true), (390, false), (390, true)] {
+        browser.look(width, is_dark);
+        browser.visit(&format!("file://{}", file.display()));
+        let place = format!("the file at {width}, dark: {is_dark}");
+        let overflow =
+            browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        if overflow != 0 {
+            found.push(format!("{place} scrolls sideways"));
+        }
+        found.extend(barriers(&browser, &axe, &place));
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(browser.evaluate("document.title"), "Default project");
+    assert_eq!(browser.evaluate("document.querySelectorAll('script, img, iframe, [onerror]').length"), 0);
+    // Every link within the file leads to a section.
+    let lost = "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).map(a => a.hash)";
+    assert_eq!(browser.evaluate(lost), json!([]));
+    assert_eq!(
+        browser.evaluate("document.querySelector('#REQ-002 .prose a[href=\"#REQ-001\"]') !== null"),
+        true
+    );
+    check_console(&browser);
+}
+
+/// [spec web] A document marks in its outline where one is.
+#[test]
+fn the_outline_of_a_document_follows_the_reader() {
+    let Some(browser) = Browser::start() else { return };
+    let backend = Backend::start();
+    sign_in(&browser, &backend);
+    browser.visit(&format!("{}/p/DEFAULT/document", backend.url));
+    let marked = "document.querySelector('.outline [aria-current]').hash";
+    browser.wait_until(&format!("{marked} === '#EP-001'"));
+    browser.evaluate("document.querySelector('.outline a[href=\"#EP-002\"]').click()");
+    browser.wait_until(&format!("{marked} === '#EP-002' && location.hash === '#EP-002'"));
     check_console(&browser);
 }
 

@@ -3,7 +3,6 @@
 
 use std::io::{self, Write as _};
 
-use ::exchange::Format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::Kind;
@@ -11,21 +10,23 @@ use store::{Mode, project};
 
 use super::FormatName;
 use super::records::{Records, Scope};
+use super::specification;
 use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::sink::{Memory, Sink};
 
-/// Export requirements and all that belongs to them as JSON, CSV, Markdown or ReqIF.
+/// Export requirements and all that belongs to them as JSON, CSV, Markdown or ReqIF, or as a specification to read in HTML.
 ///
 /// Without a project or an epic it is everything: projects, types, statuses, epics and what is below them, relationships,
-/// steering documents, comments and prompts. What is exported can be imported again; see the guide on import and export.
+/// steering documents, comments and prompts. What is exported can be imported again, except HTML, which holds what readers need:
+/// the tree with its texts, and the links. See the guide on import and export.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Export {
     /// The format.
-    format: FormatName,
+    format: ExportFormat,
     /// Only this project: a key or an id.
     project: Option<Text<1, 64>>,
     /// Only this epic and what is below it, such as `EP-001`.
@@ -35,11 +36,50 @@ pub struct Export {
     include_deleted: bool,
 }
 
+/// The format of a file that leaves.
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ExportFormat {
+    /// For programs, and for comparing two exports.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// For editors and review.
+    #[serde(alias = "md")]
+    Markdown,
+    /// For other requirements tools.
+    Reqif,
+    /// For readers: a specification in one file, which cannot be imported.
+    Html,
+}
+
+impl ExportFormat {
+    /// The same as a format that can be imported.
+    fn records(self) -> Option<FormatName> {
+        match self {
+            ExportFormat::Json => Some(FormatName::Json),
+            ExportFormat::Csv => Some(FormatName::Csv),
+            ExportFormat::Markdown => Some(FormatName::Markdown),
+            ExportFormat::Reqif => Some(FormatName::Reqif),
+            ExportFormat::Html => None,
+        }
+    }
+
+    fn media_type(self) -> &'static str {
+        self.records().map_or("text/html; charset=utf-8", |format| format.format().media_type())
+    }
+
+    fn extension(self) -> &'static str {
+        self.records().map_or("html", FormatName::extension)
+    }
+}
+
 /// A file.
 #[derive(Serialize, JsonSchema)]
 pub struct ExportedFile {
     /// The format.
-    format: FormatName,
+    format: ExportFormat,
     /// Its media type.
     content_type: &'static str,
     /// What to call it.
@@ -69,9 +109,12 @@ impl Operation for Export {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExportedFile> {
         let (scope, name) = self.scope(cx)?;
-        let format = self.format.format();
+        if self.include_deleted && self.format.records().is_none() {
+            let message = "is not possible with html, which shows what there is now";
+            return Err(Error::field("include_deleted", message));
+        }
         let mut time = String::new();
-        if format == Format::Reqif {
+        if let Some(FormatName::Reqif) = self.format.records() {
             // Its header says a time: the newest in the file, which is known only when all was read.
             let mut records = Records::new(cx, &scope, true)?;
             records.by_ref().for_each(drop);
@@ -84,15 +127,22 @@ impl Operation for Export {
         };
         sink.restart().map_err(unwritten)?;
         let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, sink);
-        let mut records = Records::new(cx, &scope, false)?;
-        let written = ::exchange::write(format, &time, records.by_ref(), &mut out).and_then(|()| out.flush());
+        let written = match self.format.records() {
+            Some(format) => {
+                let mut records = Records::new(cx, &scope, false)?;
+                let written = ::exchange::write(format.format(), &time, records.by_ref(), &mut out);
+                records.finish()?;
+                written
+            }
+            None => specification::write(cx, &scope, &mut out)?,
+        };
+        let written = written.and_then(|()| out.flush());
         drop(out.into_parts());
-        records.finish()?;
         written.map_err(unwritten)?;
         cx.steps.end("writing the file");
         Ok(ExportedFile {
             format: self.format,
-            content_type: format.media_type(),
+            content_type: self.format.media_type(),
             file_name: format!("{name}.{}", self.format.extension()),
             content: String::from_utf8(memory.bytes)
                 .map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))?,

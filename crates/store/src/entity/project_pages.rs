@@ -17,6 +17,22 @@ pub struct Extent {
     pub include_deleted: bool,
 }
 
+impl Extent {
+    /// Adds the condition that entities `e` of a kind belong to the epic, where only one is read.
+    pub(super) fn restrict<'a>(&'a self, shape: &mut Shape<'a>, kind: Kind) {
+        let Some(epic_id) = &self.epic_id else { return };
+        let condition = match kind {
+            Kind::Epic => "e.id = ?",
+            Kind::UserStory => "e.parent_id = ?",
+            Kind::SteeringDocument => {
+                "e.id in (select l.document_id from steering_link l where l.epic_id = ?)"
+            }
+            _ => "e.parent_id in (select s.id from entity s where s.parent_id = ?)",
+        };
+        shape.condition(condition, values![epic_id]);
+    }
+}
+
 /// The entities of a kind after a number, by number.
 pub fn page_of_kind(
     tx: &mut Tx<'_>,
@@ -34,17 +50,7 @@ pub fn page_of_kind(
     if !extent.include_deleted {
         shape.condition("e.deleted_at is null", &[]);
     }
-    if let Some(epic_id) = &extent.epic_id {
-        let condition = match kind {
-            Kind::Epic => "e.id = ?",
-            Kind::UserStory => "e.parent_id = ?",
-            Kind::SteeringDocument => {
-                "e.id in (select l.document_id from steering_link l where l.epic_id = ?)"
-            }
-            _ => "e.parent_id in (select s.id from entity s where s.parent_id = ?)",
-        };
-        shape.condition(condition, values![epic_id]);
-    }
+    extent.restrict(&mut shape, kind);
     shape.add(" order by e.number limit ?", values![limit]);
     tx.shaped_rows(&shape, read)
 }

@@ -1,108 +1,207 @@
-//! `/p/{key}/document`: an epic as a specification, numbered, to be read from top to bottom and printed.
+//! `/p/{key}/document` and `/p/{key}/document/{epic}`: a project or an epic as a specification, to be read from top to bottom and
+//! printed. A page holds whole epics, or whole stories of one, as far as they fit; a link leads on.
 
+use document::{Look, Node, NodeKind, Surroundings};
 use maud::{Markup, html};
 use ops::known;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::markdown;
-use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{link, status, text, title};
+use crate::markdown::page_of;
+use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
+use crate::parts::{kind_of, text, title};
 
 pub const PAGE: Page = Page { path: "/p/{key}/document", nav: Some(("Document", 'd')), ask, show };
+/// One epic.
+pub const EPIC: Page = Page { path: "/p/{key}/document/{epic}", nav: None, ask, show };
 
-/// How many of each kind a document has.
-const THINGS_MAX: usize = 100;
+/// How many sections and criteria a page has.
+const NODES_MAX: usize = 150;
+/// How many epics, and how many stories of one, the outline shows.
+const OUTLINE_MAX: usize = 100;
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     let key = asked.parameter("key");
-    if !answers.has("epics") {
-        let epics = json!({"kind": "epic", "project": key, "limit": 100});
-        return vec![Question::needed("epics", known::LIST_ENTITIES, epics)];
-    }
-    let Some(epic) = chosen(asked, answers).filter(|_| !answers.has("stories")) else { return Vec::new() };
-    let below = |kind: &str| json!({"kind": kind, "epic_id": epic, "limit": THINGS_MAX});
+    let epic = asked.parameter("epic");
+    let Some(part) = answers.get("part") else {
+        let mut arguments = json!({"project": key, "limit": NODES_MAX});
+        if !epic.is_empty() {
+            arguments["epic"] = json!(epic);
+        }
+        if let Some(from) = asked.first("from") {
+            arguments["from"] = json!(from);
+        }
+        let part = Question::needed("part", known::READ_AS_DOCUMENT, arguments);
+        return if answers.has("part") { Vec::new() } else { vec![part] };
+    };
+    let Some(here) = epic_here(part).filter(|_| !answers.has("stories")) else { return Vec::new() };
+    let offset = (ordinal(&here) - 1) / OUTLINE_MAX * OUTLINE_MAX;
+    let epics = json!({"kind": "epic", "project": key, "limit": OUTLINE_MAX, "offset": offset});
+    let stories = json!({"kind": "user_story", "epic_id": here.reference_id, "limit": OUTLINE_MAX});
     vec![
-        Question::needed("epic", known::GET_ENTITY, json!({"reference": epic})),
-        Question::needed("stories", known::LIST_ENTITIES, below("user_story")),
-        Question::needed("criteria", known::LIST_ENTITIES, below("acceptance_criteria")),
-        Question::needed("requirements", known::LIST_ENTITIES, below("requirement")),
+        Question::optional("epics", known::LIST_ENTITIES, epics),
+        Question::optional("stories", known::LIST_ENTITIES, stories),
     ]
 }
 
-/// The epic that is asked for, or the first.
-fn chosen(asked: &Asked, answers: &Answers) -> Option<String> {
-    let first = || answers.list("epics").first().map(|epic| text(epic, "reference_id").to_owned());
-    asked.first("epic").map(str::to_owned).or_else(first)
+/// The nodes of an answer.
+fn nodes(part: &Value, name: &str) -> Vec<Node> {
+    Vec::<Node>::deserialize(&part[name]).unwrap_or_default()
+}
+
+/// The epic that a part begins with or within.
+fn epic_here(part: &Value) -> Option<Node> {
+    nodes(part, "within")
+        .into_iter()
+        .chain(nodes(part, "data").into_iter().take(1))
+        .find(|node| node.kind == NodeKind::Epic)
+}
+
+/// The place of an epic among all epics, from 1.
+fn ordinal(epic: &Node) -> usize {
+    epic.number.as_deref().and_then(|number| number.parse().ok()).unwrap_or(1)
 }
 
 fn show(view: &View<'_>) -> Shown {
-    let key = view.asked.parameter("key");
-    let epics = view.answers.list("epics");
-    let chosen = chosen(view.asked, view.answers).unwrap_or_default();
+    let null = Value::Null;
+    let part = view.answers.get("part").unwrap_or(&null);
+    let key = text(part, "project");
+    let data = nodes(part, "data");
     let body = html! {
         div.document {
-            nav.outline aria-label="Epics" {
-                h2 { "Epics" }
-                @for epic in epics {
-                    @let reference = text(epic, "reference_id");
-                    a href={ (view.asked.path) "?epic=" (reference) } aria-current=[(reference == chosen).then_some("page")] { (title(epic)) }
+            (outline(view, part, &data))
+            article.specification {
+                div.running aria-hidden="true" { (text(part, "name")) }
+                (head(view, part))
+                @if data.is_empty() { (nothing(view, key)) }
+                (document::body(&data, &look(view)))
+                @if let Some(next) = part["next"].as_str() {
+                    p.actions { a.button rel="next" href=(view.asked.with("from", Some(next))) { "Continue with " (next) } }
                 }
-                @if let Some(epic) = view.answers.get("epic") { (outline(view, epic)) }
-            }
-            @match view.answers.get("epic") {
-                Some(epic) => (specification(view, epic)),
-                None => section.message { h1 { "Document" } p { "There is no epic yet." } },
             }
         }
     };
-    Shown { title: "Document".to_owned(), project: Some(key.to_owned()), body }
+    let name = match epic_here(part).filter(|_| is_of_epic(view)) {
+        Some(epic) => format!("{} {}", epic.reference_id, epic.title.unwrap_or_default()),
+        None => format!("{} · Document", text(part, "name")),
+    };
+    Shown { title: name, project: Some(key.to_owned()), body }
 }
 
-/// What is in a story, of the lists for the whole epic.
-fn of<'a>(view: &'a View<'_>, name: &str, story: &Value) -> Vec<&'a Value> {
-    view.answers.list(name).iter().filter(|entity| entity["user_story"] == story["reference_id"]).collect()
+fn is_of_epic(view: &View<'_>) -> bool {
+    !view.asked.parameter("epic").is_empty()
 }
 
-fn outline(view: &View<'_>, epic: &Value) -> Markup {
-    html! {
-        h2 { (title(epic)) }
-        @for (number, story) in (1..).zip(view.answers.list("stories")) {
-            a href={ "#" (text(story, "reference_id")) } { (number) " " (title(story)) }
-        }
+fn look<'a>(view: &'a View<'_>) -> Look<'a> {
+    Look {
+        link: &page_of,
+        actions: if may_edit(view) { Some(&edit) } else { None },
+        top: 2,
+        surroundings: Surroundings::Page,
     }
 }
 
-fn specification(view: &View<'_>, epic: &Value) -> Markup {
-    let is_cut = ["stories", "criteria", "requirements"]
-        .iter()
-        .any(|name| view.answers.get(name).is_some_and(|page| page["next_cursor"].is_string()));
+fn may_edit(view: &View<'_>) -> bool {
+    known::WRITES.iter().all(|(_, _, update)| view.me.may(update))
+}
+
+fn edit(node: &Node) -> Markup {
+    html! { a.edit href={ "/r/" (node.reference_id) "/edit" } aria-label={ "Edit " (node.reference_id) } { "Edit" } }
+}
+
+/// What the document is about. A part that begins in the middle says within what.
+fn head(view: &View<'_>, part: &Value) -> Markup {
+    let key = text(part, "project");
+    let within = nodes(part, "within");
+    let is_first = view.asked.first("from").is_none();
+    let export =
+        format!("/api/v1{}?format=html", known::EXPORT.routes.first().map_or("", |route| route.path));
+    let what = match view.asked.parameter("epic") {
+        "" => format!("&project={}", encode(key)),
+        epic => format!("&epic={}", encode(epic)),
+    };
     html! {
-        article.specification {
-            h1 { (title(epic)) " " (link(text(epic, "reference_id"))) }
-            (status(text(epic, "status")))
-            div.prose { (markdown::render(text(epic, "description"))) }
-            @if is_cut { p.notice { "This epic has more than " (THINGS_MAX) " things of a kind; the rest is in the tree." } }
-            @for (number, story) in (1..).zip(view.answers.list("stories")) {
-                section id=(text(story, "reference_id")) {
-                    h2 { (number) " " (title(story)) " " (link(text(story, "reference_id"))) }
-                    (status(text(story, "status")))
-                    div.prose { (markdown::render(text(story, "description"))) }
-                    @let criteria = of(view, "criteria", story);
-                    @if !criteria.is_empty() {
-                        h3 { "It is done when" }
-                        ul.criteria { @for criterion in criteria {
-                            li { (link(text(criterion, "reference_id"))) div.prose { (markdown::render(text(criterion, "description"))) } }
-                        } }
+        header.front {
+            h1 { (text(part, "name")) }
+            @if is_first && !is_of_epic(view) && !text(part, "description").is_empty() {
+                div.prose { (crate::markdown::render(text(part, "description"))) }
+            }
+            p.actions {
+                @if is_of_epic(view) { a.button href={ "/p/" (key) "/document" } { "Whole project" } }
+                @if !is_first { a.button href=(view.asked.with("from", None)) { "From the beginning" } }
+                a.button href={ (export) (what) } download { "Download as HTML" }
+            }
+            @if !within.is_empty() {
+                p.within { "Continued: " @for node in &within {
+                    a href=(view.asked.with("from", Some(&node.reference_id))) {
+                        (node.number.as_deref().unwrap_or_default()) " " (node.title.as_deref().unwrap_or_default())
                     }
-                    @for (below, requirement) in (1..).zip(of(view, "requirements", story)) {
-                        div.requirement id=(text(requirement, "reference_id")) {
-                            h3 { (number) "." (below) " " (title(requirement)) " " (link(text(requirement, "reference_id"))) }
-                            p.small { (status(text(requirement, "status"))) " " span.muted { (text(requirement, "type")) } }
-                            div.prose { (markdown::render(text(requirement, "description"))) }
-                        }
-                    }
-                }
+                    " "
+                } }
             }
         }
     }
+}
+
+fn nothing(view: &View<'_>, key: &str) -> Markup {
+    html! {
+        section.message {
+            p { "There is no epic yet." }
+            @if view.me.may(known::IMPORT) { p { a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" } } }
+        }
+    }
+}
+
+/// The epics, and the stories of the one that is shown. What is on this page is led to within it.
+fn outline(view: &View<'_>, part: &Value, data: &[Node]) -> Markup {
+    let here = epic_here(part);
+    let key = text(part, "project");
+    let is_shown = |reference: &str| data.iter().any(|node| node.reference_id == reference);
+    let address = |reference: &str| match is_shown(reference) {
+        true => format!("#{reference}"),
+        false if is_of_epic(view) && kind_of(reference) == Some(store::model::Kind::Epic) => {
+            format!("/p/{key}/document/{reference}")
+        }
+        false => format!("{}#{reference}", view.asked.with("from", Some(reference))),
+    };
+    let epics = view.answers.list("epics");
+    let before = here.as_ref().map_or(0, |here| (ordinal(here) - 1) / OUTLINE_MAX * OUTLINE_MAX);
+    let epic_number = here.as_ref().and_then(|here| here.number.clone()).unwrap_or_default();
+    let stories = view.answers.list("stories");
+    let is_here =
+        |entity: &Value| here.as_ref().is_some_and(|here| here.reference_id == text(entity, "reference_id"));
+    html! {
+        nav.outline aria-label="Contents" {
+            h2 { "Contents" }
+            @for (number, epic) in (before + 1..).zip(epics) {
+                (row(epic, NodeKind::Epic, number.to_string(), &address, is_here(epic)))
+                @if is_here(epic) {
+                    @for (number, story) in (1..).zip(stories) {
+                        (row(story, NodeKind::UserStory, format!("{epic_number}.{number}"), &address, false))
+                    }
+                    (more(view, "stories", stories.len()))
+                }
+            }
+            (more(view, "epics", before + epics.len()))
+        }
+    }
+}
+
+fn row(
+    entity: &Value,
+    kind: NodeKind,
+    number: String,
+    address: &dyn Fn(&str) -> String,
+    is_here: bool,
+) -> Markup {
+    let reference = text(entity, "reference_id");
+    let node = Node { number: Some(number), ..Node::named(kind, reference, &title(entity)) };
+    document::outline_row(&node, &address(reference), is_here)
+}
+
+/// How many an outline leaves out.
+fn more(view: &View<'_>, name: &str, shown: usize) -> Markup {
+    let total =
+        view.answers.get(name).and_then(|page| page["total_count"].as_u64()).unwrap_or_default() as usize;
+    html! { @if total > shown { p.muted.small { (total - shown) " more" } } }
 }

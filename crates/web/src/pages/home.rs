@@ -18,8 +18,7 @@ fn ask(_: &Asked, answers: &Answers) -> Vec<Question> {
         return Vec::new();
     }
     let me = answers.get("me").map(|me| me["username"].clone()).unwrap_or_default();
-    let project = answers.list("projects").first().map(|project| project["key"].clone());
-    let agents = json!({"project": project, "by_agents": true, "limit": 5});
+    let agents = json!({"by_agents": true, "limit": 8});
     let mine = |kind: &str| json!({"kind": kind, "assignee": me, "sort": "updated", "limit": 10});
     vec![
         Question::optional("mine", known::LIST_ENTITIES, mine("requirement")),
@@ -47,7 +46,7 @@ fn show(view: &View<'_>) -> Shown {
                     ul.rows { @for requirement in mine { (row(requirement)) } }
                 }))
                 (section("Suspect links", suspects.is_empty(), "No link is suspect: nothing changed under a requirement that rests on it.", html! {
-                    ul.rows { @for suspect in suspects { (suspect_row(suspect)) } }
+                    ul.rows { @for suspect in suspects { (suspect_row(suspect, "/", view.me.may(known::CLEAR_SUSPECT_LINK))) } }
                 }))
                 (section("What agents changed", list("agents").is_empty(), "No agent has changed anything yet.", html! {
                     ul.rows { @for change in list("agents") { (agent_row(change, view.now)) } }
@@ -80,17 +79,20 @@ fn welcome(view: &View<'_>) -> Markup {
     }
 }
 
-fn suspect_row(suspect: &Value) -> Markup {
+/// A suspect link, which can be confirmed; then the page `next` is shown.
+pub fn suspect_row(suspect: &Value, next: &str, may_confirm: bool) -> Markup {
     html! {
         li.row {
             (link(text(suspect, "source")))
             span { (text(suspect, "type").replace('_', " ")) }
             (link(text(suspect, "target")))
             span.title.muted { "changed since" }
-            (post(known::CLEAR_SUSPECT_LINK, "/", html! {
-                input type="hidden" name="id" value=(text(suspect, "id"));
-                button.quiet { "Still right" }
-            }))
+            @if may_confirm {
+                (post(known::CLEAR_SUSPECT_LINK, next, html! {
+                    input type="hidden" name="id" value=(text(suspect, "id"));
+                    button.quiet { "Still right" }
+                }))
+            }
         }
     }
 }
@@ -109,7 +111,9 @@ fn comment_row(comment: &Value, now: i64) -> Markup {
 fn agent_row(change: &Value, now: i64) -> Markup {
     html! {
         li.row {
-            (link(text(change, "reference_id")))
+            @if text(change, "reference_id").is_empty() {
+                a href={ "/p/" (text(change, "project")) "/activity?by=agents" } { (text(change, "project")) }
+            } @else { (link(text(change, "reference_id"))) }
             span.title { (text(change, "title")) }
             span.muted {
                 (text(change, "operation").replace('_', " ")) ", "

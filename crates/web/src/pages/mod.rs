@@ -36,6 +36,7 @@ pub const PAGES: &[Page] = &[
     tree::PAGE,
     list::PAGE,
     document::PAGE,
+    document::EPIC,
     activity::PAGE,
     new::PAGE,
     item::PAGE,

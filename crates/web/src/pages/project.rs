@@ -1,13 +1,20 @@
 //! `/p/{key}`: how far a project is, and what it lacks. Each number leads to its list.
 
+mod burn_up;
+mod empty;
+
 use maud::{Markup, html};
 use ops::known;
 use serde_json::{Value, json};
 
+use super::home::suspect_row;
 use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
 use crate::parts::{kind_plural, row, section, sentence, state_class, text};
 
 pub const PAGE: Page = Page { path: "/p/{key}", nav: Some(("Overview", 'o')), ask, show };
+
+/// How many suspect links are shown.
+const SUSPECTS: usize = 10;
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("project") {
@@ -18,7 +25,9 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
         Question::needed("project", known::GET_PROJECT, json!({"project": key})),
         Question::needed("status", known::STATUS_REPORT, json!({"project": key})),
         Question::optional("gaps", known::HIERARCHY_ANALYSIS, json!({"project": key, "limit": 1})),
-        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"project": key, "limit": 1})),
+        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"project": key, "limit": SUSPECTS})),
+        Question::optional("weeks", known::BURN_UP, json!({"project": key})),
+        Question::optional("model", known::GET_STATUS_MODEL, json!({"kind": "user_story"})),
     ]
 }
 
@@ -40,20 +49,19 @@ fn show(view: &View<'_>) -> Shown {
             }
             p { (text(project, "description")) }
             @if total == 0 {
-                section.card {
-                    h2 { "This project is empty" }
-                    p { "Begin with an epic, or bring requirements from a file (JSON, CSV, Markdown or ReqIF)." }
-                    p.actions {
-                        a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
-                        a.button href={ "/operations/" (known::IMPORT.name) } { "Import a file" }
-                    }
-                }
+                (empty::card(view, key))
             } @else {
                 div.columns {
                     section {
                         h2 { "How far it is" }
                         @for kind in kinds { (progress(key, kind)) }
                     }
+                    section {
+                        h2 { "User stories, week by week" }
+                        (burn_up::chart(view.answers.list("weeks"), &format!("/p/{key}/list/user_story"), &done_statuses(view)))
+                        (coverage(view, key))
+                    }
+                    (suspects(view, key))
                     (gaps(view))
                 }
                 (section("In progress for the longest time", oldest.is_empty(), "Nothing is in progress.", html! {
@@ -114,11 +122,69 @@ fn share(count: u64, total: u64) -> String {
     format!("{:.2}", count as f64 * 100.0 / total.max(1) as f64)
 }
 
+/// The statuses of a user story that mean that it is done.
+fn done_statuses<'a>(view: &'a View<'_>) -> Vec<&'a str> {
+    let statuses = view.answers.get("model").and_then(|model| model["statuses"].as_array());
+    let done = statuses.into_iter().flatten().filter(|status| text(status, "outcome") == "done");
+    done.map(|status| text(status, "name")).collect()
+}
+
+/// How many stories have criteria and requirements. What is missing is listed below.
+fn coverage(view: &View<'_>, key: &str) -> Markup {
+    let null = Value::Null;
+    let gaps = view.answers.get("gaps").unwrap_or(&null);
+    let total = gaps["totals"]["user_stories"].as_u64().unwrap_or_default();
+    let rows = [("criteria", "stories_without_criteria"), ("requirements", "stories_without_requirements")];
+    html! {
+        @if total > 0 {
+            table.coverage {
+                caption { "Coverage of " a href={ "/p/" (key) "/list/user_story" } { (total) " user stories" } }
+                tbody { @for (words, gap) in rows {
+                    @let missing = gaps[gap]["total_count"].as_u64().unwrap_or_default().min(total);
+                    tr {
+                        th scope="row" { "With " (words) }
+                        td {
+                            svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role="img"
+                                aria-label={ (total - missing) " of " (total) " user stories have " (words) } {
+                                rect.waiting x="0" y="0" width="100" height="4" {}
+                                rect.done x="0" y="0" width=(share(total - missing, total)) height="4" {}
+                            }
+                        }
+                        td.count { (percent(total - missing, total)) "%" }
+                        td.count { @if missing > 0 { a href={ "#" (gap) } { (missing) " without" } } @else { "all" } }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+/// How many of a hundred, rounded down, so that only all of them are 100.
+fn percent(count: u64, total: u64) -> u64 {
+    count * 100 / total.max(1)
+}
+
+/// Links whose target has changed.
+fn suspects(view: &View<'_>, key: &str) -> Markup {
+    let links = view.answers.list("suspects");
+    let total =
+        view.answers.get("suspects").and_then(|page| page["total_count"].as_u64()).unwrap_or_default();
+    let here = format!("/p/{key}");
+    let may_confirm = view.me.may(known::CLEAR_SUSPECT_LINK);
+    html! {
+        section #suspects {
+            h2 { "Suspect links " span.count { (total) } }
+            @if links.is_empty() { p.muted { "No requirement rests on a text that has changed since." } }
+            ul.rows { @for link in links { (suspect_row(link, &here, may_confirm)) } }
+            @if total > links.len() as u64 { p.small.muted { "These are the first " (links.len()) "." } }
+        }
+    }
+}
+
 /// What the tree lacks.
 fn gaps(view: &View<'_>) -> Markup {
     let null = Value::Null;
     let gaps = view.answers.get("gaps").unwrap_or(&null);
-    let suspects = view.answers.get("suspects").map(|page| page["total_count"].clone()).unwrap_or_default();
     let missing = gaps.as_object().into_iter().flatten();
     let missing: Vec<(&String, u64, &[Value])> = missing
         .filter_map(|(name, gap)| {
@@ -129,18 +195,15 @@ fn gaps(view: &View<'_>) -> Markup {
     html! {
         section {
             h2 { "What it lacks" }
-            @if missing.is_empty() && suspects.as_u64().unwrap_or_default() == 0 {
-                p.muted { "No gap was found." }
-            }
+            @if missing.is_empty() { p.muted { "No gap was found." } }
             ul.gaps {
-                @if suspects.as_u64().is_some_and(|count| count > 0) {
-                    li { a href="/" { "Suspect links" } " " span.count { (suspects) } }
-                }
                 @for (name, count, rows) in missing {
                     li {
                         details {
                             summary { (sentence(name)) " " span.count { (count) } }
-                            ul.rows { @for entity in rows { (row(entity)) } }
+                            // A link to the list opens what it is in.
+                            ul.rows id=(name) { @for entity in rows { (row(entity)) } }
+                            @if count > rows.len() as u64 { p.small.muted { "These are the first " (rows.len()) "." } }
                         }
                     }
                 }

@@ -34,6 +34,7 @@ pub fn content_type(format: &str) -> &'static str {
         "csv" => "text/csv; charset=utf-8",
         "markdown" => "text/markdown; charset=utf-8",
         "reqif" => "application/xml",
+        "html" => "text/html; charset=utf-8",
         _ => "application/json",
     }
 }
@@ -70,6 +71,12 @@ impl Spool {
         insert(headers, header::CONTENT_TYPE, content_type(&format));
         insert(headers, header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{file_name}\""));
         insert(headers, header::CACHE_CONTROL, "no-store");
+        insert(
+            headers,
+            header::CONTENT_SECURITY_POLICY,
+            &format!("sandbox; frame-ancestors 'none'; {}", document::POLICY),
+        );
+        insert(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
         insert(headers, super::answer::REQUEST_ID, request_id);
         Ok(response)
     }

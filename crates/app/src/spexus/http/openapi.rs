@@ -177,7 +177,7 @@ fn responses(entry: &Entry, route: &Route, generator: &mut SchemaGenerator) -> V
     let mut content = json!({ "application/json": { "schema": schema } });
     if entry.answers_file {
         content = json!({});
-        for format in ["json", "csv", "markdown", "reqif"] {
+        for format in ["json", "csv", "markdown", "reqif", "html"] {
             let kind = super::file::content_type(format).split(';').next().unwrap_or_default();
             content[kind] = json!({ "schema": {} });
         }

@@ -1,0 +1,135 @@
+//! The HTML of a specification. Sections stand one after the other rather than in each other, so that a specification of any length can
+//! be written while it is read.
+
+use maud::{Markup, html};
+
+use crate::markdown::{Markdown, Surroundings};
+use crate::node::{Node, NodeKind};
+
+/// How a specification looks in some place.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// Where a reference leads, if it leads anywhere.
+    pub link: &'a dyn Fn(&str) -> Option<String>,
+    /// What can be done with a section, where anything can.
+    pub actions: Option<&'a dyn Fn(&Node) -> Markup>,
+    /// The level of the heading of an epic.
+    pub top: u8,
+    /// What it stands in.
+    pub surroundings: Surroundings,
+}
+
+/// The sections of nodes that follow each other.
+pub fn body(nodes: &[Node], look: &Look<'_>) -> Markup {
+    let is_criterion = |node: &Node| node.kind == NodeKind::AcceptanceCriteria;
+    html! {
+        @for run in nodes.chunk_by(|one, next| is_criterion(one) && is_criterion(next)) {
+            @match run {
+                [first, ..] if is_criterion(first) => (criteria(run, look)),
+                run => @for node in run { (section(node, look)) }
+            }
+        }
+    }
+}
+
+fn section(node: &Node, look: &Look<'_>) -> Markup {
+    let (class, depth) = match node.kind {
+        NodeKind::Epic => ("epic", 0),
+        NodeKind::UserStory => ("story", 1),
+        NodeKind::AcceptanceCriteria | NodeKind::Requirement => ("requirement", 2),
+    };
+    let level = look.top + depth;
+    let inside = html! {
+        @if let Some(number) = &node.number { span.number { (number) } " " }
+        (node.title.as_deref().unwrap_or_default()) " " (reference(&node.reference_id, look))
+    };
+    html! {
+        section.{ (class) } id=(node.reference_id) {
+            (heading(level, &inside))
+            (facts(node, look))
+            (prose(node.description.as_deref(), level, look))
+            @if let Some(rationale) = node.rationale.as_deref() {
+                div.rationale { p.lead { "Rationale" } (prose(Some(rationale), level, look)) }
+            }
+        }
+    }
+}
+
+/// The criteria of a story.
+fn criteria(run: &[Node], look: &Look<'_>) -> Markup {
+    html! {
+        div.criteria {
+            p.lead { "Acceptance criteria" }
+            ul {
+                @for node in run {
+                    li id=(node.reference_id) {
+                        (reference(&node.reference_id, look))
+                        div {
+                            (prose(node.description.as_deref(), look.top + 1, look))
+                            @if let Some(rationale) = node.rationale.as_deref() {
+                                div.rationale { p.lead { "Rationale" } (prose(Some(rationale), look.top + 1, look)) }
+                            }
+                        }
+                        @if let Some(actions) = look.actions { (actions(node)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The status, the type and what it serves, on one line.
+fn facts(node: &Node, look: &Look<'_>) -> Markup {
+    let priority =
+        node.priority.and_then(|number| PRIORITIES.get(usize::try_from(number).ok()?.checked_sub(1)?));
+    html! {
+        p.about {
+            @if let Some(status) = &node.status {
+                span.status {
+                    @if let Some(state) = node.state { i.mark.{ (state.class()) } aria-hidden="true" {} " " }
+                    (status)
+                }
+            }
+            @if let Some(name) = &node.type_name { span { (name) } }
+            @if let Some(priority) = priority { span { (priority) } }
+            @if let Some(criterion) = &node.acceptance_criteria { span { "serves " (reference(criterion, look)) } }
+            @if let Some(actions) = look.actions { (actions(node)) }
+        }
+    }
+}
+
+/// What priorities are called.
+const PRIORITIES: [&str; 4] = ["Critical", "High", "Medium", "Low"];
+
+fn prose(text: Option<&str>, level: u8, look: &Look<'_>) -> Markup {
+    let markdown = Markdown { link: look.link, below: level, surroundings: look.surroundings };
+    html! { @if let Some(text) = text { div.prose { (markdown.render(text)) } } }
+}
+
+fn reference(reference: &str, look: &Look<'_>) -> Markup {
+    match (look.link)(reference) {
+        Some(address) => html! { a.reference href=(address) { (reference) } },
+        None => html! { span.reference { (reference) } },
+    }
+}
+
+fn heading(level: u8, inside: &Markup) -> Markup {
+    match level {
+        1 => html! { h1 { (inside) } },
+        2 => html! { h2 { (inside) } },
+        3 => html! { h3 { (inside) } },
+        4 => html! { h4 { (inside) } },
+        _ => html! { h5 { (inside) } },
+    }
+}
+
+/// A line of an outline, which leads to a section.
+pub fn outline_row(node: &Node, address: &str, is_here: bool) -> Markup {
+    let class = if node.kind == NodeKind::Epic { "outline-epic" } else { "outline-story" };
+    html! {
+        a.{ (class) } href=(address) aria-current=[is_here.then_some("location")] {
+            span.number { (node.number.as_deref().unwrap_or_default()) } " "
+            (node.title.as_deref().unwrap_or_default())
+        }
+    }
+}
