@@ -2,6 +2,7 @@
 
 pub mod hierarchy;
 pub mod impact;
+pub mod matrix;
 pub mod status;
 
 use store::model::Kind;

@@ -77,27 +77,41 @@ impl Operation for Export {
             records.by_ref().for_each(drop);
             time = records.finish()?.to_string();
         }
-        let mut memory = Memory { bytes: Vec::new(), bytes_max: CONTENT_MAX_BYTES };
-        let sink: &mut dyn Sink = match cx.sink.take() {
-            Some(sink) => sink,
-            None => &mut memory,
-        };
-        sink.restart().map_err(unwritten)?;
-        let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, sink);
-        let mut records = Records::new(cx, &scope, false)?;
-        let written = ::exchange::write(format, &time, records.by_ref(), &mut out).and_then(|()| out.flush());
-        drop(out.into_parts());
-        records.finish()?;
-        written.map_err(unwritten)?;
-        cx.steps.end("writing the file");
-        Ok(ExportedFile {
-            format: self.format,
-            content_type: format.media_type(),
-            file_name: format!("{name}.{}", self.format.extension()),
-            content: String::from_utf8(memory.bytes)
-                .map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))?,
+        write_file(cx, self.format, &name, |cx, mut out| {
+            let mut records = Records::new(cx, &scope, false)?;
+            let written = ::exchange::write(format, &time, records.by_ref(), &mut out);
+            records.finish()?;
+            Ok(written)
         })
     }
+}
+
+/// Makes a file and answers with it, or with its description where the transport takes the file as it is written.
+pub(crate) fn write_file(
+    cx: &mut Cx<'_, '_>,
+    format: FormatName,
+    name: &str,
+    write: impl FnOnce(&mut Cx<'_, '_>, &mut dyn io::Write) -> Result<io::Result<()>>,
+) -> Result<ExportedFile> {
+    let mut memory = Memory { bytes: Vec::new(), bytes_max: CONTENT_MAX_BYTES };
+    let sink: &mut dyn Sink = match cx.sink.take() {
+        Some(sink) => sink,
+        None => &mut memory,
+    };
+    sink.restart().map_err(unwritten)?;
+    let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, sink);
+    let written = write(cx, &mut out);
+    let flushed = out.flush();
+    drop(out.into_parts());
+    written?.and(flushed).map_err(unwritten)?;
+    cx.steps.end("writing the file");
+    Ok(ExportedFile {
+        format,
+        content_type: format.format().media_type(),
+        file_name: format!("{name}.{}", format.extension()),
+        content: String::from_utf8(memory.bytes)
+            .map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))?,
+    })
 }
 
 impl Export {
