@@ -26,6 +26,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/keys.js"),
     include_str!("../assets/script/palette.js"),
     include_str!("../assets/script/live.js"),
+    include_str!("../assets/script/board.js"),
+    include_str!("../assets/script/change.js"),
 ];
 
 /// The parts of the style; later ones win.
@@ -37,6 +39,8 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/tree.css"),
     include_str!("../assets/style/item.css"),
     include_str!("../assets/style/document.css"),
+    include_str!("../assets/style/change.css"),
+    include_str!("../assets/style/board.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

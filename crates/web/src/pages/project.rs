@@ -134,7 +134,7 @@ fn gaps(view: &View<'_>) -> Markup {
             }
             ul.gaps {
                 @if suspects.as_u64().is_some_and(|count| count > 0) {
-                    li { a href="/" { "Suspect links" } " " span.count { (suspects) } }
+                    li { a href={ "/p/" (view.asked.parameter("key")) "/suspects" } { "Suspect links" } " " span.count { (suspects) } }
                 }
                 @for (name, count, rows) in missing {
                     li {
