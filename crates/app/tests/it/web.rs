@@ -7,7 +7,7 @@ use web::PAGES;
 use crate::backend::{Answer, Backend, on_every_store, on_sqlite, send};
 
 /// Somebody with a browser.
-struct Visitor<'a> {
+pub struct Visitor<'a> {
     backend: &'a Backend,
     client: Client,
     cookie: String,
@@ -19,7 +19,7 @@ impl Visitor<'_> {
         Visitor { backend, client, cookie: String::new() }
     }
 
-    fn signed_in<'a>(backend: &'a Backend, username: &str, password: &str) -> Visitor<'a> {
+    pub fn signed_in<'a>(backend: &'a Backend, username: &str, password: &str) -> Visitor<'a> {
         let mut visitor = Visitor::new(backend);
         let fields = [("username", username), ("password", password), ("cookie", "true")];
         let answer = visitor.post("login", &fields);
@@ -30,7 +30,7 @@ impl Visitor<'_> {
         visitor
     }
 
-    fn administrator(backend: &Backend) -> Visitor<'_> {
+    pub fn administrator(backend: &Backend) -> Visitor<'_> {
         Visitor::signed_in(backend, "admin", &backend.password)
     }
 
@@ -38,7 +38,7 @@ impl Visitor<'_> {
         if self.cookie.is_empty() { request } else { request.header("cookie", &self.cookie) }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         send(self.with_cookie(self.client.get(format!("{}{path}", self.backend.url))))
     }
 
@@ -50,13 +50,13 @@ impl Visitor<'_> {
         self.with_cookie(request)
     }
 
-    fn post(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
+    pub fn post(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
         send(self.form(operation, fields).header("origin", &self.backend.url))
     }
 
     /// Sends a form that must work, and returns where it leads.
     #[track_caller]
-    fn write(&self, operation: &str, fields: &[(&str, &str)]) -> String {
+    pub fn write(&self, operation: &str, fields: &[(&str, &str)]) -> String {
         let answer = self.post(operation, fields);
         assert_eq!(answer.status, 303, "{}", answer.text);
         answer.header("location").to_owned()
@@ -64,7 +64,7 @@ impl Visitor<'_> {
 }
 
 /// An epic, a story and two requirements.
-fn fill(visitor: &Visitor<'_>) {
+pub fn fill(visitor: &Visitor<'_>) {
     let next = ("_next", "/r/{reference_id}");
     let epic = [("project", "DEFAULT"), ("title", "Checkout"), ("priority", "1"), ("description", ""), next];
     assert_eq!(visitor.write("create_epic", &epic), "/r/EP-001");

@@ -9,7 +9,7 @@ use crate::browser::Browser;
 use crate::tools;
 
 /// Signs in with the administrator's token.
-fn sign_in(browser: &Browser, backend: &Backend) {
+pub fn sign_in(browser: &Browser, backend: &Backend) {
     browser.visit(&format!("{}/sign-in", backend.url));
     browser.click("details summary");
     browser.write("#token", &backend.token);
@@ -19,7 +19,7 @@ fn sign_in(browser: &Browser, backend: &Backend) {
 
 /// Fails on anything that the console says: a script that fails, a file that is not there, a policy that was broken.
 #[track_caller]
-fn check_console(browser: &Browser) {
+pub fn check_console(browser: &Browser) {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
