@@ -10,6 +10,8 @@ use crate::kind::{Kind, plain_name};
 use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, shown};
 use crate::record::{Field, Place, Record};
 
+/// What a table for spreadsheets begins with: the byte order mark.
+pub const MARK: &str = "\u{feff}";
 /// The widest table that is looked at; every column is compared with all others.
 const COLUMNS_MAX: usize = 1_000;
 /// How much of a file is looked at for its separator.
@@ -20,7 +22,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 const END: &[u8] = b"\n\x01end of file\x01";
 
 pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
-    out.write_all("\u{feff}".as_bytes())?;
+    out.write_all(MARK.as_bytes())?;
     let mut table = csv::Writer::from_writer(out);
     let columns = columns();
     table.write_record(&columns)?;
@@ -34,6 +36,16 @@ pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io:
             }
         }
         table.write_record(None::<&[u8]>)?;
+    }
+    table.flush()
+}
+
+/// Writes rows of a table of another kind, with the same guards.
+pub fn write_rows(rows: impl Iterator<Item = Vec<String>>, out: impl Write) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    for row in rows {
+        let cells = row.iter().map(|cell| if cell.is_empty() { String::new() } else { guarded(cell) });
+        table.write_record(cells)?;
     }
     table.flush()
 }

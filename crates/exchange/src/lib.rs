@@ -18,6 +18,7 @@ use std::io::{self, Read as _};
 
 use reading::Gathering;
 
+pub use csv::{MARK as CSV_MARK, write_rows as write_csv_rows};
 pub use kind::{FieldShape, Form, Kind, Shape};
 pub use members::Members;
 pub use reading::{PROBLEMS_MAX, Problem, Reading};

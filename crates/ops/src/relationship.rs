@@ -1,4 +1,6 @@
-//! Relationships between requirements, and those that have become suspect.
+//! Relationships between requirements.
+
+pub mod suspects;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -206,37 +208,6 @@ impl Operation for ListRelationships {
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
         let found = relationship::of(cx.tx, &requirement.id, window.0, window.1)?;
         Ok(page(found, relationship::count_of(cx.tx, &requirement.id)?, window))
-    }
-}
-
-/// List relationships whose target's text has changed since they were made or confirmed.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListSuspectLinks {
-    /// The key or id of a project.
-    project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
-    limit: Option<Limit>,
-    /// How many to leave out.
-    offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<Cursor>,
-}
-
-impl Operation for ListSuspectLinks {
-    type Output = Page<Relationship>;
-    const NAME: &'static str = "list_suspect_links";
-    const COMMANDS: &'static [Command] = &[command("suspect-link list")];
-    const ROUTES: &'static [Route] = &[get("/suspect-links")];
-    const EFFECT: Effect = Effect::Reads;
-    const COLUMNS: &'static [Columns] =
-        &[(None, &["id", "source", "type", "target", "suspect", "created_at"])];
-
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Relationship>> {
-        let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
-        let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
-        let (found, total) = relationship::suspects(cx.tx, &projects, window.0, window.1)?;
-        Ok(page(found, total, window))
     }
 }
 

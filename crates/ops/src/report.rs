@@ -3,6 +3,7 @@
 pub mod burn_up;
 pub mod hierarchy;
 pub mod impact;
+pub mod matrix;
 pub mod status;
 
 use store::model::Kind;

@@ -137,6 +137,8 @@ pub struct SearchHit {
     title: Option<String>,
     /// A passage of the text with the words that were found: HTML with `<mark>`, or for agents plain text with `**`.
     snippet: String,
+    /// The version of the entity.
+    version: i64,
     /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
@@ -425,6 +427,7 @@ fn shown(query: &Query, hit: Hit) -> SearchHit {
         project: entity.project,
         title: entity.title,
         snippet,
+        version: entity.version,
         status: entity.status,
         priority: entity.priority,
         type_name: entity.type_name,

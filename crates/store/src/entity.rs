@@ -1,5 +1,6 @@
 //! Epics, user stories, acceptance criteria, requirements and steering documents: one table, one set of queries.
 
+mod criteria;
 mod field;
 mod filter;
 mod leaf;
@@ -22,10 +23,11 @@ use crate::types::fold;
 use crate::value::{Row, Value};
 use crate::values;
 
+pub use self::criteria::{Criterion, criteria_of};
 use self::field::Content;
 pub(crate) use self::field::every_field;
 pub use self::field::{FIELDS, Field};
-pub use self::filter::{Filter, VALUES_MAX};
+pub use self::filter::{Filter, Lack, VALUES_MAX};
 pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, ids_beginning, names};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::{Location, Mode, Options, Store, Tx, seen};
 use crate::deletion::Deletion;
-use crate::entity::{self, Entity, Filter, Page, Place, Sort};
+use crate::entity::{self, Entity, Filter, Lack, Page, Place, Sort};
 use crate::error::{Error, Result};
 use crate::member::Viewer;
 use crate::model::{Kind, Reference, Time};
@@ -125,6 +125,8 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
             filter(&|filter| filter.linked_with = text()),
             filter(&|filter| filter.created_from = Some(now())),
             filter(&|filter| filter.updated_to = Some(now())),
+            filter(&|filter| filter.lacks = Some(Lack::Criterion)),
+            filter(&|filter| filter.lacks = Some(Lack::Relationship)),
             filter(&|filter| filter.include_deleted = true),
         ];
         for filter in &filters {
@@ -164,7 +166,9 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
             run("comments", &mut |tx| comment::count(tx, &filter).map(drop));
         }
         run("names", &mut |tx| entity::names(tx, Kind::Requirement, &projects, None, 101).map(drop));
-        run("suspects", &mut |tx| relationship::suspects(tx, &projects, 51, 0).map(drop));
+        for after in [None, Some(&place)] {
+            run("suspects", &mut |tx| relationship::suspects(tx, &projects, after, 51, 0).map(drop));
+        }
         reports(&mut run, &Scope::Projects(projects.clone()));
     }
     reports(&mut run, &Scope::Epic("x".to_owned()));
@@ -199,6 +203,11 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     run("history", &mut |tx| revision::history(tx, "x", 51, 0).map(drop));
     run("relationships", &mut |tx| relationship::of(tx, "x", 51, 0).map(drop));
     run("relationships", &mut |tx| relationship::count_of(tx, "x").map(drop));
+    run("relationships", &mut |tx| relationship::of_many(tx, &["x", "y"], 51).map(drop));
+    run("criteria", &mut |tx| entity::criteria_of(tx, &["x", "y"], 51).map(drop));
+    for loose in [false, true] {
+        run("impact", &mut |tx| report::affected_by(tx, &["x", "y"], loose, 51).map(drop));
+    }
     run("relationships", &mut |tx| relationship::suspects_to(tx, "x").map(drop));
     run("history", &mut |tx| revision::each_after(tx, "x", 1, 51, |_, _| {}));
     let mut gone = None;

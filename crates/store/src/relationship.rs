@@ -104,13 +104,42 @@ pub fn ids_of(tx: &mut Tx<'_>, requirement_id: &str) -> Result<Vec<String>> {
     tx.rows(sql, values![requirement_id], |row| row.get(0))
 }
 
+/// Those of some requirements, in both directions, the oldest first.
+pub fn of_many(tx: &mut Tx<'_>, requirement_ids: &[&str], limit: i64) -> Result<Vec<Relationship>> {
+    macro_rules! select_of {
+        ($ids:literal) => {
+            select!(concat!(
+                "where r.id in (select o.id from relationship o where o.deleted_at is null and o.source_id ",
+                $ids,
+                " union select i.id from relationship i where i.deleted_at is null and i.target_id ",
+                $ids,
+                ") order by r.created_at, r.id limit ?2"
+            ))
+        };
+    }
+    let sql = if tx.is_postgres() {
+        select_of!("= any(string_to_array(?1, ','))")
+    } else {
+        select_of!("in (select value from json_each(?1))")
+    };
+    let ids = tx.list(requirement_ids);
+    tx.rows(sql, values![&ids, limit], read)
+}
+
+/// A relationship whose target has changed since it was made or confirmed, and when it did.
+pub type Suspect = (Relationship, Time);
+
+/// The place of a suspect relationship in their list: since when it is suspect, in microseconds, and its id.
+pub type SuspectPlace = (i64, String);
+
 /// Those whose target has changed since they were made or confirmed, the last to become so first, and how many there are.
 pub fn suspects(
     tx: &mut Tx<'_>,
     projects: &Projects,
+    after: Option<&SuspectPlace>,
     limit: i64,
     offset: i64,
-) -> Result<(Vec<Relationship>, i64)> {
+) -> Result<(Vec<Suspect>, i64)> {
     let suspect = |text: &'static str| {
         let mut shape = Shape::new(text);
         shape.condition("r.suspect_at is not null and r.deleted_at is null", &[]);
@@ -118,9 +147,14 @@ pub fn suspects(
         shape
     };
     let total = tx.shaped_rows(&suspect("select count(*) from relationship r"), |row| row.get(0))?;
-    let mut shape = suspect(select!(""));
-    shape.add(" order by r.suspect_at desc, r.id limit ? offset ?", values![limit, offset]);
-    Ok((tx.shaped_rows(&shape, read)?, total.first().copied().unwrap_or_default()))
+    let mut shape = suspect(select!(", r.suspect_at", ""));
+    if let Some((time, id)) = after {
+        let condition = "r.suspect_at <= ? and (r.suspect_at < ? or r.id < ?)";
+        shape.condition(condition, values![*time, *time, id]);
+    }
+    shape.add(" order by r.suspect_at desc, r.id desc limit ? offset ?", values![limit, offset]);
+    let found = tx.shaped_rows(&shape, |row| Ok((read(row)?, row.get(18)?)))?;
+    Ok((found, total.first().copied().unwrap_or_default()))
 }
 
 /// The live ones that lead to a requirement and are suspect.

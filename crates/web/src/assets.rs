@@ -29,6 +29,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/table.js"),
     include_str!("../assets/script/tree.js"),
     include_str!("../assets/script/document.js"),
+    include_str!("../assets/script/board.js"),
+    include_str!("../assets/script/change.js"),
 ];
 
 /// The parts of the style; later ones win.
@@ -42,6 +44,8 @@ const STYLES: &[&str] = &[
     document::STYLE,
     include_str!("../assets/style/document.css"),
     include_str!("../assets/style/dashboard.css"),
+    include_str!("../assets/style/change.css"),
+    include_str!("../assets/style/board.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

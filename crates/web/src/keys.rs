@@ -11,7 +11,7 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("/", "search"),
             (
                 "g then a letter",
-                "open a page of the project: o overview, t tree, l list, d document, a activity",
+                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity",
             ),
             ("c", "create"),
             ("?", "show these keys"),
@@ -35,6 +35,15 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("r", "link with another requirement"),
             ("m", "comment; on selected text, comment on that passage"),
             ("y", "copy reference, title and address"),
+        ],
+    ),
+    (
+        "In suspect links and on the board",
+        &[
+            ("j, k", "next, previous link or card"),
+            ("c", "confirm that the link is still right"),
+            ("e", "edit the requirement that the link starts from"),
+            ("s", "choose the status of the card"),
         ],
     ),
     ("In a form", &[("Ctrl Enter", "save"), ("Esc", "leave the field, then cancel")]),

@@ -48,6 +48,11 @@ impl Asked {
         named.map(|(_, value)| value.as_str())
     }
 
+    /// The address itself.
+    pub fn here(&self) -> String {
+        self.with("", None)
+    }
+
     /// The address with one value of the query changed, or taken away.
     pub fn with(&self, name: &str, value: Option<&str>) -> String {
         let kept = self.query.iter().filter(|(known, value)| known != name && !value.is_empty());
@@ -58,6 +63,12 @@ impl Asked {
             .collect();
         if pairs.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, pairs.join("&")) }
     }
+}
+
+/// A path of our own: no other host, and nothing that a browser could take for one.
+pub fn own_path(path: &str) -> Option<&str> {
+    let is_own = path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\n', '\r', '\t']);
+    is_own.then_some(path)
 }
 
 /// A text as part of an address.

@@ -74,6 +74,7 @@ mod together;
 mod token_estimates;
 mod upgrade;
 mod web;
+mod web_change;
 mod web_table;
 mod welcome;
 mod wrong_calls;

@@ -160,6 +160,15 @@ impl Browser {
         self.run(element.click());
     }
 
+    /// Drags the first element that a selector finds to the first that another finds, with the mouse.
+    #[track_caller]
+    pub fn drag(&self, from: &str, to: &str) {
+        let from = self.run(self.session().find(By::Css(from)));
+        let to = self.run(self.session().find(By::Css(to)));
+        let chain = self.session().action_chain().click_and_hold_element(&from);
+        self.run(chain.move_by_offset(5, 5).move_to_element_center(&to).release().perform());
+    }
+
     /// Presses keys, wherever the focus is.
     #[track_caller]
     pub fn press(&self, keys: &str) {

@@ -14,5 +14,6 @@ mod schema_checker;
 mod server;
 mod tools;
 mod web;
+mod web_change;
 mod web_item;
 mod web_table;

@@ -40,7 +40,7 @@ pub struct Export {
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum ExportFormat {
+pub(crate) enum ExportFormat {
     /// For programs, and for comparing two exports.
     Json,
     /// For spreadsheets.
@@ -120,34 +120,44 @@ impl Operation for Export {
             records.by_ref().for_each(drop);
             time = records.finish()?.to_string();
         }
-        let mut memory = Memory { bytes: Vec::new(), bytes_max: CONTENT_MAX_BYTES };
-        let sink: &mut dyn Sink = match cx.sink.take() {
-            Some(sink) => sink,
-            None => &mut memory,
-        };
-        sink.restart().map_err(unwritten)?;
-        let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, sink);
-        let written = match self.format.records() {
+        write_file(cx, self.format, &name, |cx, out| match self.format.records() {
             Some(format) => {
                 let mut records = Records::new(cx, &scope, false)?;
-                let written = ::exchange::write(format.format(), &time, records.by_ref(), &mut out);
+                let written = ::exchange::write(format.format(), &time, records.by_ref(), out);
                 records.finish()?;
-                written
+                Ok(written)
             }
-            None => specification::write(cx, &scope, &mut out)?,
-        };
-        let written = written.and_then(|()| out.flush());
-        drop(out.into_parts());
-        written.map_err(unwritten)?;
-        cx.steps.end("writing the file");
-        Ok(ExportedFile {
-            format: self.format,
-            content_type: self.format.media_type(),
-            file_name: format!("{name}.{}", self.format.extension()),
-            content: String::from_utf8(memory.bytes)
-                .map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))?,
+            None => specification::write(cx, &scope, out),
         })
     }
+}
+
+/// Makes a file and answers with it, or with its description where the transport takes the file as it is written.
+pub(crate) fn write_file(
+    cx: &mut Cx<'_, '_>,
+    format: ExportFormat,
+    name: &str,
+    write: impl FnOnce(&mut Cx<'_, '_>, &mut dyn io::Write) -> Result<io::Result<()>>,
+) -> Result<ExportedFile> {
+    let mut memory = Memory { bytes: Vec::new(), bytes_max: CONTENT_MAX_BYTES };
+    let sink: &mut dyn Sink = match cx.sink.take() {
+        Some(sink) => sink,
+        None => &mut memory,
+    };
+    sink.restart().map_err(unwritten)?;
+    let mut out = io::BufWriter::with_capacity(BUFFER_BYTES, sink);
+    let written = write(cx, &mut out);
+    let flushed = out.flush();
+    drop(out.into_parts());
+    written?.and(flushed).map_err(unwritten)?;
+    cx.steps.end("writing the file");
+    Ok(ExportedFile {
+        format,
+        content_type: format.media_type(),
+        file_name: format!("{name}.{}", format.extension()),
+        content: String::from_utf8(memory.bytes)
+            .map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))?,
+    })
 }
 
 impl Export {

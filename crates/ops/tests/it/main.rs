@@ -4,6 +4,7 @@ mod accounts;
 mod activity;
 mod backup;
 mod bulk;
+mod change;
 mod comments;
 mod constraints;
 mod contention;

@@ -6,6 +6,28 @@ use crate::project::Projects;
 use crate::value::Value;
 use crate::values;
 
+/// What a requirement can lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// The acceptance criterion that it serves.
+    Criterion,
+    /// A relationship with another requirement, in either direction.
+    Relationship,
+}
+
+impl Lack {
+    /// The condition that an entity `e` lacks it.
+    const fn condition(self) -> &'static str {
+        match self {
+            Lack::Criterion => "e.criterion_id is null",
+            Lack::Relationship => {
+                "not exists (select 1 from relationship r where r.source_id = e.id and r.deleted_at is null)
+                 and not exists (select 1 from relationship r where r.target_id = e.id and r.deleted_at is null)"
+            }
+        }
+    }
+}
+
 /// Which entities to list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -41,6 +63,8 @@ pub struct Filter {
     pub updated_from: Option<Time>,
     /// Not changed after.
     pub updated_to: Option<Time>,
+    /// What they lack.
+    pub lacks: Option<Lack>,
     /// Deleted ones too.
     pub include_deleted: bool,
 }
@@ -94,6 +118,9 @@ impl Filter {
             if let Some(time) = time {
                 shape.condition(condition, values![time]);
             }
+        }
+        if let Some(lack) = self.lacks {
+            shape.condition(lack.condition(), &[]);
         }
         if !self.include_deleted {
             shape.condition("e.deleted_at is null", &[]);

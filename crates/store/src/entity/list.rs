@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::filter::Filter;
+use super::filter::{Filter, Lack};
 use super::{Entity, read, select_entity};
 use crate::db::{Shape, Tx};
 use crate::error::Result;
@@ -250,6 +250,7 @@ impl Filter {
             && !self.include_deleted
             && !self.is_narrow()
             && creator_id.is_none()
+            && self.lacks != Some(Lack::Relationship)
             && times.iter().all(Option::is_none);
         let mut given = Vec::new();
         if !self.statuses.is_empty() {
@@ -260,6 +261,7 @@ impl Filter {
         }
         given.extend(type_id.clone().map(|id| (Dimension::Type, vec![id])));
         given.extend(assignee_id.clone().map(|id| (Dimension::Assignee, vec![id])));
+        given.extend(self.lacks.map(|_| (Dimension::Criterion, vec!["0".to_owned()])));
         match given.len() {
             _ if !is_counted => None,
             0 => Some((Dimension::Status, Vec::new())),

@@ -26,7 +26,7 @@ document.addEventListener('keydown', event => {
   const here = document.querySelector('.here');
   if (event.key === 'g') waitsForPage = true;
   else if (event.key === '/') press('#search');
-  else if (event.key === 'j' || event.key === 'k') move(event.key === 'j' ? 1 : -1);
+  else if ('jkJK'.includes(event.key)) move(event.key.toLowerCase() === 'j' ? 1 : -1);
   else if (event.key === 'Enter' && event.target === document.body) here?.querySelector('a')?.click();
   else if (event.key === ' ' && here && event.target === document.body) {
     event.preventDefault();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::diff;
 use crate::item::by;
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{link, text};
+use crate::parts::{hidden, kind_of, link, post, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/p/{key}/activity", nav: Some(("Activity", 'a')), ask, show };
@@ -39,7 +39,7 @@ fn show(view: &View<'_>) -> Shown {
                 a href={ (view.asked.path) "?by=agents" } aria-current=[is_of_agents.then_some("page")] { "Agents" }
             }
             @if changes.is_empty() { p.message { "Nothing has happened yet." } }
-            ol.revisions { @for change in changes { (one(change, view.now)) } }
+            ol.revisions { @for change in changes { (one(view, change)) } }
             @if let Some(cursor) = next {
                 p.actions { a.button href=(view.asked.with("cursor", Some(cursor))) { "Older" } }
             }
@@ -48,7 +48,7 @@ fn show(view: &View<'_>) -> Shown {
     Shown { title: "Activity".to_owned(), project: Some(key.to_owned()), body }
 }
 
-fn one(change: &Value, now: i64) -> Markup {
+fn one(view: &View<'_>, change: &Value) -> Markup {
     let what = text(change, "operation").replace('_', " ");
     let fields = change["changes"].as_object().into_iter().flatten();
     let is_new = change["version"] == 1;
@@ -59,12 +59,13 @@ fn one(change: &Value, now: i64) -> Markup {
     });
     html! {
         li {
-            p {
+            div.change-head {
                 b { (text(change, "actor")) } " " (by(change)) " "
                 @if !text(change, "token").is_empty() { span.muted { "with " (text(change, "token")) " " } }
                 span.muted { (what) } " "
                 @if !text(change, "reference_id").is_empty() { (link(text(change, "reference_id"))) " " (text(change, "title")) " " }
-                (ago(text(change, "created_at"), now))
+                (ago(text(change, "created_at"), view.now))
+                (restore(view, change))
             }
             dl {
                 @for (name, change) in told {
@@ -73,5 +74,63 @@ fn one(change: &Value, now: i64) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// A button that takes something back to what it was before a change, and the way to all its versions.
+fn restore(view: &View<'_>, change: &Value) -> Markup {
+    let reference = text(change, "reference_id");
+    let version = change["version"].as_i64().unwrap_or_default();
+    // A change of a comment or a link has the reference of what it is about.
+    let is_own = kind_of(reference).is_some_and(|kind| kind.name() == text(change, "entity_kind"));
+    if !is_own {
+        return html! {};
+    }
+    let was_deleted = change["changes"].get("deleted_at").is_some_and(|pair| pair[0].is_null());
+    html! {
+        span.change-actions {
+            a.quiet href={ "/r/" (reference) "/history" } { "History" }
+            @if version > 1 && view.me.may(known::RESTORE_ENTITY) {
+                (post(known::RESTORE_ENTITY, &view.asked.here(), html! {
+                    (hidden("reference", reference))
+                    @if !was_deleted { (hidden("version", &(version - 1).to_string())) }
+                    button.quiet aria-label={ "Restore " (reference) " as it was before this change" } {
+                        @if was_deleted { "Restore" } @else { "Restore version " (version - 1) }
+                    }
+                }))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::testing::shown;
+
+    #[test]
+    fn a_change_says_who_made_it_and_can_be_taken_back() {
+        let change = |changes: Value, version: i64, kind: &str| {
+            json!({"actor": "ann", "via": "mcp", "token": "claude", "operation": "update_requirement", "entity_kind": kind,
+                   "reference_id": "REQ-001", "version": version, "changes": changes, "created_at": "2026-11-17T17:00:00Z"})
+        };
+        let changes = json!({"data": [
+            change(json!({"title": ["Old words", "New words"]}), 3, "requirement"),
+            change(json!({"deleted_at": [null, "2026"]}), 4, "requirement"),
+            change(json!({"content": [null, "Why?"]}), 1, "comment"),
+        ]});
+        let html = shown(&PAGE, "/p/DEFAULT/activity?by=agents", &[("changes", changes)]);
+        for part in [
+            "with claude",
+            "class=\"via\">agent",
+            "<del>Old</del><ins>New</ins> words",
+            "name=\"version\" value=\"2\"",
+            "Restore version 2",
+            ">Restore</button>",
+            "name=\"_next\" value=\"/p/DEFAULT/activity?by=agents\"",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        assert_eq!(html.matches("/do/restore_entity\" hx-post").count(), 2, "{html}");
     }
 }

@@ -8,7 +8,7 @@ use super::list::statuses;
 use super::new::types;
 use crate::conflict::base;
 use crate::form::{Field, form};
-use crate::page::{Answers, Asked, Page, Question, Shown, View};
+use crate::page::{Answers, Asked, Page, Question, Shown, View, own_path};
 use crate::parts::{hidden, post, text, title};
 
 pub const PAGE: Page = Page { path: "/r/{reference}/edit", nav: None, ask, show };
@@ -62,7 +62,9 @@ fn show(view: &View<'_>) -> Shown {
         ]);
     }
     values.retain(|name, _| fields.iter().any(|field| field.name == name));
-    let here = format!("/r/{reference}");
+    // Whoever came from elsewhere goes back there.
+    let back = view.asked.first("next").and_then(own_path);
+    let here = back.map_or_else(|| format!("/r/{reference}"), str::to_owned);
     let body = html! {
         div.page {
             h1 { "Edit " (reference) }

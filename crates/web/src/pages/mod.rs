@@ -2,15 +2,18 @@
 
 mod account;
 mod activity;
+mod board;
 mod card;
 mod connect;
 mod document;
 mod edit;
 mod history;
 mod home;
+mod impact;
 mod item;
 mod keys;
 mod list;
+mod matrix;
 mod new;
 mod operation;
 mod palette;
@@ -18,6 +21,9 @@ mod project;
 mod search;
 mod sign_in;
 mod suggest;
+mod suspects;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 use crate::page::Page;
@@ -35,13 +41,17 @@ pub const PAGES: &[Page] = &[
     project::PAGE,
     tree::PAGE,
     list::PAGE,
+    board::PAGE,
     document::PAGE,
     document::EPIC,
+    matrix::PAGE,
+    suspects::PAGE,
     activity::PAGE,
     new::PAGE,
     item::PAGE,
     edit::PAGE,
     history::PAGE,
+    impact::PAGE,
     search::PAGE,
     account::PAGE,
     connect::PAGE,

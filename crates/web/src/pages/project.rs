@@ -173,7 +173,7 @@ fn suspects(view: &View<'_>, key: &str) -> Markup {
     let may_confirm = view.me.may(known::CLEAR_SUSPECT_LINK);
     html! {
         section #suspects {
-            h2 { "Suspect links " span.count { (total) } }
+            h2 { a href={ (here) "/suspects" } { "Suspect links" } " " span.count { (total) } }
             @if links.is_empty() { p.muted { "No requirement rests on a text that has changed since." } }
             ul.rows { @for link in links { (suspect_row(link, &here, may_confirm)) } }
             @if total > links.len() as u64 { p.small.muted { "These are the first " (links.len()) "." } }

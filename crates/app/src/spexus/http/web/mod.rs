@@ -93,10 +93,9 @@ fn see_other(path: &str) -> Response<Body> {
     response
 }
 
-/// A path of our own, whatever was asked for: no other host, and nothing that a browser could take for one.
+/// A path of our own, whatever was asked for.
 fn own_path(path: &str) -> &str {
-    let is_own = path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\n', '\r', '\t']);
-    if is_own { path } else { "/" }
+    web::own_path(path).unwrap_or("/")
 }
 
 #[cfg(test)]

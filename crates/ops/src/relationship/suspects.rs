@@ -1,0 +1,166 @@
+//! Relationships that have become suspect, and what made them so.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::entity::{self, Entity, FIELDS};
+use store::model::Time;
+use store::relationship::{self, Relationship};
+use store::revision;
+use store::tally::Total;
+
+use crate::context::Cx;
+use crate::error::Result;
+use crate::input::{Limit, Offset, Text};
+use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
+use crate::page::{Cursor, Page, page_after, window};
+
+/// List relationships whose target's text has changed since they were made or confirmed.
+///
+/// With `details`, each says what its source says and what has changed in its target, which is all that is needed to
+/// confirm it, to change the source, or to delete the relationship.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListSuspectLinks {
+    /// The key or id of a project.
+    project: Option<Text<1, 64>>,
+    /// Also the text of the source, and the target's fields before and after the change. A page has at most 20 then.
+    #[serde(default)]
+    details: bool,
+    /// How many to return; 50 when absent.
+    limit: Option<Limit>,
+    /// How many to leave out.
+    offset: Option<Offset>,
+    /// Where to go on: `next_cursor` of the page before.
+    cursor: Option<Cursor>,
+}
+
+/// A relationship whose target has changed since.
+#[derive(Serialize, JsonSchema)]
+pub struct SuspectLink {
+    #[serde(flatten)]
+    link: Relationship,
+    /// When the target changed.
+    suspect_since: Time,
+    /// What the source and the target say.
+    #[serde(flatten)]
+    details: Option<Details>,
+}
+
+/// What both ends of a suspect relationship say.
+#[derive(Serialize, JsonSchema)]
+struct Details {
+    /// The requirement that the relationship starts from.
+    source_says: Says,
+    /// The requirement that it leads to, as it is now.
+    target_says: Says,
+    /// The target's fields that differ from what was confirmed, each as `[then, now]`.
+    changes: BTreeMap<String, [Value; 2]>,
+}
+
+/// What a requirement says.
+#[derive(Clone, Serialize, JsonSchema)]
+struct Says {
+    /// The title.
+    title: String,
+    /// The text, without its end where it is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// The status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    /// The version.
+    version: i64,
+}
+
+/// The name of the list in its cursors.
+const LIST: &str = "suspects";
+/// How many a page has at most when it has details.
+const DETAILED_MAX: i64 = 20;
+/// How much of a text is shown; the target's changes are shown in full.
+const TEXT_MAX_CHARS: usize = 5_000;
+/// A target that has changed more often than this since a link was confirmed is compared with an older change.
+const STEPS_MAX: i64 = 200;
+
+impl Operation for ListSuspectLinks {
+    type Output = Page<SuspectLink>;
+    const NAME: &'static str = "list_suspect_links";
+    const COMMANDS: &'static [Command] = &[command("suspect-link list")];
+    const ROUTES: &'static [Route] = &[get("/suspect-links")];
+    const TOOLS: &'static [Tool] =
+        &[tool("requirements", r#"{"project": "DEFAULT", "details": true, "limit": 5}"#).also(&[
+            "suspects",
+            "list_suspects",
+            "get_suspect_links",
+        ])];
+    const EFFECT: Effect = Effect::Reads;
+    const COLUMNS: &'static [Columns] =
+        &[(None, &["id", "source", "type", "target", "changes", "suspect_since"])];
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<SuspectLink>> {
+        let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
+        let (limit, offset) = window(self.limit, self.offset);
+        let limit = if self.details { limit.min(DETAILED_MAX) } else { limit };
+        let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
+        let (found, total) = relationship::suspects(cx.tx, &projects, after.as_ref(), limit + 1, offset)?;
+        let found =
+            found.into_iter().map(|(link, suspect_since)| SuspectLink { link, suspect_since, details: None });
+        let mut page =
+            page_after(found.collect(), Total::exact(total), (limit, offset), |last: &SuspectLink| {
+                Cursor::at(LIST, &(last.suspect_since.microseconds(), &last.link.id))
+            });
+        if self.details {
+            add_details(cx, &mut page.data)?;
+        }
+        Ok(page)
+    }
+}
+
+/// Adds what both ends of links say.
+fn add_details(cx: &mut Cx<'_, '_>, links: &mut [SuspectLink]) -> Result<()> {
+    let mut ids: Vec<&str> =
+        links.iter().flat_map(|one| [&*one.link.source_id, &*one.link.target_id]).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let ends = entity::of_ids(cx.tx, &ids)?;
+    let ends: HashMap<&str, &Entity> = ends.iter().map(|end| (end.id.as_str(), end)).collect();
+    for suspect in links {
+        let SuspectLink { link, details, .. } = suspect;
+        if let (Some(source), Some(target)) = (ends.get(&*link.source_id), ends.get(&*link.target_id)) {
+            let changes = changes_since(cx, target, link.target_version)?;
+            *details = Some(Details { source_says: says(source), target_says: says(target), changes });
+        }
+    }
+    Ok(())
+}
+
+fn says(entity: &Entity) -> Says {
+    let description = entity.description.as_deref().map(|text| words::cut(text, TEXT_MAX_CHARS).to_owned());
+    Says {
+        title: entity.label().to_owned(),
+        description,
+        status: entity.status.clone(),
+        version: entity.version,
+    }
+}
+
+/// The fields that make links suspect and are not what they were at a version, with their values then and now.
+fn changes_since(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<BTreeMap<String, [Value; 2]>> {
+    let fields = FIELDS.iter().filter(|field| field.nature.makes_suspect);
+    let type_name = entity.type_name.clone().map_or(Value::Null, Value::String);
+    let now: Vec<(&str, Value)> =
+        fields.map(|field| (field.name, field.json(entity))).chain([("type", type_name)]).collect();
+    let mut then: Vec<Value> = now.iter().map(|(_, value)| value.clone()).collect();
+    revision::each_after(cx.tx, &entity.id, version, STEPS_MAX, |_, changes| {
+        let changes: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
+        for ((name, _), then) in now.iter().zip(&mut then) {
+            if let Some(pair) = changes.get(*name) {
+                *then = pair[0].clone();
+            }
+        }
+    })?;
+    let pairs = now.into_iter().zip(then).filter(|((_, now), then)| now != then);
+    Ok(pairs.map(|((name, now), then)| (name.to_owned(), [then, now])).collect())
+}
