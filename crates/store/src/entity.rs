@@ -30,8 +30,8 @@ pub use self::list::{By, Page, Place, Sort, count, list};
 pub use self::names::{Named, ids_beginning, names};
 pub use self::project_pages::{Extent, document_links, page_of_kind};
 pub use self::tree::{
-    Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,
-    leaves, lock_below, lock_deletion, purge, released_at, restore,
+    Ancestor, Below, Leaf, ancestors, count_attached, count_children, count_erased, delete, deletion,
+    deletion_members, leaves, lock_below, lock_deletion, purge, released_at, restore,
 };
 
 /// Declares what an entity holds, with the fields of the table where they are shown.

@@ -26,6 +26,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/keys.js"),
     include_str!("../assets/script/palette.js"),
     include_str!("../assets/script/live.js"),
+    include_str!("../assets/script/file.js"),
 ];
 
 /// The parts of the style; later ones win.
@@ -37,6 +38,7 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/tree.css"),
     include_str!("../assets/style/item.css"),
     include_str!("../assets/style/document.css"),
+    include_str!("../assets/style/admin.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

@@ -187,6 +187,7 @@ fn everything() -> Vec<(&'static str, Value)> {
         ("get_project", json!({ "project": "HID" })),
         ("list_project_members", json!({ "project": "HID" })),
         ("list_changes", json!({ "project": "HID" })),
+        ("list_deletions", json!({ "project": "HID" })),
         ("list_entities", json!({ "kind": "epic", "project": "HID" })),
         ("list_comments", json!({})),
         ("list_comments", json!({ "include_deleted": true })),

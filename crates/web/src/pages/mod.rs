@@ -2,8 +2,10 @@
 
 mod account;
 mod activity;
+mod admin;
 mod card;
 mod connect;
+mod deleted;
 mod document;
 mod edit;
 mod history;
@@ -11,17 +13,22 @@ mod home;
 mod item;
 mod keys;
 mod list;
+mod members;
 mod new;
 mod operation;
+mod operations;
 mod palette;
 mod project;
+mod prompts;
 mod search;
 mod sign_in;
+mod steering;
 mod suggest;
 mod tree;
 
 use crate::page::Page;
 
+pub use self::admin::PLACES;
 pub use self::connect::{configurations, waiting};
 pub use self::list::{chosen, has_status, statuses};
 pub use self::new::types;
@@ -46,6 +53,18 @@ pub const PAGES: &[Page] = &[
     connect::PAGE,
     keys::PAGE,
     operation::PAGE,
+    operations::PAGE,
+    members::PAGE,
+    deleted::PAGE,
+    prompts::PAGE,
+    steering::PAGE,
+    admin::PAGE,
+    admin::users::PAGE,
+    admin::projects::PAGE,
+    admin::tokens::PAGE,
+    admin::types::PAGE,
+    admin::statuses::PAGE,
+    admin::audit::PAGE,
 ];
 
 /// Parts that scripts fetch and put into other pages. They are asked and made like pages, and sent without what surrounds one.

@@ -12,7 +12,7 @@ use axum::response::Response;
 use ops::{Call, Caller, Credentials, Effect, Entry, Error, Kind, known};
 use serde_json::{Value, json};
 use store::model::Via;
-use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, View};
+use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Source, View};
 
 use super::super::answer::status;
 use super::super::endpoint::{call_engine, identify};
@@ -72,8 +72,8 @@ async fn answer(
             break;
         }
         for question in std::mem::take(&mut questions) {
-            let answer =
-                asking.ask(question.operation, question.arguments).await.map_err(|error| problem(&error));
+            let answer = asking.answer(question.source, question.arguments).await;
+            let answer = answer.map_err(|error| problem(&error));
             if let (Err(problem), true) = (&answer, question.is_needed) {
                 trouble.get_or_insert_with(|| problem.clone());
             }
@@ -100,6 +100,15 @@ pub struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// Answers a question of a page.
+    async fn answer(&self, source: Source, arguments: Value) -> Result<Value, Error> {
+        match source {
+            Source::Operation(entry) => self.ask(entry, arguments).await,
+            Source::Permission(entry) => self.caller.may(entry.effect).map(|()| Value::Null),
+            Source::Traces | Source::Threats => Err(Error::new(Kind::NotFound, "nothing is known of this")),
+        }
+    }
+
     /// Asks one.
     pub async fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Value, Error> {
         let call = Call {
