@@ -39,6 +39,7 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/item.css"),
     include_str!("../assets/style/document.css"),
     include_str!("../assets/style/admin.css"),
+    include_str!("../assets/style/trace.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::page::Problem;
 use crate::pages::USER;
-use crate::parts::sentence;
+use crate::parts::{coded, sentence};
 
 /// A field of a form.
 pub struct Field<'a> {
@@ -115,7 +115,7 @@ fn one(
                     autocomplete=(autocomplete(name)) aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
             }
             @if let Some((_, message)) = wrong { p.error { (message) } }
-            p.help id=(help_id) hidden[help.is_empty()] { (help) }
+            p.help id=(help_id) hidden[help.is_empty()] { (coded(&help)) }
         }
     }
 }
@@ -203,6 +203,11 @@ pub fn roles() -> [&'static str; 3] {
 fn help(schema: &Value, label: &str) -> String {
     let said = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
     let said = said.replace("Null clears it.", "").trim().to_owned();
+    // How a list is written as JSON is of no use to whoever fills in rows.
+    let said = match (rows_of(schema), said.split_once(": `[")) {
+        (Some(_), Some((before, _))) => format!("{before}."),
+        _ => said,
+    };
     if said.eq_ignore_ascii_case(&format!("The {label}.")) { String::new() } else { said }
 }
 

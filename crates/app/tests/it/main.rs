@@ -74,5 +74,7 @@ mod together;
 mod token_estimates;
 mod upgrade;
 mod web;
+mod web_admin;
+mod web_trace;
 mod welcome;
 mod wrong_calls;

@@ -2,24 +2,25 @@
 
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
+use store::model::Role;
 use web::PAGES;
 
 use crate::backend::{Answer, Backend, on_every_store, on_sqlite, send};
 
 /// Somebody with a browser.
-struct Visitor<'a> {
-    backend: &'a Backend,
+pub struct Visitor<'a> {
+    pub backend: &'a Backend,
     client: Client,
     cookie: String,
 }
 
 impl Visitor<'_> {
-    fn new(backend: &Backend) -> Visitor<'_> {
+    pub fn new(backend: &Backend) -> Visitor<'_> {
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
         Visitor { backend, client, cookie: String::new() }
     }
 
-    fn signed_in<'a>(backend: &'a Backend, username: &str, password: &str) -> Visitor<'a> {
+    pub fn signed_in<'a>(backend: &'a Backend, username: &str, password: &str) -> Visitor<'a> {
         let mut visitor = Visitor::new(backend);
         let fields = [("username", username), ("password", password), ("cookie", "true")];
         let answer = visitor.post("login", &fields);
@@ -30,7 +31,7 @@ impl Visitor<'_> {
         visitor
     }
 
-    fn administrator(backend: &Backend) -> Visitor<'_> {
+    pub fn administrator(backend: &Backend) -> Visitor<'_> {
         Visitor::signed_in(backend, "admin", &backend.password)
     }
 
@@ -38,7 +39,7 @@ impl Visitor<'_> {
         if self.cookie.is_empty() { request } else { request.header("cookie", &self.cookie) }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         send(self.with_cookie(self.client.get(format!("{}{path}", self.backend.url))))
     }
 
@@ -50,13 +51,13 @@ impl Visitor<'_> {
         self.with_cookie(request)
     }
 
-    fn post(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
+    pub fn post(&self, operation: &str, fields: &[(&str, &str)]) -> Answer {
         send(self.form(operation, fields).header("origin", &self.backend.url))
     }
 
     /// Sends a form that must work, and returns where it leads.
     #[track_caller]
-    fn write(&self, operation: &str, fields: &[(&str, &str)]) -> String {
+    pub fn write(&self, operation: &str, fields: &[(&str, &str)]) -> String {
         let answer = self.post(operation, fields);
         assert_eq!(answer.status, 303, "{}", answer.text);
         answer.header("location").to_owned()
@@ -64,7 +65,7 @@ impl Visitor<'_> {
 }
 
 /// An epic, a story and two requirements.
-fn fill(visitor: &Visitor<'_>) {
+pub fn fill(visitor: &Visitor<'_>) {
     let next = ("_next", "/r/{reference_id}");
     let epic = [("project", "DEFAULT"), ("title", "Checkout"), ("priority", "1"), ("description", ""), next];
     assert_eq!(visitor.write("create_epic", &epic), "/r/EP-001");
@@ -82,13 +83,42 @@ fn fill(visitor: &Visitor<'_>) {
     }
 }
 
-/// The paths of all pages, with parameters that are there.
-fn paths() -> Vec<String> {
-    let filled = |page: &web::Page| {
-        let path = page.path.replace("{key}", "DEFAULT").replace("{kind}", "requirement");
-        path.replace("{reference}", "REQ-001").replace("{name}", "delete_entity")
+/// The parameters of paths, and something that is there.
+const PARAMETERS: [(&str, &str); 5] = [
+    ("key", "DEFAULT"),
+    ("kind", "requirement"),
+    ("reference", "REQ-001"),
+    ("name", "delete_entity"),
+    ("pattern", "TMKB-AUTHZ-001"),
+];
+
+/// All pages with the parameters that are there. Specifications are where a folder is traced, see `web_trace`.
+pub fn pages() -> Vec<(&'static web::Page, String)> {
+    let filled = |page: &'static web::Page| {
+        let mut path = page.path.to_owned();
+        for (name, value) in PARAMETERS {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        (page, path)
     };
-    PAGES.iter().map(filled).collect()
+    PAGES.iter().map(filled).filter(|(_, path)| !path.contains("{spec}")).collect()
+}
+
+fn paths() -> Vec<String> {
+    pages().into_iter().map(|(_, path)| path).collect()
+}
+
+/// The least role that a page needs: what it cannot do without, somebody must be allowed to ask.
+pub fn role_of(page: &web::Page) -> Role {
+    let parameters = PARAMETERS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let asked = web::Asked { path: page.path.to_owned(), parameters: parameters.into(), query: Vec::new() };
+    let needed =
+        (page.ask)(&asked, &web::Answers::default()).into_iter().filter(|question| question.is_needed);
+    let roles = needed.map(|question| match question.source {
+        web::Source::Operation(entry) | web::Source::Permission(entry) => ops::needed(entry.effect).0,
+        web::Source::Traces | web::Source::Threats => Role::Commenter,
+    });
+    roles.max().unwrap_or(Role::Commenter)
 }
 
 #[test]
@@ -160,8 +190,19 @@ fn nobody_is_offered_what_they_may_not_do() {
         let user = json!({"username": "ann", "email": "ann@example.org", "password": "correct horse battery", "role": "Commenter"});
         backend.create("/users", &user);
         let ann = Visitor::signed_in(backend, "ann", "correct horse battery");
-        for path in paths() {
-            assert_eq!(ann.get(&path).status, 200, "{path}");
+        for (page, path) in pages() {
+            let answer = ann.get(&path);
+            match role_of(page) {
+                Role::Commenter => assert_eq!(answer.status, 200, "{path}"),
+                role => {
+                    assert_eq!(answer.status, 403, "{path}");
+                    assert!(
+                        answer.text.contains(&format!("needs the role {}", role.name())),
+                        "{path}: {}",
+                        answer.text
+                    );
+                }
+            }
         }
         let item = ann.get("/r/REQ-001").text;
         assert!(item.contains("/do/add_comment"), "{item}");
@@ -364,8 +405,8 @@ fn pages_ask_only_what_changes_nothing() {
         "reference_id": "REQ-001", "kind": "requirement", "project": "DEFAULT", "username": "ann", "data": [], "total_count": 0,
     });
     for page in PAGES {
-        let parameters =
-            ["key", "kind", "reference", "name"].map(|name| (name.to_owned(), "requirement".to_owned()));
+        let parameters = ["key", "kind", "reference", "name", "spec", "pattern"]
+            .map(|name| (name.to_owned(), "requirement".to_owned()));
         let query = vec![("query".to_owned(), "x".to_owned())];
         let asked = web::Asked { path: page.path.to_owned(), parameters: parameters.into(), query };
         let mut answers = web::Answers::default();
@@ -376,7 +417,9 @@ fn pages_ask_only_what_changes_nothing() {
             }
             assert!(round < 4, "{} never stops asking", page.path);
             for question in questions {
-                assert!(!question.operation.writes(), "{} asks {}", page.path, question.operation.name);
+                if let web::Source::Operation(entry) = question.source {
+                    assert!(!entry.writes(), "{} asks {}", page.path, entry.name);
+                }
                 answers.add(question.name, Ok::<Value, web::Problem>(answer.clone()));
             }
         }

@@ -4,6 +4,7 @@ mod account;
 mod activity;
 mod admin;
 mod card;
+mod code;
 mod connect;
 mod deleted;
 mod document;
@@ -24,6 +25,9 @@ mod search;
 mod sign_in;
 mod steering;
 mod suggest;
+mod threats;
+mod trace;
+mod traces;
 mod tree;
 
 use crate::page::Page;
@@ -58,6 +62,12 @@ pub const PAGES: &[Page] = &[
     deleted::PAGE,
     prompts::PAGE,
     steering::PAGE,
+    traces::PAGE,
+    trace::PAGE,
+    code::PAGE,
+    threats::PAGE,
+    threats::PATTERN,
+    threats::OF_ITEM,
     admin::PAGE,
     admin::users::PAGE,
     admin::projects::PAGE,

@@ -59,7 +59,7 @@ fn show(view: &View<'_>) -> Shown {
     if let Some(answer) = view.answers.get("answer") {
         shown.body = html! {
             (shown.body)
-            section.page.wide.result aria-label="Answer" { h2 { "Answer" } (crate::result::shown(answer)) }
+            section #answer.page.wide.result aria-label="Answer" { h2 { "Answer" } (crate::result::shown(answer)) }
         };
     }
     shown
@@ -90,7 +90,7 @@ pub fn operation_form(
             @for paragraph in documentation.split("\n\n").skip(1) { p.muted { (crate::parts::coded(paragraph)) } }
             @if let Some(problem) = problem { p.error role="alert" { (problem.message) } }
             @if is_asked(entry) {
-                form method="get" action={ (OPERATION_FORM) (entry.name) } { (hidden(ASK, "yes")) (inside) }
+                form method="get" action={ (OPERATION_FORM) (entry.name) "#answer" } { (hidden(ASK, "yes")) (inside) }
             } @else {
                 (post(entry, next, inside))
             }

@@ -57,7 +57,7 @@ fn show(view: &View<'_>) -> Shown {
             }
             @if entries.is_empty() { p.muted { "Nothing of this kind happened." } }
             div.scrolled tabindex="0" role="region" aria-label="Trail" {
-                table.records {
+                table.records.trail {
                     thead { tr { th { "When" } th { "Who" } th { "What" } th { "About" } th { "How it changed" } } }
                     tbody { @for entry in entries { (one(view, entry)) } }
                 }
@@ -80,7 +80,7 @@ fn one(view: &View<'_>, entry: &Value) -> Markup {
         tr {
             td { (ago(text(entry, "created_at"), view.now)) }
             td {
-                (text(entry, "actor")) " " (by(entry))
+                (text(entry, "actor")) " " @if !text(entry, "via").is_empty() { (by(entry)) }
                 @if !text(entry, "token").is_empty() { " " span.muted { (text(entry, "token")) } }
                 @if !text(entry, "address").is_empty() { " " span.muted { (text(entry, "address")) } }
             }

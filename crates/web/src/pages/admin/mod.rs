@@ -78,6 +78,12 @@ pub const PLACES: &[Place] = &[
         uses: known::LIST_ENTITIES,
     },
     Place {
+        name: "Threat patterns",
+        path: super::threats::PAGE.path,
+        about: "What goes wrong in such features, and what to check",
+        uses: known::LIST_ENTITIES,
+    },
+    Place {
         name: "All operations",
         path: super::operations::PAGE.path,
         about: "Everything that can be done, each with a form",

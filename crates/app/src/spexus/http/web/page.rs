@@ -105,7 +105,17 @@ impl Asking<'_> {
         match source {
             Source::Operation(entry) => self.ask(entry, arguments).await,
             Source::Permission(entry) => self.caller.may(entry.effect).map(|()| Value::Null),
-            Source::Traces | Source::Threats => Err(Error::new(Kind::NotFound, "nothing is known of this")),
+            Source::Traces => {
+                // Who does not see the project is told the same as if it were not there.
+                let project = self.ask(known::GET_PROJECT, json!({"project": arguments["project"]})).await?;
+                let key = project["key"].as_str().unwrap_or_default().to_owned();
+                let traces = self.app.traces.clone();
+                off_the_runtime(move || traces.answer(&key, &arguments)).await
+            }
+            Source::Threats => {
+                let patterns = self.app.patterns.clone();
+                off_the_runtime(move || patterns.answer(&arguments)).await
+            }
         }
     }
 
@@ -132,6 +142,14 @@ impl Asking<'_> {
         serde_json::from_str(&answer.json)
             .map_err(|error| Error::new(Kind::InternalError, format!("an answer is no JSON: {error}")))
     }
+}
+
+/// Reads files or computes, neither of which may hold up other requests.
+async fn off_the_runtime(
+    work: impl FnOnce() -> Result<Value, Error> + Send + 'static,
+) -> Result<Value, Error> {
+    let failed = |error| Error::new(Kind::InternalError, format!("a page could not be answered: {error}"));
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 /// Who looks at a page.
