@@ -44,7 +44,7 @@ impl Operation for ListAudit {
     const ROUTES: &'static [Route] = &[get("/audit")];
     const EFFECT: Effect = Effect::Administers;
     const COLUMNS: &'static [Columns] =
-        &[(None, &["event", "entity_kind", "entity_id", "actor", "via", "version", "created_at"])];
+        &[(None, &["created_at", "actor", "via", "event", "entity_kind", "reference_id", "name", "version"])];
     const MODE: Option<Mode> = Some(Mode::Snapshot);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<AuditEntry>> {

@@ -7,8 +7,9 @@ use store::model::Kind;
 
 use crate::operation::{Entry, entry};
 use crate::{
-    account, activity, bulk, comment, config, entity, example, exchange, login, project, prompt,
-    relationship, report, search, session, sign_in_link, specification, steering, token, user, view,
+    account, activity, audit, bulk, comment, config, deletion, entity, example, exchange, login, member,
+    project, prompt, relationship, report, search, session, sign_in_link, specification, steering, token,
+    user, view,
 };
 
 /// It has no surface of its own: agents see it as the list of resources.
@@ -69,6 +70,37 @@ pub const SEARCH_SUGGESTIONS: &Entry = &entry::<search::suggestions::SearchSugge
 pub const STATUS_REPORT: &Entry = &entry::<report::status::GetStatusReport>();
 pub const UPDATE_COMMENT: &Entry = &entry::<comment::UpdateComment>();
 pub const USE_SIGN_IN_LINK: &Entry = &entry::<sign_in_link::UseSignInLink>();
+pub const ACTIVATE_PROMPT: &Entry = &entry::<prompt::ActivatePrompt>();
+pub const CREATE_PROMPT: &Entry = &entry::<prompt::CreatePrompt>();
+pub const CREATE_RELATIONSHIP_TYPE: &Entry = &entry::<config::relationship_type::CreateRelationshipType>();
+pub const CREATE_REQUIREMENT_TYPE: &Entry = &entry::<config::requirement_type::CreateRequirementType>();
+pub const CREATE_USER: &Entry = &entry::<user::CreateUser>();
+pub const DELETE_PROJECT: &Entry = &entry::<project::DeleteProject>();
+pub const DELETE_PROMPT: &Entry = &entry::<prompt::DeletePrompt>();
+pub const DELETE_RELATIONSHIP_TYPE: &Entry = &entry::<config::relationship_type::DeleteRelationshipType>();
+pub const DELETE_REQUIREMENT_TYPE: &Entry = &entry::<config::requirement_type::DeleteRequirementType>();
+pub const DELETE_USER: &Entry = &entry::<user::DeleteUser>();
+pub const GET_USER: &Entry = &entry::<user::GetUser>();
+pub const LINK_STEERING_DOCUMENT: &Entry = &entry::<steering::LinkSteeringDocument>();
+pub const LIST_AUDIT: &Entry = &entry::<audit::ListAudit>();
+pub const LIST_DELETIONS: &Entry = &entry::<deletion::ListDeletions>();
+pub const LIST_PROJECT_MEMBERS: &Entry = &entry::<member::ListProjectMembers>();
+pub const LIST_STATUS_MODELS: &Entry = &entry::<config::status_model::ListStatusModels>();
+pub const LIST_USERS: &Entry = &entry::<user::ListUsers>();
+pub const PURGE_COMMENT: &Entry = &entry::<comment::PurgeComment>();
+pub const PURGE_ENTITY: &Entry = &entry::<entity::delete::PurgeEntity>();
+pub const PURGE_PROMPT: &Entry = &entry::<prompt::PurgePrompt>();
+pub const REMOVE_PROJECT_MEMBER: &Entry = &entry::<member::RemoveProjectMember>();
+pub const RESTORE_COMMENT: &Entry = &entry::<comment::RestoreComment>();
+pub const RESTORE_PROMPT: &Entry = &entry::<prompt::RestorePrompt>();
+pub const SET_PROJECT_MEMBER: &Entry = &entry::<member::SetProjectMember>();
+pub const UNLINK_STEERING_DOCUMENT: &Entry = &entry::<steering::UnlinkSteeringDocument>();
+pub const UPDATE_PROJECT: &Entry = &entry::<project::UpdateProject>();
+pub const UPDATE_PROMPT: &Entry = &entry::<prompt::UpdatePrompt>();
+pub const UPDATE_RELATIONSHIP_TYPE: &Entry = &entry::<config::relationship_type::UpdateRelationshipType>();
+pub const UPDATE_REQUIREMENT_TYPE: &Entry = &entry::<config::requirement_type::UpdateRequirementType>();
+pub const UPDATE_STATUS_MODEL: &Entry = &entry::<config::status_model::UpdateStatusModel>();
+pub const UPDATE_USER: &Entry = &entry::<user::UpdateUser>();
 pub const WHO_AM_I: &Entry = &entry::<account::WhoAmI>();
 
 /// What makes a thing of a kind, and what changes one, where agents may.

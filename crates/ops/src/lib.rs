@@ -9,6 +9,7 @@ mod caller;
 mod comment;
 mod config;
 mod context;
+mod deletion;
 mod engine;
 mod entity;
 mod error;
@@ -164,6 +165,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<session::RevokeSession>(),
     entry::<session::RevokeOtherSessions>(),
     entry::<activity::ListChanges>(),
+    entry::<deletion::ListDeletions>(),
     entry::<audit::ListAudit>(),
     entry::<bulk::Bulk>(),
     entry::<exchange::export::Export>(),

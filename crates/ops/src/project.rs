@@ -180,6 +180,9 @@ pub(crate) fn change(cx: &mut Cx<'_, '_>, before: Project, mut after: Project) -
 pub struct DeleteProject {
     /// Its key or id.
     project: Text<1, 64>,
+    /// Only say whether it can go.
+    #[serde(default)]
+    dry_run: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
@@ -191,6 +194,10 @@ impl Operation for DeleteProject {
     const ROUTES: &'static [Route] = &[delete("/projects/{project}")];
     const EFFECT: Effect = Effect::Administers;
     const POSITIONAL: &'static [&'static str] = &["project"];
+
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
+    }
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Project> {
         let gone = find(cx, &self.project)?;
@@ -204,6 +211,9 @@ impl Operation for DeleteProject {
                 gone.key
             );
             return Err(Error::conflict(message));
+        }
+        if self.dry_run {
+            return Ok(gone);
         }
         if !project::delete(cx.tx, &gone)? {
             return Err(overtaken(&gone.key));

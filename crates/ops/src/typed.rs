@@ -84,10 +84,14 @@ impl Arguments {
             arguments.insert(name.to_owned(), typed(own, text));
             return;
         }
-        // A list of objects can only be written as JSON.
+        // A list of objects can only be written as JSON: all of it, or one object after the other.
         if items.object {
             let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-            arguments.insert(name.to_owned(), value);
+            match (value, arguments.get_mut(name)) {
+                (value @ Value::Object(_), Some(Value::Array(list))) => list.push(value),
+                (value @ Value::Object(_), _) => drop(arguments.insert(name.to_owned(), json!([value]))),
+                (value, _) => drop(arguments.insert(name.to_owned(), value)),
+            }
             return;
         }
         let list = arguments.entry(name).or_insert_with(|| json!([]));
@@ -166,6 +170,7 @@ mod tests {
             "status": { "type": ["array", "null"], "items": { "type": "string" } },
             "priority": { "type": "array", "items": { "type": "integer" } },
             "title": { "type": "string" },
+            "transitions": { "type": "array", "items": { "type": "object" } },
         } }));
         let mut found = Map::new();
         for (name, text) in [
@@ -177,12 +182,14 @@ mod tests {
             ("priority", "1, 2"),
             ("title", "12"),
             ("other", "x"),
+            ("transitions", r#"{"from": "a"}"#),
+            ("transitions", r#"{"from": "b"}"#),
         ] {
             arguments.add(&mut found, name, text);
         }
         let expected = json!({
             "limit": 10, "force": true, "dry_run": "", "status": ["Draft", "Active", "Obsolete"], "priority": [1, 2],
-            "title": "12", "other": "x",
+            "title": "12", "other": "x", "transitions": [{"from": "a"}, {"from": "b"}],
         });
         assert_eq!(json!(found), expected);
         arguments.add_bare(&mut found, "dry_run");

@@ -132,14 +132,20 @@ pub(crate) fn purge<T: Versioned>(
     if gone.purged_at().is_some() {
         return Ok(gone);
     }
-    if gone.deleted_at().is_none() {
-        return Err(Error::conflict(format!("{} is not deleted; delete it first", gone.label())));
-    }
+    check_purgeable(&gone)?;
     erase(cx, &gone)?;
     cx.erase(gone.subject().id)?;
     let purged = find(cx)?;
     record_field(cx, &purged, "purged_at", ((), purged.purged_at()))?;
     Ok(purged)
+}
+
+/// Refuses to purge what is not deleted.
+pub(crate) fn check_purgeable<T: Versioned>(gone: &T) -> Result<()> {
+    match gone.deleted_at() {
+        Some(_) => Ok(()),
+        None => Err(Error::conflict(format!("{} is not deleted; delete it first", gone.label()))),
+    }
 }
 
 macro_rules! versioned {

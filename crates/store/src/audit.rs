@@ -5,10 +5,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::db::{Shape, Tx};
+use crate::entity::read_kind;
 use crate::error::{Error, Result};
-use crate::model::Time;
+use crate::model::{Kind, Time, reference_id};
 use crate::project::Projects;
 use crate::tally::{self, Dimension, Total};
+use crate::value::Row;
 use crate::values;
 
 /// An entry of the audit trail: a revision, or an event of authentication.
@@ -28,6 +30,9 @@ pub struct AuditEntry {
     /// The token that it was done with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
+    /// The name of that token, unless it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// The surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
@@ -37,6 +42,16 @@ pub struct AuditEntry {
     /// The id of what changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
+    /// The key of the project that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The reference id of what changed; of a comment, what it is about; of a relationship, where it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_id: Option<String>,
+    /// What it is called: a title or the beginning of a text, the name of a user, token, project or type; of a relationship, its type
+    /// and where it leads. What is gone has the name that it had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its version after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
@@ -83,11 +98,13 @@ pub fn list(
 ) -> Result<Vec<AuditEntry>> {
     let reach = limit.saturating_add(offset);
     let mut shape = Shape::new(
-        "select trail.id, event, actor_id, coalesce(name, u.username), token_id, via, entity_kind, entity_id,
-                trail.version, changes, address, trail.created_at, request_id
+        "select trail.id, event, actor_id, coalesce(tried, u.username), token_id, via, trail.entity_kind, trail.entity_id,
+                trail.version, trail.changes, address, trail.created_at, request_id, used.name, p.key,
+                e.kind, e.number, pr.number, coalesce(e.title, substr(e.description, 1, 100)),
+                coalesce(su.username, st.name, sp.name, pr.title, qt.name, lt.name), rt.name, te.number
          from (select * from (
-             select t.id, t.operation as event, t.actor_id, cast(null as text) as name, t.token_id, t.via, t.entity_kind,
-                    t.entity_id, t.version,
+             select t.id, t.operation as event, t.actor_id, cast(null as text) as tried, t.token_id, t.via, t.entity_kind,
+                    t.entity_id, t.project_id, t.version,
                     case when t.entity_kind in ('epic', 'user_story', 'acceptance_criteria', 'requirement',
                                                 'steering_document', 'comment', 'prompt') then null else t.changes end
                     as changes, cast(null as text) as address, t.created_at, t.request_id",
@@ -97,34 +114,80 @@ pub fn list(
     if filter.has_events() {
         shape.select(
         " union all select * from (
-             select t.id, t.event, t.user_id, t.username, null, null, null, null, cast(null as bigint), null, t.address, t.created_at,
+             select t.id, t.event, t.user_id, t.username, null, null, null, null, null, cast(null as bigint), null, t.address, t.created_at,
                     t.request_id",
     );
         filter.of_events(&mut shape, after);
         shape.add(" order by t.created_at desc, t.id desc limit ?) authenticated", values![reach]);
     }
-    shape.add(") trail left join user_account u on u.id = trail.actor_id", &[]);
+    shape.add(NAMED, &[]);
     shape.add(" order by trail.created_at desc, trail.id desc limit ? offset ?", values![limit, offset]);
-    tx.shaped_rows(&shape, |row| {
-        Ok(AuditEntry {
-            id: row.get(0)?,
-            event: row.get(1)?,
-            actor_id: row.get(2)?,
-            actor: row.get(3)?,
-            token_id: row.get(4)?,
-            via: row.get(5)?,
-            entity_kind: row.get(6)?,
-            entity_id: row.get(7)?,
-            version: row.get(8)?,
-            changes: row
-                .get::<Option<String>>(9)?
-                .map(|changes| RawValue::from_string(changes).map_err(Error::internal))
-                .transpose()?,
-            address: row.get(10)?,
-            created_at: row.get(11)?,
-            request_id: row.get(12)?,
-        })
+    tx.shaped_rows(&shape, read)
+}
+
+/// Goes on with what changed, wherever it is. Ids are unique across all kinds.
+const NAMED: &str = ") trail left join user_account u on u.id = trail.actor_id
+    left join token used on used.id = trail.token_id
+    left join project p on p.id = trail.project_id
+    left join comment c on trail.entity_kind = 'comment' and c.id = trail.entity_id
+    left join relationship l on trail.entity_kind = 'relationship' and l.id = trail.entity_id
+    left join relationship_type rt on rt.id = l.type_id
+    left join entity te on te.id = l.target_id
+    left join entity e on e.id = coalesce(c.entity_id, l.source_id, trail.entity_id)
+    left join prompt pr on pr.id = trail.entity_id
+    left join user_account su on su.id = trail.entity_id
+    left join token st on st.id = trail.entity_id
+    left join project sp on sp.id = trail.entity_id
+    left join requirement_type qt on qt.id = trail.entity_id
+    left join relationship_type lt on lt.id = trail.entity_id";
+
+fn read(row: &Row<'_>) -> Result<AuditEntry> {
+    let changes = row.get::<Option<String>>(9)?;
+    let entity_kind: Option<String> = row.get(6)?;
+    let entity_id: Option<String> = row.get(7)?;
+    let project: Option<String> = row.get(14)?;
+    let key = project.as_deref().unwrap_or_default();
+    let reference = match (row.get::<Option<String>>(15)?, row.get::<Option<i64>>(16)?) {
+        (Some(kind), Some(number)) => Some(reference_id(key, read_kind(&kind)?, number)),
+        _ => row.get::<Option<i64>>(17)?.map(|number| reference_id(key, Kind::Prompt, number)),
+    };
+    let title: Option<String> = row.get(18)?;
+    let name = match (row.get::<Option<String>>(20)?, row.get::<Option<i64>>(21)?) {
+        (Some(type_name), Some(target)) => {
+            Some(format!("{type_name} {}", reference_id(key, Kind::Requirement, target)))
+        }
+        _ => title.or(row.get::<Option<String>>(19)?).or_else(|| name_in(changes.as_deref()?)),
+    };
+    // A status model has no other name than its kind.
+    let name = name.or_else(|| entity_id.clone().filter(|_| entity_kind.as_deref() == Some("status_model")));
+    Ok(AuditEntry {
+        id: row.get(0)?,
+        event: row.get(1)?,
+        actor_id: row.get(2)?,
+        actor: row.get(3)?,
+        token_id: row.get(4)?,
+        token: row.get(13)?,
+        via: row.get(5)?,
+        entity_kind,
+        entity_id,
+        project,
+        reference_id: reference,
+        name,
+        version: row.get(8)?,
+        changes: changes
+            .map(|changes| RawValue::from_string(changes).map_err(Error::internal))
+            .transpose()?,
+        address: row.get(10)?,
+        created_at: row.get(11)?,
+        request_id: row.get(12)?,
     })
+}
+
+/// The name that something had or got in a change.
+fn name_in(changes: &str) -> Option<String> {
+    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).ok()?;
+    let pair = ["username", "name", "key"].into_iter().find_map(|field| changes.get(field)?.as_array())?;
+    pair.iter().rev().find_map(|name| name.as_str()).map(str::to_owned)
 }
 
 /// How many entries a trail has.

@@ -36,8 +36,8 @@ pub use self::reading::{
     STORIES_AT_ONCE, below_stories, last_change, n_children_before, n_epics_before, numbers,
 };
 pub use self::tree::{
-    Ancestor, Below, Leaf, ancestors, count_attached, count_children, delete, deletion, deletion_members,
-    leaves, lock_below, lock_deletion, purge, released_at, restore,
+    Ancestor, Below, Leaf, ancestors, count_attached, count_children, count_erased, delete, deletion,
+    deletion_members, leaves, lock_below, lock_deletion, purge, released_at, restore,
 };
 
 /// Declares what an entity holds, with the fields of the table where they are shown.

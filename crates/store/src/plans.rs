@@ -13,7 +13,7 @@ use crate::model::{Kind, Reference, Time};
 use crate::project::Projects;
 use crate::report::{self, Gap, Grouping, Scope};
 use crate::value::Value;
-use crate::{activity, audit, comment, relationship, revision};
+use crate::{activity, audit, comment, deletion, relationship, revision};
 
 /// The tables that grow with what people write.
 const GROWING: &[&str] = &[
@@ -186,6 +186,10 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         }
         run(name, &mut |tx| audit::count(tx, filter).map(drop));
     }
+    for after in [None, Some(&(1, "x".to_owned()))] {
+        run("deletions", &mut |tx| deletion::list(tx, "p", after, 51, 0).map(drop));
+    }
+    run("deletions", &mut |tx| deletion::count(tx, "p").map(drop));
     for (projects, by_agents) in
         [one(), Projects::All, viewer()].into_iter().flat_map(|some| [(some.clone(), false), (some, true)])
     {

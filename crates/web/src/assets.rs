@@ -31,6 +31,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/script/document.js"),
     include_str!("../assets/script/board.js"),
     include_str!("../assets/script/change.js"),
+    include_str!("../assets/script/file.js"),
 ];
 
 /// The parts of the style; later ones win.
@@ -46,6 +47,8 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/dashboard.css"),
     include_str!("../assets/style/change.css"),
     include_str!("../assets/style/board.css"),
+    include_str!("../assets/style/admin.css"),
+    include_str!("../assets/style/trace.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

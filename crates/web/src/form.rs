@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::page::Problem;
 use crate::pages::USER;
-use crate::parts::sentence;
+use crate::parts::{coded, sentence};
 
 /// A field of a form.
 pub struct Field<'a> {
@@ -54,6 +54,7 @@ pub fn form(
     html! {
         @for field in fields {
             @if let Some(schema) = known.property(field.name) {
+                @if entry.takes_file.is_some_and(|file| file.content == field.name) { (file(field.name)) }
                 (one(field, schema, known.is_required(field.name), values.get(field.name), problem))
             }
         }
@@ -76,12 +77,22 @@ fn one(
     let help_id = format!("help-{name}");
     html! {
         div.field.wrong[wrong.is_some()] {
-            label for={ "field-" (name) } {
+            // What has several boxes has several labels.
+            @let labelled = if rows_of(schema).is_some() { None } else { Some(format!("field-{name}")) };
+            label for=[labelled] {
                 (label) @if is_required { span.required title="required" { " *" } }
             }
             @if is_flag(schema) {
                 input id={ "field-" (name) } type="checkbox" name=(name) value="true" checked[shown == "true"]
                     aria-describedby=(help_id);
+            } @else if let Some(items) = rows_of(schema) {
+                (rows(name, items, value, help_id.as_str()))
+            } @else if ops::may_be(schema, "array") && !choices.is_empty() && field.choices.is_empty() {
+                div.options role="group" aria-describedby=(help_id) {
+                    @for (option, words) in &choices {
+                        label { input type="checkbox" name=(name) value=(option) checked[is_among(value, option)]; " " (words) }
+                    }
+                }
             } @else if !choices.is_empty() {
                 select id={ "field-" (name) } name=(name) required[is_required] aria-describedby=(help_id) {
                     @if !is_required || shown.is_empty() { option value="" { "" } }
@@ -89,6 +100,9 @@ fn one(
                         option value=(value) selected[*value == shown] { (words) }
                     }
                 }
+            } @else if is_json(schema) {
+                textarea.code id={ "field-" (name) } name=(name) rows="6" required[is_required] spellcheck="false" aria-describedby=(help_id)
+                    aria-invalid=[wrong.map(|_| "true")] placeholder="JSON" { (value.filter(|value| !value.is_string()).map_or(shown, Value::to_string)) }
             } @else if LONG.contains(&name) {
                 textarea id={ "field-" (name) } name=(name) rows="6" required[is_required] aria-describedby=(help_id)
                     aria-invalid=[wrong.map(|_| "true")] data-markdown[name != "operations"] { (shown) }
@@ -101,15 +115,99 @@ fn one(
                     autocomplete=(autocomplete(name)) aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
             }
             @if let Some((_, message)) = wrong { p.error { (message) } }
-            p.help id=(help_id) hidden[help.is_empty()] { (help) }
+            p.help id=(help_id) hidden[help.is_empty()] { (coded(&help)) }
         }
     }
+}
+
+/// A file to be put into a field. Without scripts, its text can be pasted there.
+fn file(name: &str) -> Markup {
+    html! {
+        div.field.scripted-only {
+            label for={ "file-" (name) } { "File" }
+            input id={ "file-" (name) } type="file" data-file=(name);
+        }
+    }
+}
+
+/// The columns of a list of plain objects, which is filled in row by row.
+fn rows_of(schema: &Value) -> Option<&Map<String, Value>> {
+    let columns = schema["items"]["properties"].as_object()?;
+    let is_plain = |schema: &Value| {
+        !ops::may_be(schema, "object") && !ops::may_be(schema, "array") && !schema["type"].is_null()
+    };
+    columns.values().all(|schema| is_plain(schema) || !choices("", schema).is_empty()).then_some(columns)
+}
+
+/// How many rows are offered beyond those that there are.
+const ROWS_MORE: usize = 3;
+
+/// The rows of a list, and some more. The name of a field says which row it is in: `statuses.0.name`.
+fn rows(name: &str, columns: &Map<String, Value>, value: Option<&Value>, help_id: &str) -> Markup {
+    let null = Value::Null;
+    let given = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    html! {
+        div.scrolled tabindex="0" role="region" aria-label=(words(name)) aria-describedby=(help_id) {
+            table.records.fill {
+                thead { tr { @for column in columns.keys() { th { (words(column)) } } } }
+                tbody {
+                    @for index in 0..given.len() + ROWS_MORE {
+                        tr { @for (column, schema) in columns {
+                            td { (cell(&format!("{name}.{index}.{column}"), &format!("{} {}", words(column), index + 1), schema,
+                                given.get(index).map_or(&null, |row| &row[column.as_str()]))) }
+                        } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(name: &str, label: &str, schema: &Value, value: &Value) -> Markup {
+    let shown = written(value);
+    let choices = choices("", schema);
+    html! {
+        @if is_flag(schema) {
+            input type="checkbox" name=(name) value="true" aria-label=(label) checked[shown == "true"];
+        } @else if !choices.is_empty() {
+            select name=(name) aria-label=(label) {
+                option value="" { "" }
+                @for (value, words) in &choices { option value=(value) selected[*value == shown] { (words) } }
+            }
+        } @else {
+            input type="text" name=(name) aria-label=(label) value=(shown) autocomplete="off";
+        }
+    }
+}
+
+/// Whether a value can only be written as JSON.
+fn is_json(schema: &Value) -> bool {
+    ops::may_be(schema, "object") || ops::may_be(&schema["items"], "object")
+}
+
+fn is_among(value: Option<&Value>, option: &str) -> bool {
+    match value {
+        Some(Value::Array(items)) => items.iter().any(|item| item == option),
+        Some(Value::String(text)) => text.split(',').any(|part| part.trim() == option),
+        _ => false,
+    }
+}
+
+/// The roles that somebody can have, the least first.
+pub fn roles() -> [&'static str; 3] {
+    use store::model::Role;
+    [Role::Commenter, Role::User, Role::Administrator].map(Role::name)
 }
 
 /// What the schema says of a field. What people see by themselves is left out: that an empty field is cleared, and what its label says.
 fn help(schema: &Value, label: &str) -> String {
     let said = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
     let said = said.replace("Null clears it.", "").trim().to_owned();
+    // How a list is written as JSON is of no use to whoever fills in rows.
+    let said = match (rows_of(schema), said.split_once(": `[")) {
+        (Some(_), Some((before, _))) => format!("{before}."),
+        _ => said,
+    };
     if said.eq_ignore_ascii_case(&format!("The {label}.")) { String::new() } else { said }
 }
 
@@ -163,10 +261,7 @@ fn choices(name: &str, schema: &Value) -> Vec<(String, String)> {
         let named = crate::parts::PRIORITIES.iter().zip(1..);
         return named.map(|(word, number)| (number.to_string(), (*word).to_owned())).collect();
     }
-    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema[*keyword].as_array()).flatten();
-    let own = std::iter::once(schema).chain(alternatives);
-    let listed = own.flat_map(|one| one["enum"].as_array().into_iter().flatten().chain(one.get("const")));
-    listed.filter_map(Value::as_str).map(|value| (value.to_owned(), words(value))).collect()
+    ops::choices(schema).into_iter().map(|value| (value.to_owned(), words(value))).collect()
 }
 
 #[cfg(test)]

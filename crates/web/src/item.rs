@@ -115,6 +115,7 @@ fn head(view: &View<'_>, entity: &Value) -> Markup {
             }
             a.quiet href={ "/r/" (reference) "/history" } { "History" }
             a.quiet href={ "/r/" (reference) "/impact" } { "Impact" }
+            a.quiet href={ "/r/" (reference) "/threats" } { "Threats" }
             button.quiet type="button" data-copy={ (reference) " " (heading) } data-key="y" { "Copy link" }
         }
     }

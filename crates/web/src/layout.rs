@@ -40,6 +40,7 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
                     div.sheet {
                         a href="/account" { "Account" }
                         a href="/connect" { "Connect an agent" }
+                        (administration(project))
                         a href="/keys" data-dialog="#keys" data-key="?" { "Keys" }
                         a href="/reference" { "Interface" }
                         (post(known::LOGOUT, "/sign-in", html! { button.quiet { "Sign out" } }))
@@ -95,6 +96,18 @@ fn projects(view: &View<'_>, current: Option<&str>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What is done rarely: looking after a project and the server.
+fn administration(project: Option<&str>) -> Markup {
+    html! {
+        @if let Some(key) = project {
+            a href={ "/p/" (key) "/members" } { "Members of " (key) }
+            a href={ "/p/" (key) "/deleted" } { "Deleted in " (key) }
+        }
+        a href="/admin" { "Administration" }
+        a href="/operations" { "All operations" }
     }
 }
 

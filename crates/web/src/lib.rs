@@ -22,8 +22,8 @@ pub use self::form::{Field, form};
 pub use self::layout::{inline_problem, problem, whole};
 pub use self::markdown::render as markdown;
 pub use self::page::{
-    Answers, Asked, KEYS, Me, PREFERENCES, Page, Problem, Question, Shown, Site, THEME, THEMES, View, encode,
-    own_path,
+    Answers, Asked, KEYS, Me, PREFERENCES, Page, Problem, Question, Shown, Site, Source, THEME, THEMES, View,
+    encode, own_path,
 };
 pub use self::pages::{
     OPERATION_FORM, PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog,

@@ -87,23 +87,46 @@ pub fn encode(text: &str) -> String {
 pub struct Question {
     /// What the page calls the answer.
     pub name: &'static str,
-    /// The operation.
-    pub operation: &'static Entry,
-    /// Its arguments.
+    /// Who answers it.
+    pub source: Source,
+    /// The arguments.
     pub arguments: Value,
     /// Whether the page is nothing without it.
     pub is_needed: bool,
 }
 
+/// Who answers a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// An operation, through the one door.
+    Operation(&'static Entry),
+    /// The door itself: whether the user may run this operation, in some project. If not, the problem names the role.
+    Permission(&'static Entry),
+    /// The traces of a project: what a folder that the server follows says of its specifications.
+    Traces,
+    /// The threat patterns.
+    Threats,
+}
+
 impl Question {
     /// A question without which the page is nothing.
     pub fn needed(name: &'static str, operation: &'static Entry, arguments: Value) -> Question {
-        Question { name, operation, arguments, is_needed: true }
+        Question::of(name, Source::Operation(operation), arguments)
     }
 
     /// A question whose answer the page can do without.
     pub fn optional(name: &'static str, operation: &'static Entry, arguments: Value) -> Question {
-        Question { name, operation, arguments, is_needed: false }
+        Question { is_needed: false, ..Question::needed(name, operation, arguments) }
+    }
+
+    /// A needed question to somebody else than an operation.
+    pub fn of(name: &'static str, source: Source, arguments: Value) -> Question {
+        Question { name, source, arguments, is_needed: true }
+    }
+
+    /// Shows the page only to those who may run an operation.
+    pub fn permission(name: &'static str, operation: &'static Entry) -> Question {
+        Question::of(name, Source::Permission(operation), Value::Null)
     }
 }
 
@@ -138,6 +161,11 @@ impl Answers {
     /// An answer, if there is one.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, answer)| answer.as_ref().ok())
+    }
+
+    /// What was refused, if the question was.
+    pub fn problem(&self, name: &str) -> Option<&Problem> {
+        self.0.iter().find(|(known, _)| *known == name).and_then(|(_, answer)| answer.as_ref().err())
     }
 
     /// The answers to all questions of one name.

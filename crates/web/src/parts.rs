@@ -2,8 +2,10 @@
 
 use maud::{Markup, html};
 use ops::Entry;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::model::{Kind, Reference};
+
+use crate::page::{Asked, View};
 
 /// Where a write comes back to.
 pub const NEXT: &str = "_next";
@@ -12,8 +14,9 @@ pub const NEXT: &str = "_next";
 /// elsewhere, the focus and the place stay; what is wrong is said at the fields.
 pub fn post(operation: &Entry, next: &str, inside: Markup) -> Markup {
     let action = format!("/do/{}", operation.name);
-    // A session that begins or ends makes another page of everything.
-    let swapped = operation.session.is_none().then_some(action.as_str());
+    // A session that begins or ends makes another page of everything, and a file is no page.
+    let is_page = operation.session.is_none() && !operation.answers_file;
+    let swapped = is_page.then_some(action.as_str());
     html! {
         form method="post" action=(action) hx-post=[swapped] {
             input type="hidden" name=(NEXT) value=(next);
@@ -169,6 +172,31 @@ pub fn section(heading: &str, is_empty: bool, nothing: &str, inside: Markup) -> 
         section {
             h2 { (heading) }
             @if is_empty { p.muted { (nothing) } } @else { (inside) }
+        }
+    }
+}
+
+/// The arguments of a list with the page that the address asks for.
+pub fn paged(asked: &Asked, mut arguments: Value) -> Value {
+    if let Some(cursor) = asked.first("cursor") {
+        arguments["cursor"] = json!(cursor);
+    }
+    arguments
+}
+
+/// The way to the next page of a list, if there is one.
+pub fn more(view: &View<'_>, list: &str) -> Markup {
+    let cursor = view.answers.get(list).and_then(|page| page["next_cursor"].as_str());
+    html! {
+        @if let Some(cursor) = cursor { p.actions { a.button href=(view.asked.with("cursor", Some(cursor))) { "More" } } }
+    }
+}
+
+/// A text in which what is between backticks is code.
+pub fn coded(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

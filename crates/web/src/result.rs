@@ -34,6 +34,7 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
         div.page {
             h1 { (title) }
             @if was_tried { p { "Nothing was changed yet. This is what would happen:" } }
+            (address(entry, answer))
             (shown(answer))
             @if was_tried {
                 (post(entry, next, html! {
@@ -53,16 +54,51 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
     Shown { title, project: None, body }
 }
 
-/// A value as a list of what it has.
-fn shown(value: &Value) -> Markup {
+/// A link that was made, to be handed on.
+fn address(entry: &Entry, answer: &Value) -> Markup {
+    let address = entry.answers_path.and_then(|field| answer[field].as_str());
+    html! {
+        @if let Some(address) = address {
+            pre { code { (address) } }
+            p.actions { button type="button" data-copy=(address) { "Copy" } }
+        }
+    }
+}
+
+/// A value as a list of what it has; things that are alike as a table. Ids are left out where there is a name for people.
+pub(crate) fn shown(value: &Value) -> Markup {
     match value {
         Value::Object(members) => html! {
-            dl.answer { @for (name, value) in members { dt { (name.replace('_', " ")) } dd { (shown(value)) } } }
+            dl.answer { @for (name, value) in members.iter().filter(|(name, _)| !is_id(name)) { dt { (name.replace('_', " ")) } dd { (shown(value)) } } }
         },
+        Value::Array(items) if items.iter().any(Value::is_object) => table(items),
         Value::Array(items) => html! { ul { @for item in items { li { (shown(item)) } } } },
         Value::String(text) if crate::parts::kind_of(text).is_some() => link(text),
         Value::String(text) => html! { (text) },
         Value::Null => html! { span.muted { "nothing" } },
         other => html! { (other) },
+    }
+}
+
+fn is_id(name: &str) -> bool {
+    name != "reference_id" && (name == "id" || name.ends_with("_id"))
+}
+
+fn table(items: &[Value]) -> Markup {
+    let mut columns: Vec<&str> = Vec::new();
+    for name in items.iter().filter_map(Value::as_object).flat_map(|members| members.keys()) {
+        if !is_id(name) && !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    html! {
+        div.scrolled tabindex="0" role="region" aria-label="List" {
+            table.records {
+                thead { tr { @for name in &columns { th { (name.replace('_', " ")) } } } }
+                tbody { @for item in items { tr { @for name in &columns {
+                    td { @match &item[*name] { Value::Null => {}, value => (shown(value)) } }
+                } } } }
+            }
+        }
     }
 }

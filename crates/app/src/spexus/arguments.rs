@@ -60,6 +60,11 @@ pub fn command() -> Command {
                         .action(ArgAction::Append)
                         .help("A proxy that says for whom it asks, by Forwarded or X-Forwarded-For; may be repeated"),
                 )
+                .arg(
+                    text("trace", "KEY=FOLDER")
+                        .action(ArgAction::Append)
+                        .help("Show the traces of a project in this folder to whoever reads the project; may be repeated"),
+                )
                 .arg(text("import-limit", "MIB").help("How large the file of an import may be [default: 50]"))
                 .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
                 .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))

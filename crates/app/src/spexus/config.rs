@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgMatches;
+use store::model::is_project_key;
 use store::{Location, Options, Store};
 
 use super::http::{HttpOptions, LimitSettings, Proxies, outgoing};
@@ -93,6 +94,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("listen-database", "SPEXUS_LISTEN_DATABASE"),
     ("public-url", "SPEXUS_PUBLIC_URL"),
     ("trusted-proxy", "SPEXUS_TRUSTED_PROXY"),
+    ("trace", "SPEXUS_TRACE"),
     ("import-limit", "SPEXUS_IMPORT_LIMIT"),
     ("tls-cert", "SPEXUS_TLS_CERT"),
     ("tls-key", "SPEXUS_TLS_KEY"),
@@ -222,6 +224,7 @@ pub fn read(settings: &mut Settings) -> Config {
             read_only: settings.value("SPEXUS_READ_ONLY", false),
             output_schemas: settings.value("SPEXUS_OUTPUT_SCHEMAS", false),
         },
+        traces: settings.value("SPEXUS_TRACE", TraceFolders::default()).0,
     };
     let proxies = settings.value("SPEXUS_TRUSTED_PROXY", Proxies::default());
     let per_address = settings.value("SPEXUS_CONNECTION_LIMIT", CONNECTIONS_PER_ADDRESS);
@@ -281,6 +284,25 @@ impl FromSetting for Url {
         let fits =
             matches!(scheme, "http" | "https") && !rest.is_empty() && !rest.contains(char::is_whitespace);
         fits.then(|| Url(text.trim_end_matches('/').to_owned()))
+    }
+}
+
+/// Folders with the keys of their projects.
+#[derive(Default)]
+struct TraceFolders(Vec<(String, PathBuf)>);
+
+impl FromSetting for TraceFolders {
+    const EXPECTED: &str =
+        "keys of projects and folders that are there, such as SHOP=/srv/shop, with commas between them";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        let one = |pair: &str| {
+            let (key, folder) = pair.split_once('=')?;
+            let (key, folder) = (key.trim().to_ascii_uppercase(), PathBuf::from(folder.trim()));
+            (is_project_key(&key) && folder.is_dir()).then_some((key, folder))
+        };
+        pairs.map(one).collect::<Option<Vec<_>>>().map(TraceFolders)
     }
 }
 

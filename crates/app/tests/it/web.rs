@@ -2,6 +2,7 @@
 
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
+use store::model::Role;
 use web::{PAGES, PARTS};
 
 use crate::backend::{Answer, Backend, on_every_store, on_sqlite, send};
@@ -14,7 +15,7 @@ pub struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
-    fn new(backend: &Backend) -> Visitor<'_> {
+    pub fn new(backend: &Backend) -> Visitor<'_> {
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
         Visitor { backend, client, cookie: String::new() }
     }
@@ -96,17 +97,43 @@ pub fn fill(visitor: &Visitor<'_>) {
     }
 }
 
-/// The paths of all pages, with parameters that are there.
-fn paths() -> Vec<String> {
-    let filled = |page: &web::Page| {
-        let path = page
-            .path
-            .replace("{key}", "DEFAULT")
-            .replace("{kind}", "requirement")
-            .replace("{epic}", "EP-001");
-        path.replace("{reference}", "REQ-001").replace("{name}", "delete_entity")
+/// The parameters of paths, and something that is there.
+const PARAMETERS: [(&str, &str); 6] = [
+    ("epic", "EP-001"),
+    ("key", "DEFAULT"),
+    ("kind", "requirement"),
+    ("reference", "REQ-001"),
+    ("name", "delete_entity"),
+    ("pattern", "TMKB-AUTHZ-001"),
+];
+
+/// All pages with the parameters that are there. Specifications are where a folder is traced, see `web_trace`.
+pub fn pages() -> Vec<(&'static web::Page, String)> {
+    let filled = |page: &'static web::Page| {
+        let mut path = page.path.to_owned();
+        for (name, value) in PARAMETERS {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        (page, path)
     };
-    PAGES.iter().map(filled).collect()
+    PAGES.iter().map(filled).filter(|(_, path)| !path.contains("{spec}")).collect()
+}
+
+fn paths() -> Vec<String> {
+    pages().into_iter().map(|(_, path)| path).collect()
+}
+
+/// The least role that a page needs: what it cannot do without, somebody must be allowed to ask.
+pub fn role_of(page: &web::Page) -> Role {
+    let parameters = PARAMETERS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let asked = web::Asked { path: page.path.to_owned(), parameters: parameters.into(), query: Vec::new() };
+    let needed =
+        (page.ask)(&asked, &web::Answers::default()).into_iter().filter(|question| question.is_needed);
+    let roles = needed.map(|question| match question.source {
+        web::Source::Operation(entry) | web::Source::Permission(entry) => ops::needed(entry.effect).0,
+        web::Source::Traces | web::Source::Threats => Role::Commenter,
+    });
+    roles.max().unwrap_or(Role::Commenter)
 }
 
 #[test]
@@ -178,8 +205,19 @@ fn nobody_is_offered_what_they_may_not_do() {
         let user = json!({"username": "ann", "email": "ann@example.org", "password": "correct horse battery", "role": "Commenter"});
         backend.create("/users", &user);
         let ann = Visitor::signed_in(backend, "ann", "correct horse battery");
-        for path in paths() {
-            assert_eq!(ann.get(&path).status, 200, "{path}");
+        for (page, path) in pages() {
+            let answer = ann.get(&path);
+            match role_of(page) {
+                Role::Commenter => assert_eq!(answer.status, 200, "{path}"),
+                role => {
+                    assert_eq!(answer.status, 403, "{path}");
+                    assert!(
+                        answer.text.contains(&format!("needs the role {}", role.name())),
+                        "{path}: {}",
+                        answer.text
+                    );
+                }
+            }
         }
         let item = ann.get("/r/REQ-001").text;
         assert!(item.contains("/do/add_comment"), "{item}");
@@ -379,7 +417,7 @@ fn pages_ask_only_what_changes_nothing() {
         "reference_id": "REQ-001", "kind": "requirement", "project": "DEFAULT", "username": "ann", "data": [], "total_count": 0,
     });
     for page in PAGES.iter().chain(PARTS) {
-        let parameters = ["key", "kind", "reference", "name", "epic", "what", "token"]
+        let parameters = ["key", "kind", "reference", "name", "epic", "what", "token", "spec", "pattern"]
             .map(|name| (name.to_owned(), "requirement".to_owned()));
         let query = vec![("query".to_owned(), "x".to_owned())];
         let asked = web::Asked { path: page.path.to_owned(), parameters: parameters.into(), query };
@@ -391,7 +429,9 @@ fn pages_ask_only_what_changes_nothing() {
             }
             assert!(round < 4, "{} never stops asking", page.path);
             for question in questions {
-                assert!(!question.operation.writes(), "{} asks {}", page.path, question.operation.name);
+                if let web::Source::Operation(entry) = question.source {
+                    assert!(!entry.writes(), "{} asks {}", page.path, entry.name);
+                }
                 answers.add(question.name, Ok::<Value, web::Problem>(answer.clone()));
             }
         }

@@ -81,7 +81,7 @@ pub struct UpdateStatusModel {
     /// The statuses, in their order: `[{"name": "Draft", "initial": true}, {"name": "Done", "final": true, "colour": "#15803d"},
     /// {"name": "Dropped", "final": true, "outcome": "cancelled"}]`.
     statuses: Vec<Status>,
-    /// Which status may follow which: `[{"from": "Draft", "to": "Done"}]`.
+    /// Which status may follow which: `[{"from": "Draft", "to": "Done"}]`. A status that is renamed may have either name.
     #[serde(default)]
     transitions: Vec<Transition>,
     /// Statuses that get another name: `[{"from": "Draft", "to": "Idea"}]`.
@@ -118,8 +118,19 @@ impl Operation for UpdateStatusModel {
         let name = format!("the status model of {}", self.kind.0.words());
         check_version(self.expected_version, &name, before.version, &before)?;
         check_statuses(&self.statuses)?;
-        check_transitions(&self.statuses, &self.transitions)?;
         let renamed = self.check_renamed(&before)?;
+        // What is renamed may be called by either name.
+        let now = |name: &String| {
+            let is_gone = self.statuses.iter().all(|status| status.name != *name);
+            let pair = renamed.iter().find(|(from, _)| is_gone && same_name(from, name));
+            pair.map_or_else(|| name.clone(), |(_, to)| to.clone())
+        };
+        let transitions: Vec<Transition> = self
+            .transitions
+            .iter()
+            .map(|one| Transition { from: now(&one.from), to: now(&one.to) })
+            .collect();
+        check_transitions(&self.statuses, &transitions)?;
         for gone in before.statuses.iter().filter(|old| self.statuses.iter().all(|new| new.name != old.name))
         {
             if renamed.iter().any(|(from, _)| *from == gone.name) {
@@ -135,7 +146,7 @@ impl Operation for UpdateStatusModel {
         let after = StatusModel {
             entity_kind: self.kind.0,
             statuses: with_outcomes(&self.statuses, &before, &renamed),
-            transitions: self.transitions.clone(),
+            transitions,
             version: before.version,
             updated_at: before.updated_at,
         };

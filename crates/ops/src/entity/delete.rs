@@ -18,9 +18,11 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
 use crate::operation::{
-    Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool,
+    Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool, versioned_output,
 };
-use crate::versioned::{Versioned as _, new_deletion, purge, record_deleted, record_restored};
+use crate::versioned::{
+    Versioned as _, check_purgeable, new_deletion, purge, record_deleted, record_restored,
+};
 
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
@@ -409,12 +411,36 @@ fn check_circle(
 pub struct PurgeEntity {
     /// Its UUID or reference id, such as `EP-001`.
     reference: Id,
+    /// Only say what would be erased.
+    #[serde(default)]
+    dry_run: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
 
+/// What was purged, or would be.
+#[derive(Serialize, JsonSchema)]
+pub struct Purged {
+    #[serde(flatten)]
+    entity: Entity,
+    /// What would be erased with it, where that was only asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_erase: Option<Erased>,
+}
+
+/// How much a purge erases.
+#[derive(Serialize, JsonSchema)]
+struct Erased {
+    /// The comments on it.
+    comments: i64,
+    /// The versions in its history.
+    versions: i64,
+}
+
+versioned_output!(Purged, entity.version, entity.reference_id);
+
 impl Operation for PurgeEntity {
-    type Output = Entity;
+    type Output = Purged;
     const NAME: &'static str = "purge_entity";
     const COMMANDS: &'static [Command] = &[command("purge")];
     const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
@@ -422,7 +448,14 @@ impl Operation for PurgeEntity {
     const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Purged> {
+        if self.dry_run {
+            return self.look(cx);
+        }
         let found = locked(cx, &self.reference)?;
         let erase = |cx: &mut Cx<'_, '_>, found: &Entity| {
             let held = held_by(cx, found)?;
@@ -430,6 +463,18 @@ impl Operation for PurgeEntity {
             Ok(entity::purge(cx.tx, found, cx.now())?)
         };
         let find = |cx: &mut Cx<'_, '_>| cx.any_entity("reference", &self.reference);
-        purge(cx, found, self.expected_version, erase, find)
+        let entity = purge(cx, found, self.expected_version, erase, find)?;
+        Ok(Purged { entity, would_erase: None })
+    }
+}
+
+impl PurgeEntity {
+    /// Says what would be erased.
+    fn look(&self, cx: &mut Cx<'_, '_>) -> Result<Purged> {
+        let entity = cx.any_entity("reference", &self.reference)?;
+        entity.check_version(cx, self.expected_version)?;
+        check_purgeable(&entity)?;
+        let (comments, versions) = entity::count_erased(cx.tx, &entity.id)?;
+        Ok(Purged { entity, would_erase: Some(Erased { comments, versions }) })
     }
 }

@@ -120,14 +120,14 @@ impl Operation for Export {
             records.by_ref().for_each(drop);
             time = records.finish()?.to_string();
         }
-        write_file(cx, self.format, &name, |cx, out| match self.format.records() {
+        write_file(cx, self.format, &name, |cx, mut out| match self.format.records() {
             Some(format) => {
                 let mut records = Records::new(cx, &scope, false)?;
-                let written = ::exchange::write(format.format(), &time, records.by_ref(), out);
+                let written = ::exchange::write(format.format(), &time, records.by_ref(), &mut out);
                 records.finish()?;
                 Ok(written)
             }
-            None => specification::write(cx, &scope, out),
+            None => specification::write(cx, &scope, &mut out),
         })
     }
 }

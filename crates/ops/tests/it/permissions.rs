@@ -25,6 +25,7 @@ fn action(operation: &str) -> Action {
         | "list_entities"
         | "get_history"
         | "list_changes"
+        | "list_deletions"
         | "get_hierarchy"
         | "get_path"
         | "list_comments"

@@ -189,6 +189,7 @@ fn everything() -> Vec<(&'static str, Value)> {
         ("list_views", json!({ "project": "HID" })),
         ("save_view", json!({ "project": "HID", "kind": "epic", "name": "Mine", "query": "" })),
         ("list_changes", json!({ "project": "HID" })),
+        ("list_deletions", json!({ "project": "HID" })),
         ("list_entities", json!({ "kind": "epic", "project": "HID" })),
         ("list_comments", json!({})),
         ("list_comments", json!({ "include_deleted": true })),

@@ -267,6 +267,12 @@ pub fn released_at(tx: &mut Tx<'_>, criterion: &Entity, deleted_at: Time) -> Res
     tx.rows(sql, values![criterion.user_story_id.as_deref(), deleted_at, &change], read)
 }
 
+/// How many comments and revisions a purge would erase.
+pub fn count_erased(tx: &mut Tx<'_>, id: &str) -> Result<(i64, i64)> {
+    let sql = "select (select count(*) from comment where entity_id = ?1), (select count(*) from revision where entity_id = ?1)";
+    Ok(tx.row(sql, values![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+}
+
 /// Erases the text of a deleted entity and of its comments.
 pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
     let mut shape = Shape::new("");

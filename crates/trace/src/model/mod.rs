@@ -212,7 +212,8 @@ impl Model {
         cited.collect()
     }
 
-    fn citations_in(&self, file: &Arc<LinkedFile>) -> impl Iterator<Item = Citation> {
+    /// The citations of a file, by line.
+    pub fn citations_in(&self, file: &Arc<LinkedFile>) -> impl Iterator<Item = Citation> {
         let cited = self.cited(file).into_iter();
         cited.map(move |(section, index)| Citation::new(file, index, section))
     }

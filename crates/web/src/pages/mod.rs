@@ -2,9 +2,12 @@
 
 mod account;
 mod activity;
+mod admin;
 mod board;
 mod card;
+mod code;
 mod connect;
+mod deleted;
 mod document;
 mod edit;
 mod history;
@@ -14,20 +17,28 @@ mod item;
 mod keys;
 mod list;
 mod matrix;
+mod members;
 mod new;
 mod operation;
+mod operations;
 mod palette;
 mod project;
+mod prompts;
 mod search;
 mod sign_in;
+mod steering;
 mod suggest;
 mod suspects;
 #[cfg(test)]
 mod testing;
+mod threats;
+mod trace;
+mod traces;
 mod tree;
 
 use crate::page::Page;
 
+pub use self::admin::PLACES;
 pub use self::connect::{configurations, waiting};
 pub use self::list::{chosen, has_status, statuses};
 pub use self::new::types;
@@ -57,6 +68,24 @@ pub const PAGES: &[Page] = &[
     connect::PAGE,
     keys::PAGE,
     operation::PAGE,
+    operations::PAGE,
+    members::PAGE,
+    deleted::PAGE,
+    prompts::PAGE,
+    steering::PAGE,
+    traces::PAGE,
+    trace::PAGE,
+    code::PAGE,
+    threats::PAGE,
+    threats::PATTERN,
+    threats::OF_ITEM,
+    admin::PAGE,
+    admin::users::PAGE,
+    admin::projects::PAGE,
+    admin::tokens::PAGE,
+    admin::types::PAGE,
+    admin::statuses::PAGE,
+    admin::audit::PAGE,
 ];
 
 /// Parts that scripts fetch and put into other pages. They are asked and made like pages, and sent without what surrounds one.

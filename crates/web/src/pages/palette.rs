@@ -62,6 +62,8 @@ fn places(view: &View<'_>) -> Vec<(String, String)> {
         }
     }
     places.extend(PLACES.map(|(name, path)| (name.to_owned(), path.to_owned())));
+    let administration = super::PLACES.iter().filter(|place| view.me.may(place.uses));
+    places.extend(administration.map(|place| (place.name.to_owned(), place.path.to_owned())));
     for project in view.answers.list("projects") {
         let key = text(project, "key");
         places.push((format!("{} ({key})", text(project, "name")), format!("/p/{key}")));

@@ -86,6 +86,15 @@ pub struct TraceServer {
 impl TraceServer {
     /// Makes the server and begins to read the project. With output schemas, programs get answers as values that fit them.
     pub fn start(options: Options, output_schemas: bool) -> Arc<TraceServer> {
+        TraceServer::start_with(options, output_schemas, super::environment)
+    }
+
+    /// The same with another environment for the expressions in a configuration.
+    pub fn start_with(
+        options: Options,
+        output_schemas: bool,
+        environment: fn(&str) -> Option<String>,
+    ) -> Arc<TraceServer> {
         let server = Arc::new(TraceServer {
             options: options.clone(),
             tools: Descriptions::new(output_schemas),
@@ -99,7 +108,7 @@ impl TraceServer {
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
             loop {
                 let reading = AssertUnwindSafe(|| {
-                    let index = Index::open(options.clone(), Box::new(super::environment));
+                    let index = Index::open(options.clone(), Box::new(environment));
                     loading.publish(index.model());
                     watch::follow(index, &loading);
                 });
@@ -147,6 +156,14 @@ impl TraceServer {
     /// What is known of the project, for somebody who connects and must not wait long.
     pub fn known_soon(&self) -> Result<Arc<Model>, String> {
         self.model_within(CONNECTING_TIME_MAX).map_err(|failure| failure.message)
+    }
+
+    /// What is known of the project now, without waiting until it is read.
+    pub fn known_now(&self) -> Option<Arc<Model>> {
+        if self.is_loaded() {
+            self.pending.settle();
+        }
+        lock(&self.current).clone()
     }
 
     /// The folder that paths are relative to.

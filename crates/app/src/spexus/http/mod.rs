@@ -22,16 +22,19 @@ mod metrics;
 pub mod openapi;
 pub mod outgoing;
 mod page;
+mod patterns;
 mod process;
 mod refusals;
 mod request;
 mod session;
 mod streams;
 mod telemetry;
+mod traces;
 mod upload;
 mod web;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,8 +63,10 @@ use self::health::Health;
 use self::hub::Hub;
 use self::limits::Limits;
 use self::metrics::Metrics;
+use self::patterns::Patterns;
 use self::refusals::Noted;
 use self::streams::Streams;
+use self::traces::Traces;
 use crate::requirements::ToolOptions;
 use crate::streamable::Feed;
 
@@ -81,6 +86,10 @@ pub struct App {
     streams: Arc<Streams>,
     /// Refusals that are in the audit trail already.
     noted: Noted,
+    /// The folders whose traces pages show.
+    traces: Arc<Traces>,
+    /// The threat patterns.
+    patterns: Arc<Patterns>,
 }
 
 /// What can be chosen for the server.
@@ -106,6 +115,8 @@ pub struct HttpOptions {
     pub profile: mcp::Profile,
     /// Which tools agents are shown.
     pub tools: ToolOptions,
+    /// The folders whose traces pages show, each with the key of its project.
+    pub traces: Vec<(String, PathBuf)>,
 }
 
 /// The client's network address, put there by the listener.
@@ -129,6 +140,8 @@ impl App {
             health: Health::default(),
             streams: Streams::new(options.limits.streams as usize),
             noted: Noted::default(),
+            traces: Arc::new(Traces::start(&options.traces)),
+            patterns: Arc::default(),
             options,
             exports: Arc::default(),
         })

@@ -120,6 +120,17 @@ pub struct Numbers {
 }
 
 impl Numbers {
+    /// Numbers all annotations, one file after the other.
+    pub fn of_all(model: &Model) -> Numbers {
+        let mut next = 0;
+        let number = |file: &Arc<LinkedFile>| {
+            let first = next;
+            next += file.links.len() as u32;
+            (Arc::as_ptr(file), (first..next).collect())
+        };
+        Numbers { by_file: model.files().iter().map(number).collect() }
+    }
+
     /// The number of a citation.
     pub fn of(&self, citation: &Citation) -> u32 {
         self.by_file[&Arc::as_ptr(citation.file())][citation.index()]
@@ -233,6 +244,6 @@ fn specification<'a>(
 }
 
 /// Only all of it is 100 %.
-fn percent(state: &TraceState, count: usize) -> u8 {
+pub(super) fn percent(state: &TraceState, count: usize) -> u8 {
     (count * 100 / state.size.max(1)).min(100) as u8
 }

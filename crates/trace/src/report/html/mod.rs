@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use crate::model::Model;
 
 mod data;
+pub mod part;
 mod section;
 mod source;
 

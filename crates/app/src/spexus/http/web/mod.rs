@@ -1,6 +1,7 @@
 //! The web application over HTTP: its pages, its files, and the one route by which pages write.
 
 mod page;
+mod rows;
 mod selected;
 mod small;
 mod welcome;

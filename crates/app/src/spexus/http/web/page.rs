@@ -12,7 +12,7 @@ use axum::response::Response;
 use ops::{Call, Caller, Credentials, Effect, Entry, Error, Kind, known};
 use serde_json::{Value, json};
 use store::model::Via;
-use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, View};
+use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Source, View};
 
 use super::super::answer::status;
 use super::super::endpoint::{call_engine, identify};
@@ -72,8 +72,8 @@ async fn answer(
             break;
         }
         for question in std::mem::take(&mut questions) {
-            let answer =
-                asking.ask(question.operation, question.arguments).await.map_err(|error| problem(&error));
+            let answer = asking.answer(question.source, question.arguments).await;
+            let answer = answer.map_err(|error| problem(&error));
             if let (Err(problem), true) = (&answer, question.is_needed) {
                 trouble.get_or_insert_with(|| problem.clone());
             }
@@ -100,6 +100,25 @@ pub struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// Answers a question of a page.
+    async fn answer(&self, source: Source, arguments: Value) -> Result<Value, Error> {
+        match source {
+            Source::Operation(entry) => self.ask(entry, arguments).await,
+            Source::Permission(entry) => self.caller.may(entry.effect).map(|()| Value::Null),
+            Source::Traces => {
+                // Who does not see the project is told the same as if it were not there.
+                let project = self.ask(known::GET_PROJECT, json!({"project": arguments["project"]})).await?;
+                let key = project["key"].as_str().unwrap_or_default().to_owned();
+                let traces = self.app.traces.clone();
+                off_the_runtime(move || traces.answer(&key, &arguments)).await
+            }
+            Source::Threats => {
+                let patterns = self.app.patterns.clone();
+                off_the_runtime(move || patterns.answer(&arguments)).await
+            }
+        }
+    }
+
     /// Asks one.
     pub async fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Value, Error> {
         let call = Call {
@@ -123,6 +142,14 @@ impl Asking<'_> {
         serde_json::from_str(&answer.json)
             .map_err(|error| Error::new(Kind::InternalError, format!("an answer is no JSON: {error}")))
     }
+}
+
+/// Reads files or computes, neither of which may hold up other requests.
+async fn off_the_runtime(
+    work: impl FnOnce() -> Result<Value, Error> + Send + 'static,
+) -> Result<Value, Error> {
+    let failed = |error| Error::new(Kind::InternalError, format!("a page could not be answered: {error}"));
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 /// Who looks at a page.

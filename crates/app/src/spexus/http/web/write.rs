@@ -21,6 +21,7 @@ use super::super::body::{self, Bounds};
 use super::super::endpoint::Endpoint;
 use super::super::request::{decode, request_id};
 use super::page::{Asking, caller, me, problem, to_sign_in};
+use super::rows::{Rows, in_row};
 use super::{html, own_path, see_other, site, welcome};
 use crate::spexus::now;
 
@@ -117,6 +118,7 @@ impl Form {
         let schema = Arguments::new(entry.input_schema());
         let text = String::from_utf8_lossy(bytes);
         let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned() };
+        let mut rows = Rows::default();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (decode(name, true), decode(value, true)) else { continue };
@@ -126,10 +128,13 @@ impl Form {
                 form.next = own_path(&value).to_owned();
             } else if let Some(field) = name.strip_prefix(BASE) {
                 form.base.insert(field.to_owned(), json!(value));
+            } else if let Some((list, row, field)) = in_row(&name) {
+                rows.add(&schema, list, row, field, &value);
             } else if !name.starts_with('_') {
                 form.add(entry, &schema, &name, &value);
             }
         }
+        form.arguments.extend(rows.lists());
         form
     }
 
@@ -157,6 +162,9 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     async fn write(&self, form: Form) -> Response<Body> {
+        if self.entry.answers_file {
+            return self.download(&form).await;
+        }
         let (status, headers, answer) = self.call(&form.arguments).await;
         let mut response = match status {
             StatusCode::OK | StatusCode::CREATED => self.done(&form, &answer),
@@ -192,8 +200,22 @@ impl Writing<'_> {
         response
     }
 
+    /// Answers with a file, which a browser saves.
+    async fn download(&self, form: &Form) -> Response<Body> {
+        let response = self.send(&form.arguments, "*/*").await;
+        if response.status().is_success() {
+            return response;
+        }
+        let (status, headers, answer) = read(response).await;
+        self.again(status, form, &refused(status, &headers, &answer))
+    }
+
     /// Sends the arguments the way of every other request.
     async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, HeaderMap, Value) {
+        read(self.send(arguments, "application/json").await).await
+    }
+
+    async fn send(&self, arguments: &Map<String, Value>, accepted: &'static str) -> Response<Body> {
         let endpoint = Endpoint::new(self.entry, &ROUTE);
         let body = serde_json::to_string(arguments).unwrap_or_default();
         let mut request = Request::new(Body::from(body));
@@ -204,12 +226,8 @@ impl Writing<'_> {
         headers.remove(header::CONTENT_LENGTH);
         headers.remove(header::IF_MATCH);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let response = endpoint.serve(self.app.clone(), request).await;
-        let (head, body) = response.into_parts();
-        let bytes = http_body_util::Limited::new(body, ANSWER_MAX_BYTES).collect().await;
-        let bytes = bytes.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        (head.status, head.headers, serde_json::from_slice(&bytes).unwrap_or_default())
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accepted));
+        endpoint.serve(self.app.clone(), request).await
     }
 
     /// Goes on after something worked.
@@ -219,7 +237,7 @@ impl Writing<'_> {
         if self.entry.answers_secret && self.entry.session.is_none() && !is_address {
             return self.show(StatusCode::OK, &web::result::secret(&site(self.app), answer));
         }
-        if was_tried || self.entry.answers_file || is_address {
+        if was_tried || is_address || !self.entry.writes() {
             let shown = web::result::answered(self.entry, &form.arguments, answer, &form.next);
             return self.show(StatusCode::OK, &shown);
         }
@@ -285,6 +303,14 @@ impl Writing<'_> {
         let view = View { asked: &asked, answers: &answers, me: &me, site: &site, now: now().microseconds() };
         html(status, web::whole(&view, shown))
     }
+}
+
+/// Reads an answer in JSON.
+async fn read(response: Response<Body>) -> (StatusCode, HeaderMap, Value) {
+    let (head, body) = response.into_parts();
+    let bytes = http_body_util::Limited::new(body, ANSWER_MAX_BYTES).collect().await;
+    let bytes = bytes.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    (head.status, head.headers, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
 /// What an operation refused, read from its answer.
