@@ -1,5 +1,5 @@
 //! How many there were of a kind at the end of each of the last weeks, and how many of them were done. Triggers have counted what came and
-//! went in each week (`migrations/0019_weeks.sql`), so that nothing is counted here: the past is the present less what happened since.
+//! went in each week (`migrations/0020_weeks.sql`), so that nothing is counted here: the past is the present less what happened since.
 
 use std::collections::HashMap;
 

@@ -43,6 +43,7 @@ impl Selection {
             status: 400,
             message: format!("{field}: {message}"),
             fields: vec![(field.to_owned(), message)],
+            retry_after_s: None,
         };
         let writes = known::WRITES.iter().find(|(known, ..)| known.name() == kind);
         let Some((kind, _, update)) = writes else {
