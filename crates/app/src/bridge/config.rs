@@ -182,7 +182,7 @@ struct Toolsets(String);
 
 impl FromSetting for Toolsets {
     const EXPECTED: &str =
-        "some of daily, requirements, comments, steering, prompts, bulk, all, with commas in between";
+        "some of daily, requirements, comments, steering, prompts, bulk, views, all, with commas in between";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(|names| Self(names.join(",")))

@@ -243,8 +243,7 @@ impl Default for ToolSets {
 }
 
 impl FromSetting for ToolSets {
-    const EXPECTED: &str =
-        "some of daily, requirements, comments, steering, prompts, bulk, all, with commas between them";
+    const EXPECTED: &str = "some of daily, requirements, comments, steering, prompts, bulk, views, all, with commas between them";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(ToolSets)

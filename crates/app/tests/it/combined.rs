@@ -284,7 +284,7 @@ fn a_reader_is_offered_nothing_that_writes() {
     let mut agent = Agent::spexus(
         project(),
         "2025-11-25",
-        &["--read-only", "--toolsets", "requirements,comments,steering,prompts,bulk"],
+        &["--read-only", "--toolsets", "requirements,comments,steering,prompts,bulk,views"],
     );
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     for tool in listed.as_array().expect("a list") {

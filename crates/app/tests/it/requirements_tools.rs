@@ -10,7 +10,7 @@ use crate::agent::{Agent, column, folder, text};
 use crate::backend::{on_sqlite, send};
 
 /// All sets of requirements, without the other parts.
-pub const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk"];
+pub const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk,views"];
 
 /// Somebody who asks about an empty store.
 pub fn agent(arguments: &[&str]) -> Agent {

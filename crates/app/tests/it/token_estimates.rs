@@ -174,7 +174,7 @@ fn requirements() -> Answers {
         let mut agent = Agent::spexus(folder(&[]), "2025-11-25", &["--toolsets", set]);
         keep(&mut answers, set.to_owned(), &agent.ask("tools/list", json!({})));
     }
-    let sets = ["--toolsets", "requirements,comments,steering,prompts,bulk"];
+    let sets = ["--toolsets", "requirements,comments,steering,prompts,bulk,views"];
     let mut agent = Agent::spexus(folder(&[]), "2025-11-25", &sets);
     let operations: Value = serde_json::from_str(OPERATIONS).expect("JSON");
     let made = agent.json("bulk_update", json!({"operations": operations}));

@@ -138,7 +138,7 @@ impl Tree<'_> {
         let is_chosen = self.view.asked.first("item") == Some(reference);
         html! {
             li role="treeitem" id={ "node-" (reference) } data-reference=(reference) data-kind=(text(node, "kind"))
-                aria-level=(level) aria-labelledby={ "name-" (reference) } aria-selected=(is_chosen)
+                aria-level=(level) aria-selected=(is_chosen)
                 aria-expanded=[(n_children > 0).then_some(is_open)] {
                 div.node {
                     @if n_children > 0 {
@@ -146,7 +146,7 @@ impl Tree<'_> {
                             span aria-hidden="true" { "›" }
                         }
                     } @else { span.twist {} }
-                    a.entry href={ (self.address(None, Some(reference))) "#item" } id={ "name-" (reference) } {
+                    a.entry href={ (self.address(None, Some(reference))) "#item" } {
                         @match text(node, "status") {
                             "" => i.mark.criterion aria-hidden="true" {},
                             status => i.mark.{ (state_class(status)) } title=(status) aria-hidden="true" {},
