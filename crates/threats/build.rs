@@ -1,4 +1,5 @@
-//! Prepares what comes with the crate, so that a program starts without doing it: patterns become JSON, examples terms.
+//! Prepares what comes with the crate, so that a program starts without doing it: patterns become JSON, examples terms
+//! and vectors.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -13,6 +14,9 @@ mod field;
 #[allow(dead_code, reason = "the crate uses more of it")]
 #[path = "src/load.rs"]
 mod load;
+#[allow(dead_code, reason = "the crate uses more of it")]
+#[path = "src/meaning.rs"]
+mod meaning;
 #[allow(dead_code, reason = "the crate uses more of it")]
 #[path = "src/pattern.rs"]
 mod pattern;
@@ -30,10 +34,13 @@ fn main() -> io::Result<()> {
         "build.rs",
         "src/field.rs",
         "src/load.rs",
+        "src/meaning.rs",
         "src/pattern.rs",
         "src/terms.rs",
         "src/text.rs",
         "src/stop_words.txt",
+        "vectors/stems.txt",
+        "vectors/vectors.bin",
     ] {
         println!("cargo::rerun-if-changed={}", root.join(file).display());
     }
@@ -98,7 +105,9 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
             }
             let texts = if is_expression { expressions(line) } else { vec![line.trim()] };
             for text in texts {
-                let terms = vocabulary.count(text);
+                let (terms, meaning) = vocabulary.read(text);
+                let meaning = Some(meaning).filter(|_| !is_expression);
+                let meaning = meaning.map_or("None".to_owned(), |meaning| format!("Some(&{meaning:?})"));
                 for (term, _) in terms.iter().filter(|_| !is_expression) {
                     subjects_of
                         .entry(*term)
@@ -107,15 +116,20 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
                 }
                 writeln!(
                     examples,
-                    "Example {{ text: {text:?}, subjects: &{subjects:?}, terms: &{terms:?}, is_expression: {is_expression} }},"
+                    "Example {{ text: {text:?}, subjects: &{subjects:?}, terms: &{terms:?}, is_expression: {is_expression}, \
+                     meaning: {meaning} }},"
                 )
                 .expect("writing to a string");
             }
         }
     }
     let texts = patterns.iter().flat_map(|(_, pattern)| field::texts(pattern));
-    let texts: String =
-        texts.map(|(_, text)| format!("({text:?}, &{:?}),\n", vocabulary.count(text))).collect();
+    let texts: String = texts
+        .map(|(_, text)| {
+            let (terms, meaning) = vocabulary.read(text);
+            format!("OwnText {{ text: {text:?}, terms: &{terms:?}, meaning: {meaning:?} }},\n")
+        })
+        .collect();
     let n_subjects: Vec<usize> = (0..vocabulary.keys.len() as u32)
         .map(|term| subjects_of.get(&term).map_or(0, HashSet::len))
         .collect();
@@ -126,8 +140,8 @@ fn examples(root: &Path, patterns: &[(String, Pattern)]) -> io::Result<String> {
          /// Their indexes in the order of the terms.\npub static SORTED: &[u32] = &{sorted:?};\n\n\
          /// For each of them how many subjects have examples with it.\npub static N_SUBJECTS: &[u8] = &{n_subjects:?};\n\n\
          /// The examples.\npub static EXAMPLES: &[Example] = &[\n{examples}];\n\n\
-         /// The texts of the patterns that come with the program, and their terms like those of examples.\n\
-         pub static TEXTS: &[(&str, &[(u32, u8)])] = &[\n{texts}];\n",
+         /// The texts of the patterns that come with the program.\n\
+         pub static TEXTS: &[OwnText] = &[\n{texts}];\n",
         vocabulary.keys
     ))
 }
@@ -140,10 +154,12 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Counts the terms of a text, in the order of their numbers.
-    fn count(&mut self, text: &str) -> Vec<(u32, u8)> {
+    /// Counts the terms of a text, in the order of their numbers, and returns what it means.
+    fn read(&mut self, text: &str) -> (Vec<(u32, u8)>, meaning::Meaning) {
+        let terms = terms::terms(text, &text::words(text).words);
+        let meaning = meaning::of(terms.iter().map(|term| term.key.as_str()));
         let mut counts: BTreeMap<u32, u8> = BTreeMap::new();
-        for term in terms::terms(text, &text::words(text).words) {
+        for term in terms {
             let number = *self.numbers.entry(term.key).or_insert_with_key(|key| {
                 self.keys.push(key.clone());
                 self.keys.len() as u32 - 1
@@ -151,7 +167,7 @@ impl Vocabulary {
             let count = counts.entry(number).or_default();
             *count = count.saturating_add(1);
         }
-        counts.into_iter().collect()
+        (counts.into_iter().collect(), meaning)
     }
 }
 

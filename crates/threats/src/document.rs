@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::examples;
+use crate::examples::{self, OwnText};
 use crate::field::{self, Field};
+use crate::meaning::{self, Meaning};
 use crate::pattern::Pattern;
 use crate::terms;
 use crate::text;
@@ -51,22 +52,24 @@ impl Kind {
     }
 }
 
-/// Counts the terms of the patterns' own texts; those that came with the program are counted already.
-pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<Document<'static>> {
-    let prepared: HashMap<&str, &'static [(u32, u8)]> = examples::TEXTS.iter().copied().collect();
+/// What each text of a document means.
+pub type Meanings = Vec<Cow<'static, Meaning>>;
+
+/// Reads the patterns' own texts, in the order of [`field::texts`]; those that came with the program are read already.
+pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(Document<'static>, Meanings)> {
+    let prepared: HashMap<&str, &OwnText> = examples::TEXTS.iter().map(|own| (own.text, own)).collect();
     let mut documents = Vec::with_capacity(patterns.len() + 1);
     for pattern in patterns {
-        let texts = field::texts(pattern).into_iter().map(|(field, text)| {
-            let counts = match prepared.get(text) {
-                Some(known) => Cow::Borrowed(*known),
-                None => {
-                    let found = terms::terms(text, &text::words(text).words);
-                    Cow::Owned(count(found.into_iter().map(|term| terms.number(term.key))))
-                }
-            };
-            (field, counts)
+        let texts = field::texts(pattern).into_iter().map(|(field, text)| match prepared.get(text) {
+            Some(own) => ((field, Cow::Borrowed(own.terms)), Cow::Borrowed(&own.meaning)),
+            None => {
+                let found = terms::terms(text, &text::words(text).words);
+                let meaning = meaning::of(found.iter().map(|term| term.key.as_str()));
+                let counts = count(found.into_iter().map(|term| terms.number(term.key)));
+                ((field, Cow::Owned(counts)), Cow::Owned(meaning))
+            }
         });
-        documents.push(texts.collect());
+        documents.push(texts.unzip());
     }
     documents
 }

@@ -44,6 +44,8 @@ pub struct Weight {
     pub named: Named,
     /// Whether the context names a file of its kind.
     pub file: bool,
+    /// Whether it has words in common with the context. Meaning alone is too vague, and gives no reason that could be shown.
+    pub shares_words: bool,
 }
 
 impl Weight {
@@ -112,7 +114,8 @@ impl Index {
         let comparison = self.ranking.compare(&terms::terms(context, &words.words), |term| !is_inside(term));
         let weights = comparison.scores.iter().enumerate().map(|(pattern, score)| Weight {
             score: *score,
-            unrelated: comparison.unrelated * self.ranking.unrelated_part(pattern),
+            unrelated: self.ranking.unrelated(&comparison, pattern),
+            shares_words: comparison.by_words[pattern] > 0.0,
             ..Weight::default()
         });
         let rest = words.words.iter().enumerate();

@@ -1,6 +1,7 @@
 //! How people ask for what patterns are about, and for what none is about; cut into terms when this was built.
 
 use crate::field::Field;
+use crate::meaning::Meaning;
 
 /// A text that somebody might ask with.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub struct Example {
     pub terms: &'static [(u32, u8)],
     /// Whether it is a mere expression, which says less than a sentence.
     pub is_expression: bool,
+    /// What it means, if it is a sentence.
+    pub meaning: Option<&'static Meaning>,
 }
 
 impl Example {
@@ -20,6 +23,17 @@ impl Example {
     pub fn field(&self) -> Field {
         if self.is_expression { Field::Expressions } else { Field::Examples }
     }
+}
+
+/// A text of a pattern that comes with the program, read when this was built.
+#[derive(Debug)]
+pub struct OwnText {
+    /// As it stands.
+    pub text: &'static str,
+    /// Its terms, as those of an example.
+    pub terms: &'static [(u32, u8)],
+    /// What it means.
+    pub meaning: Meaning,
 }
 
 include!(concat!(env!("OUT_DIR"), "/examples.rs"));

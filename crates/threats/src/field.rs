@@ -86,5 +86,6 @@ pub fn texts(pattern: &Pattern) -> Vec<(Field, &str)> {
     ] {
         texts.extend(list.iter().map(|text| (field, text.as_str())));
     }
+    texts.retain(|(_, text)| !text.is_empty());
     texts
 }

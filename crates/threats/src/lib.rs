@@ -16,6 +16,7 @@ mod document;
 mod evidence;
 mod examples;
 mod field;
+mod meaning;
 mod path;
 mod phrase;
 mod rank;

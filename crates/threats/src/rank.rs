@@ -1,14 +1,17 @@
-//! BM25F: how well each pattern answers a context, and how well "no pattern is about this" does.
+//! How well each pattern answers a context, and how well "no pattern is about this" does: by BM25F, and by meaning.
 //!
 //! A pattern is a document of weighted fields: its own texts, and the examples and expressions for its subject (see
 //! [`crate::subjects`]). A term's frequency in it is the sum over the fields, each by its weight and against the length that is usual for the
 //! field. The more often the less it adds, and a term that few texts have counts more. One more document gathers
-//! what no pattern is about.
+//! what no pattern is about. To that comes how near the texts of a document are to the context in meaning (see [`crate::meaning`]).
 
 use std::borrow::Cow;
 
-use crate::document::{Kind, keep_whole_triggers, length_means, own_texts, postings, weigh};
+use crate::document::{
+    Document, Kind, Meanings, keep_whole_triggers, length_means, own_texts, postings, weigh,
+};
 use crate::examples::{self, Example};
+use crate::meaning;
 use crate::pattern::Pattern;
 use crate::subjects::Subjects;
 use crate::terms::Term;
@@ -19,8 +22,10 @@ use crate::vocabulary::Vocabulary;
 const UNKNOWN_FACTOR: f32 = 2.5;
 /// A word is an everyday one if what no pattern is about says it this much as the pattern does.
 const EVERYDAY_PART_MIN: f32 = 0.25;
-/// What "no pattern is about this" counts against such a pattern: it is made from examples, of which this has none.
-const ALONE_UNRELATED_PART: f32 = 0.5;
+/// What the words of "no pattern is about this" count against a pattern without examples: they are from examples.
+const ALONE_UNRELATED_PART: f32 = 0.35;
+/// What a nearness of 1 adds to a score.
+const MEANING_WEIGHT: f32 = 3.0;
 /// Words that examples of so many subjects have say nothing about which.
 const NEUTRAL_SUBJECTS_MIN: u8 = 12;
 
@@ -36,6 +41,8 @@ pub struct Ranking {
     scores: Vec<(u32, f32)>,
     /// For each pattern the sentences among its examples, with the rarity of all terms of each.
     examples: Vec<Vec<(&'static Example, f32)>>,
+    /// For each document what its texts and then its examples mean.
+    meanings: Vec<Meanings>,
 }
 
 /// How well a context is answered.
@@ -49,8 +56,11 @@ pub struct Comparison {
     rarity: f32,
     /// For each pattern its score.
     pub scores: Vec<f32>,
-    /// The score of what no pattern is about.
-    pub unrelated: f32,
+    /// For each pattern the part of it that BM25F gives: 0 if it has no word in common with the context.
+    pub by_words: Vec<f32>,
+    /// The score of what no pattern is about: by words, and by meaning.
+    unrelated: f32,
+    unrelated_by_meaning: f32,
 }
 
 /// A term of a context.
@@ -78,7 +88,8 @@ impl Ranking {
     /// Weighs the terms of patterns.
     pub fn new(patterns: &[Pattern]) -> Ranking {
         let mut terms = Vocabulary::default();
-        let mut documents = own_texts(patterns, &mut terms);
+        let (mut documents, mut meanings): (Vec<Document<'_>>, Vec<Meanings>) =
+            own_texts(patterns, &mut terms).into_iter().unzip();
         let kinds: Vec<Kind> = terms.keys().map(Kind::of).collect();
         keep_whole_triggers(&mut documents, &kinds);
 
@@ -97,26 +108,29 @@ impl Ranking {
         let mut examples: Vec<Vec<(&Example, f32)>> = Vec::with_capacity(patterns.len());
         let subjects = Subjects::new(&rarity);
         let mut frequencies = vec![0.0_f32; rarity.len()];
-        for (pattern, document) in patterns.iter().zip(&mut documents) {
+        for ((pattern, document), meanings) in patterns.iter().zip(&mut documents).zip(&mut meanings) {
             let own = weigh(document, 1.0, &length_means, &rarity, &mut frequencies);
             let about = subjects.examples_for(pattern, &own);
             document.extend(about.iter().map(|example| (example.field(), Cow::Borrowed(example.terms))));
+            meanings.extend(about.iter().filter_map(|example| example.meaning.map(Cow::Borrowed)));
             let sentences = about.into_iter().filter(|example| !example.is_expression);
             let total =
                 |example: &Example| example.terms.iter().map(|(term, _)| rarity[*term as usize]).sum();
             examples.push(sentences.map(|example| (example, total(example))).collect());
         }
-        let unrelated = examples::EXAMPLES.iter().filter(|example| example.subjects.is_empty());
-        documents.push(unrelated.map(|example| (example.field(), Cow::Borrowed(example.terms))).collect());
+        let unrelated = || examples::EXAMPLES.iter().filter(|example| example.subjects.is_empty());
+        meanings.push(unrelated().filter_map(|example| example.meaning.map(Cow::Borrowed)).collect());
+        documents.push(unrelated().map(|example| (example.field(), Cow::Borrowed(example.terms))).collect());
 
         let (starts, scores) = postings(&documents, &length_means, &rarity);
         let rarity_unknown = UNKNOWN_FACTOR * self::rarity(n, 0.0);
-        Ranking { terms, rarity, rarity_unknown, starts, scores, examples }
+        Ranking { terms, rarity, rarity_unknown, starts, scores, examples, meanings }
     }
 
-    /// Returns what the score of "no pattern is about this" counts against a pattern.
-    pub fn unrelated_part(&self, pattern: usize) -> f32 {
-        if self.examples[pattern].is_empty() { ALONE_UNRELATED_PART } else { 1.0 }
+    /// Returns what "no pattern is about this" counts against a pattern.
+    pub fn unrelated(&self, comparison: &Comparison, pattern: usize) -> f32 {
+        let part = if self.examples[pattern].is_empty() { ALONE_UNRELATED_PART } else { 1.0 };
+        part * comparison.unrelated + comparison.unrelated_by_meaning
     }
 
     /// Tells whether a text of a pattern, or an example, has a stem.
@@ -187,7 +201,17 @@ impl Ranking {
         let length = rarity_counted.max(1.0).sqrt();
         scores.iter_mut().for_each(|score| *score /= length);
         let unrelated = scores.pop().unwrap_or_default();
-        Comparison { parts, by_term, rarity, scores, unrelated }
+        let by_words = scores.clone();
+
+        let meaning = meaning::of(terms.iter().map(|term| term.key.as_str()));
+        let near =
+            |texts: &Meanings| MEANING_WEIGHT * meaning::nearness(&meaning, texts.iter().map(|text| &**text));
+        let by_meaning: Vec<f32> = self.meanings.iter().map(near).collect();
+        // What is near to every document says nothing about which.
+        let least = by_meaning.iter().copied().fold(f32::INFINITY, f32::min);
+        scores.iter_mut().zip(&by_meaning).for_each(|(score, near)| *score += near - least);
+        let unrelated_by_meaning = by_meaning[scores.len()] - least;
+        Comparison { parts, by_term, rarity, scores, by_words, unrelated, unrelated_by_meaning }
     }
 
     /// Returns what a part of a context adds to the score of a pattern.
@@ -275,7 +299,8 @@ mod tests {
     }
 
     fn scores(patterns: [Pattern; 2], context: &str) -> [f32; 2] {
-        let scores = compare(&Ranking::new(&patterns), context).scores;
+        // Made-up words have no meaning.
+        let scores = compare(&Ranking::new(&patterns), context).by_words;
         scores.try_into().expect("one score for each pattern")
     }
 

@@ -1,9 +1,9 @@
 //! Ranks the patterns that fit what somebody is about to build, says why, and stays silent when none does.
 //!
-//! Patterns come by their BM25F score (see [`crate::rank`]), and first if the context names one of their keywords as
+//! Patterns come by their score (see [`crate::rank`]), and first if the context names one of their keywords as
 //! whole words. A single word does so only if no other word says anything, or if the scores agree; an everyday word
-//! (`import`, `search`) needs more of that. What no pattern is about has a score too, and an answer must beat it. Ties go
-//! by severity, likelihood and id.
+//! (`import`, `search`) needs more of that. What no pattern is about has a score too, and an answer must beat it: the more it
+//! stands out from the other patterns, the more. Ties go by severity, likelihood and id.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -77,15 +77,16 @@ impl fmt::Display for Reason {
     }
 }
 
-/// By how much a pattern must beat what no pattern is about.
-const MARGIN_MIN: f32 = 0.72;
-/// The same for one that is named by a phrase, and by a word of its own.
-const MARGIN_MIN_PHRASE: f32 = 0.0;
-const MARGIN_MIN_WORD: f32 = -0.5;
-/// Below this margin every second answer is wrong, so it is called unsure.
-const MARGIN_MIN_SURE: f32 = 1.1;
+/// By how much a pattern must beat what no pattern is about if it is named by a phrase, and by a word of its own.
+const PHRASE_MARGIN_MIN: f32 = 0.0;
+const WORD_MARGIN_MIN: f32 = -0.5;
+/// What a pattern must beat it by if it is not named, as a part of how far the best stands out from the usual score. A context
+/// from the field is a little like many patterns; any other is like one, by a word that it happens to have.
+const OUTSTANDING_PART: f32 = 0.45;
+/// With less than this more every second answer is wrong, so it is called unsure.
+const SURE_MARGIN: f32 = 0.3;
 /// How near the best a pattern must be to be first for a word among others that say something.
-const NEAR_PART_MIN: f32 = 0.75;
+const NEAR_PART_MIN: f32 = 0.85;
 /// How far above the usual score the others must be, as a part of how far the best is.
 const OTHERS_PART_MIN: f32 = 0.2;
 /// What they must have of the best score from the fourth on: most people are shown three.
@@ -114,21 +115,25 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
         evidence.weights.iter().copied().enumerate().filter(|(index, _)| filter.wants(&patterns[*index]));
     let mut found: Vec<(usize, Weight)> = wanted.collect();
     let best_score = found.iter().map(|(_, weight)| weight.score).fold(0.0, f32::max);
+    let usual_score = usual(evidence.weights.iter().map(|weight| weight.score).collect());
+    let margin_min = OUTSTANDING_PART * (best_score - usual_score).max(0.0);
     let is_near = |weight: &Weight| weight.score >= best_score * NEAR_PART_MIN;
     let is_named = |weight: &Weight| match (weight.named, evidence.rest) {
         (Named::No, _) => false,
         (_, Tone::Neutral) => true,
-        (Named::Phrase, _) => weight.margin() >= MARGIN_MIN_PHRASE,
-        (Named::Word, _) => is_near(weight) && weight.margin() >= MARGIN_MIN_WORD,
+        (Named::Phrase, _) => weight.margin() >= PHRASE_MARGIN_MIN,
+        (Named::Word, _) => is_near(weight) && weight.margin() >= WORD_MARGIN_MIN,
         (Named::EverydayWord, Tone::Telling) => is_near(weight),
-        (Named::EverydayWord, Tone::Foreign) => is_near(weight) && weight.margin() >= MARGIN_MIN,
+        (Named::EverydayWord, Tone::Foreign) => is_near(weight) && weight.margin() >= margin_min,
     };
     for (_, weight) in &mut found {
         if !is_named(weight) {
             weight.named = Named::No;
         }
     }
-    let fits = |weight: &Weight| weight.named > Named::No || weight.file || weight.margin() >= MARGIN_MIN;
+    let fits = |weight: &Weight| {
+        weight.named > Named::No || weight.file || weight.shares_words && weight.margin() >= margin_min
+    };
     if !found.iter().any(|(_, weight)| fits(weight)) {
         let reason = match (found.is_empty(), evidence.topic) {
             (true, _) => "no pattern is left by the filters".to_owned(),
@@ -138,9 +143,8 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
         let note = Some(format!("{}; {reason}", coverage::describe(patterns)));
         return Found { hits: Vec::new(), note };
     }
-    let usual_score = usual(evidence.weights.iter().map(|weight| weight.score).collect());
     let score_min = usual_score + (best_score - usual_score) * OTHERS_PART_MIN;
-    found.retain(|(_, weight)| weight.named > Named::No || weight.score > 0.0 && weight.score >= score_min);
+    found.retain(|(_, weight)| weight.named > Named::No || weight.shares_words && weight.score >= score_min);
     found.sort_by_key(|(index, weight)| order(&patterns[*index], weight));
     let mut n_before = 0;
     found.retain(|(_, weight)| {
@@ -150,7 +154,7 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
 
     let is_sure = |weight: &Weight| {
         let is_named = weight.named > Named::No && evidence.rest == Tone::Neutral;
-        is_named || weight.file || weight.margin() >= MARGIN_MIN_SURE
+        is_named || weight.file || weight.margin() >= margin_min + SURE_MARGIN
     };
     let doubt = found.first().is_none_or(|(_, weight)| !is_sure(weight));
     let doubt =

@@ -90,6 +90,11 @@ fn a_context_that_names_a_keyword_puts_its_pattern_first() {
 }
 
 #[test]
+fn the_example_of_the_original_is_answered_with_its_files() {
+    assert!(found(&TMKB, "admin dashboard").starts_with("TMKB-AUTHZ-"));
+}
+
+#[test]
 fn keywords_are_whole_words() {
     let library = library(&[("X-Y-001", "keywords: [rq, task queue]")]);
     assert_eq!(found(&library, "the torque of an engine"), "");
