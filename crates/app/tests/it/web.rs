@@ -384,8 +384,10 @@ fn a_theme_is_remembered() {
             ("x", None),
             ("", None),
         ] {
-            let request =
-                visitor.client.post(format!("{}/theme", backend.url)).body(format!("theme={wanted}"));
+            let request = visitor
+                .client
+                .post(format!("{}{}", backend.url, web::PREFERENCES))
+                .body(format!("theme={wanted}"));
             let request = request.header("origin", &backend.url);
             let answer = send(visitor.with_cookie(request));
             assert_eq!((answer.status, answer.header("location")), (303, "/account"), "{wanted}");

@@ -14,3 +14,4 @@ mod schema_checker;
 mod server;
 mod tools;
 mod web;
+mod web_run;

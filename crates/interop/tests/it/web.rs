@@ -9,7 +9,7 @@ use crate::browser::Browser;
 use crate::tools;
 
 /// Signs in with the administrator's token.
-fn sign_in(browser: &Browser, backend: &Backend) {
+pub fn sign_in(browser: &Browser, backend: &Backend) {
     browser.visit(&format!("{}/sign-in", backend.url));
     browser.click("details summary");
     browser.write("#token", &backend.token);
@@ -19,7 +19,7 @@ fn sign_in(browser: &Browser, backend: &Backend) {
 
 /// Fails on anything that the console says: a script that fails, a file that is not there, a policy that was broken.
 #[track_caller]
-fn check_console(browser: &Browser) {
+pub fn check_console(browser: &Browser) {
     assert_eq!(browser.console(), Vec::<String>::new());
 }
 
@@ -103,6 +103,7 @@ fn everybody_can_read_every_page() {
     for page in web::PAGES {
         let path = page.path.replace("{key}", "DEFAULT").replace("{kind}", "requirement");
         let path = path.replace("{reference}", "REQ-005").replace("{name}", "delete_entity");
+        let path = path.replace("{spec}", "payment-md").replace("{pattern}", "TMKB-AUTHZ-001");
         for (width, is_dark) in [(1440, false), (1440, true), (390, false), (390, true)] {
             browser.look(width, is_dark);
             browser.visit(&format!("{}{path}", backend.url));
