@@ -143,7 +143,7 @@ fn fields_can_hold_lists_files_and_json() {
             .filter_map(|one| one["name"].as_str())
             .collect();
         assert_eq!(names, ["Draft", "Agreed", "Dropped"]);
-        let transitions = json!([{"from": "Draft", "to": "Agreed"}, {"from": "Agreed", "to": "Dropped"}]);
+        let transitions = json!([{"from": "Agreed", "to": "Dropped"}, {"from": "Draft", "to": "Agreed"}]);
         assert_eq!(stored["transitions"], transitions);
         let shown = admin.get("/admin/statuses?change=requirement").text;
         assert!(shown.contains("value=\"Agreed\"") && shown.contains("From Draft to Agreed"), "{shown}");

@@ -1,7 +1,9 @@
 //! `spexus serve` with a small project, for clients over HTTP.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -23,8 +25,9 @@ pub struct Backend {
 
 fn serve(folder: &TempDir, address: &str) -> Child {
     let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+    let trace = format!("DEFAULT={}", folder.path().join("code").display());
     Command::new(server::spexus())
-        .args(["serve", "--demo", "--listen", address, "--database", &database])
+        .args(["serve", "--demo", "--listen", address, "--database", &database, "--trace", &trace])
         .env("LOG_LEVEL", "off")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -35,6 +38,7 @@ fn serve(folder: &TempDir, address: &str) -> Child {
 impl Backend {
     pub fn start() -> Backend {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        traced(&folder.path().join("code"));
         let mut child = serve(&folder, "127.0.0.1:0");
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let (mut url, mut token) = (String::new(), String::new());
@@ -90,6 +94,27 @@ impl Backend {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
         let (_, json) = answer.split_once("\r\n\r\n").expect("an answer has a body");
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+}
+
+/// A folder with a specification and the code that cites it.
+fn traced(folder: &Path) {
+    for (name, text) in [
+        (
+            ".duvet/config.toml",
+            "'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\n\n[[source]]\npattern = \"src/*.rs\"\n\n\
+             [[specification]]\nsource = \"payment.md\"\n",
+        ),
+        (
+            "payment.md",
+            "# Payment\n\n## Cards\n\nA card number MUST NOT be stored.\nA card SHOULD be checked before it is charged.\n\n\
+             ## Receipts\n\nA receipt MUST be sent.\n",
+        ),
+        ("src/pay.rs", "//= payment.md#cards\n//# A card number MUST NOT be stored.\npub fn pay() {}\n"),
+    ] {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
     }
 }
 

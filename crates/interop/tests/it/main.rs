@@ -16,4 +16,5 @@ mod tools;
 mod web;
 mod web_change;
 mod web_item;
+mod web_run;
 mod web_table;

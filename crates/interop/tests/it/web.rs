@@ -107,6 +107,7 @@ fn everybody_can_read_every_page() {
             .replace("{kind}", "requirement")
             .replace("{epic}", "EP-001");
         let path = path.replace("{reference}", "REQ-005").replace("{name}", "delete_entity");
+        let path = path.replace("{spec}", "payment-md").replace("{pattern}", "TMKB-AUTHZ-001");
         for (width, is_dark) in [(1440, false), (1440, true), (390, false), (390, true)] {
             browser.look(width, is_dark);
             browser.visit(&format!("{}{path}", backend.url));
