@@ -334,7 +334,7 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         (
             "get_matrix",
             json!({"project": "DEFAULT", "against": "code"}),
-            "against: expected one of criteria, relations",
+            "against: expected one of \"criteria\", \"relations\"",
         ),
         ("list_suspect_links", json!({"details": "all"}), "details"),
         ("import", json!({"format": "csv"}), "content"),
