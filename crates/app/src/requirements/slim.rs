@@ -54,7 +54,8 @@ const COMMENT: &[&str] = &[
     "created_at",
     "deleted_at",
 ];
-const RELATIONSHIP: &[&str] = &["id", "source", "type", "target", "suspect", "deleted_at"];
+const RELATIONSHIP: &[&str] =
+    &["id", "source", "type", "target", "suspect", "deleted_at", "source_says", "target_says", "changes"];
 const REVISION: &[&str] = &["version", "operation", "actor", "via", "changes", "created_at"];
 const PROMPT: &[&str] =
     &["reference_id", "name", "title", "description", "content", "role", "active", "version", "deleted_at"];
@@ -100,7 +101,13 @@ pub fn things(value: Value, is_in_list: bool, include: &Include) -> Value {
     }
 }
 
+/// Fields by which something that was found or held against something is told from an entity.
+const FOUND: [&str; 2] = ["snippet", "covered_by"];
+
 fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) -> Value {
+    if FOUND.iter().any(|name| fields.contains_key(*name)) {
+        fields.shift_remove("version");
+    }
     let has = |name: &str| fields.contains_key(name);
     let needed = if has("operation") && has("changes") {
         Some(REVISION)

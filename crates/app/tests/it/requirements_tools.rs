@@ -174,7 +174,7 @@ fn further_sets_are_complete_in_themselves() {
             "prompts",
             "create_prompt update_prompt list_prompts get_active_prompt activate_prompt delete_prompt",
         ),
-        ("bulk", "bulk_update export import list_imports undo_import"),
+        ("bulk", "list_suspect_links get_matrix bulk_update export import list_imports undo_import"),
         ("views", "list_views save_view delete_view"),
     ] {
         let mut agent = agent(&["--toolsets", set]);
@@ -335,6 +335,12 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
         ("delete_prompt", json!({"prompt_id": 3}), "prompt_id"),
         ("bulk_update", json!({"operations": [{"operation": "create_epci"}]}), "did you mean create_epic?"),
         ("export", json!({"format": "pdf"}), "format"),
+        (
+            "get_matrix",
+            json!({"project": "DEFAULT", "against": "code"}),
+            "against: expected one of \"criteria\", \"relations\"",
+        ),
+        ("list_suspect_links", json!({"details": "all"}), "details"),
         ("import", json!({"format": "csv"}), "content"),
         ("list_imports", json!({"limit": 0}), "limit"),
         ("undo_import", json!({"import_id": nobody}), "there is no import"),

@@ -166,7 +166,9 @@ impl Browser {
         let from = self.run(self.session().find(By::Css(from)));
         let to = self.run(self.session().find(By::Css(to)));
         let chain = self.session().action_chain().click_and_hold_element(&from);
-        self.run(chain.move_by_offset(5, 5).move_to_element_center(&to).release().perform());
+        // The browser asks whether something may be dropped when the mouse moves over it.
+        let chain = chain.move_by_offset(5, 5).move_to_element_center(&to).move_by_offset(3, 3);
+        self.run(chain.release().perform());
     }
 
     /// Presses keys, wherever the focus is.

@@ -89,12 +89,8 @@ impl Operation for ListSuspectLinks {
     const NAME: &'static str = "list_suspect_links";
     const COMMANDS: &'static [Command] = &[command("suspect-link list")];
     const ROUTES: &'static [Route] = &[get("/suspect-links")];
-    const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"project": "DEFAULT", "details": true, "limit": 5}"#).also(&[
-            "suspects",
-            "list_suspects",
-            "get_suspect_links",
-        ])];
+    const TOOLS: &'static [Tool] = &[tool("bulk", r#"{"project": "DEFAULT", "details": true, "limit": 5}"#)
+        .also(&["suspects", "list_suspects", "get_suspect_links"])];
     const EFFECT: Effect = Effect::Reads;
     const COLUMNS: &'static [Columns] =
         &[(None, &["id", "source", "type", "target", "changes", "suspect_since"])];

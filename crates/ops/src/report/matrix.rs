@@ -135,8 +135,12 @@ impl Operation for GetMatrix {
     const COMMANDS: &'static [Command] = &[command("matrix show")];
     const ROUTES: &'static [Route] = &[get("/projects/{project}/matrix")];
     const TOOLS: &'static [Tool] =
-        &[tool("requirements", r#"{"project": "DEFAULT", "against": "criteria", "only_gaps": true}"#)
-            .also(&["matrix", "traceability_matrix", "get_traceability_matrix", "coverage_matrix"])];
+        &[tool("bulk", r#"{"project": "DEFAULT", "against": "criteria", "only_gaps": true}"#).also(&[
+            "matrix",
+            "traceability_matrix",
+            "get_traceability_matrix",
+            "coverage_matrix",
+        ])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Page("data", "/total_count"));
     const COLUMNS: &'static [Columns] =

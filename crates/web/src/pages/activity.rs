@@ -94,8 +94,10 @@ fn restore(view: &View<'_>, change: &Value) -> Markup {
                 (post(known::RESTORE_ENTITY, &view.asked.here(), html! {
                     (hidden("reference", reference))
                     @if !was_deleted { (hidden("version", &(version - 1).to_string())) }
-                    button.quiet aria-label={ "Restore " (reference) " as it was before this change" } {
-                        @if was_deleted { "Restore" } @else { "Restore version " (version - 1) }
+                    @if was_deleted {
+                        button.quiet aria-label={ "Restore " (reference) } { "Restore" }
+                    } @else {
+                        button.quiet aria-label={ "Restore version " (version - 1) " of " (reference) } { "Restore version " (version - 1) }
                     }
                 }))
             }

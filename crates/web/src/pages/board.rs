@@ -190,9 +190,9 @@ impl Board<'_> {
         html! {
             li.board-card id={ "card-" (reference) } tabindex="0" draggable=[may_move.map(|_| "true")]
                 data-targets=[may_move.map(|_| self.targets.join("\n"))] {
-                p.card-line { (link(reference)) span.card-end { (priority(&card["priority"])) } }
+                div.card-line { (link(reference)) span.card-end { (priority(&card["priority"])) } }
                 p { (title(card)) }
-                p.card-line {
+                div.card-line {
                     @if let Some(update) = may_move { (self.choice(update, card, reference)) }
                     span.card-end.muted.small { (text(card, "assignee")) }
                 }

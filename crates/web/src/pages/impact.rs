@@ -7,7 +7,7 @@ use ops::known;
 use serde_json::{Value, json};
 
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{kind_plural, link, status, text, title};
+use crate::parts::{kind_plural, kind_words, link, status, text, title};
 
 pub const PAGE: Page = Page { path: "/r/{reference}/impact", nav: None, ask, show };
 
@@ -87,12 +87,14 @@ fn choices(view: &View<'_>, is_list: bool) -> Markup {
     }
 }
 
-/// `3 requirements, 1 user story`, as far as kinds have words.
+/// `3 requirements, 1 user story`.
 fn counted(counts: &Value) -> String {
     let counts = counts.as_object().into_iter().flatten();
-    let words: Vec<String> =
-        counts.map(|(kind, count)| format!("{} {count}", kind_plural(kind).to_lowercase())).collect();
-    words.join(", ")
+    let words = counts.map(|(kind, count)| match count.as_u64() {
+        Some(1) => format!("1 {}", kind_words(kind)),
+        _ => format!("{count} {}", kind_plural(kind).to_lowercase()),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 fn list(affected: &[Value]) -> Markup {
@@ -229,7 +231,7 @@ mod tests {
         let columns = shown(&PAGE, "/r/REQ-001/impact?depth=2", &answers);
         for part in [
             "<svg class=\"lines\"",
-            "requirements 2",
+            "2 requirements",
             "href=\"/r/REQ-003\"",
             "value=\"2\" selected",
             "as=list",

@@ -140,7 +140,8 @@ fn by_criteria(view: &View<'_>, columns: &[Value], rows: &[Value]) -> Markup {
             @let of_story = |one: &&Value| text(one, "user_story") == story;
             @let criteria: Vec<&Value> = columns.iter().filter(of_story).collect();
             section.matrix-part {
-                h2 { (link(story)) @if criteria.is_empty() { " " span.muted { "has no acceptance criterion. " } (new_criterion(view, story)) } }
+                h2 { (link(story)) }
+                @if criteria.is_empty() { p.muted.small { "It has no acceptance criterion. " (new_criterion(view, story)) } }
                 div.matrix-scroll tabindex="0" role="region" aria-label={ "Requirements of " (story) } {
                     table.matrix {
                         thead { tr {
@@ -164,7 +165,7 @@ fn by_criteria(view: &View<'_>, columns: &[Value], rows: &[Value]) -> Markup {
 fn new_criterion(view: &View<'_>, story: &str) -> Markup {
     html! {
         @if may_update(view).is_some() {
-            a.quiet href={ "/p/" (view.asked.parameter("key")) "/new/acceptance_criteria?under=" (story) } { "Add one" }
+            a href={ "/p/" (view.asked.parameter("key")) "/new/acceptance_criteria?under=" (story) } { "Add one" }
         }
     }
 }
