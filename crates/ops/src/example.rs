@@ -18,8 +18,8 @@ use crate::operation::{Command, Effect, Operation, Output, Route, command, post}
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadExample {
-    /// The key or id of the project; the default one when absent.
-    project: Option<Text<1, 64>>,
+    /// The key or id of the project.
+    project: Text<1, 64>,
 }
 
 /// What was made.
@@ -51,7 +51,7 @@ impl Operation for LoadExample {
     const POSITIONAL: &'static [&'static str] = &["project"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExampleLoaded> {
-        let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
+        let project = crate::project::find(cx, &self.project)?;
         // Two that ask at once shall not both find it empty.
         cx.tx.lock(&format!("example {}", project.id))?;
         if !project::is_empty(cx.tx, &project.id)? {

@@ -2,7 +2,7 @@
 
 use ops::{Call, Credentials, Engine, Result, known};
 use serde_json::json;
-use store::model::Via;
+use store::model::{DEFAULT_PROJECT_KEY, Via};
 use store::{Mode, Store, entity};
 
 use super::now;
@@ -21,7 +21,12 @@ pub fn fill(store: &Store) -> Result<()> {
         address: None,
         user_agent: None,
     };
-    let call = Call::new(known::LOAD_EXAMPLE, json!({}), Credentials::Local(None), request);
+    let call = Call::new(
+        known::LOAD_EXAMPLE,
+        json!({ "project": DEFAULT_PROJECT_KEY }),
+        Credentials::Local(None),
+        request,
+    );
     Engine::new(store.clone()).wait(call).result?;
     Ok(())
 }

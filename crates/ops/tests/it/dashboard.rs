@@ -92,7 +92,7 @@ fn the_example_fills_an_empty_project_and_no_other() {
         // Everything is undone when something is refused, and only those who may write in it fill a project.
         let ann = world.member("ann", "Commenter");
         world.call_as(ann, "load_example", json!({ "project": "DEFAULT" })).expect_err("may not write");
-        assert_eq!(world.ok("load_example", json!({}))["project"], "DEFAULT");
+        assert_eq!(world.ok("load_example", json!({ "project": "default" }))["project"], "DEFAULT");
     });
 }
 

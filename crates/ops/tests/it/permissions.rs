@@ -32,7 +32,9 @@ fn action(operation: &str) -> Action {
         | "get_comment"
         | "list_relationships"
         | "list_suspect_links"
+        | "read_as_document"
         | "status_report"
+        | "burn_up_report"
         | "hierarchy_analysis"
         | "impact_analysis"
         | "search_global"
@@ -78,6 +80,7 @@ fn action(operation: &str) -> Action {
         | "delete_relationship"
         | "clear_suspect_link"
         | "bulk_update"
+        | "load_example"
         | "import"
         | "undo_import" => Action::Write,
         "create_token"

@@ -16,7 +16,7 @@ pub const PAGE: Page = Page { path: "/p/{key}/document", nav: Some(("Document", 
 pub const EPIC: Page = Page { path: "/p/{key}/document/{epic}", nav: None, ask, show };
 
 /// How many sections and criteria a page has.
-const NODES_MAX: usize = 150;
+const NODES_MAX: usize = 120;
 /// How many epics, and how many stories of one, the outline shows.
 const OUTLINE_MAX: usize = 100;
 

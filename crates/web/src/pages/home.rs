@@ -86,7 +86,7 @@ pub fn suspect_row(suspect: &Value, next: &str, may_confirm: bool) -> Markup {
             (link(text(suspect, "source")))
             span { (text(suspect, "type").replace('_', " ")) }
             (link(text(suspect, "target")))
-            span.title.muted { "changed since" }
+            span.muted { "changed since" }
             @if may_confirm {
                 (post(known::CLEAR_SUSPECT_LINK, next, html! {
                     input type="hidden" name="id" value=(text(suspect, "id"));
