@@ -11,7 +11,7 @@ use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, shown};
 use crate::record::{Field, Place, Record};
 
 /// The widest table that is looked at; every column is compared with all others.
-const COLUMNS_MAX: usize = 1_000;
+pub(crate) const COLUMNS_MAX: usize = 1_000;
 /// How much of a file is looked at for its separator.
 const HEAD_MAX_BYTES: u64 = 256 << 10;
 /// So many bytes of rows that were read are dropped at once.
@@ -39,6 +39,27 @@ pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io:
 }
 
 pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()> {
+    let mut columns = None;
+    each_row(input, &separator, reading, &mut |reading, place, row, is_sound| {
+        let Some(columns) = &columns else {
+            columns = read_header(row, &place, reading);
+            return columns.is_some();
+        };
+        read_row(columns, row, Draft { is_sound, ..Draft::new(place, "") }, reading);
+        true
+    })
+}
+
+/// Takes a row, where it stands, and whether it could be read without mistakes. Says whether it wants more.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&mut Gathering<'_>, Place, &ByteRecord, bool) -> bool;
+
+/// Hands on the rows of a table, the first of which has the names of its columns.
+pub(crate) fn each_row(
+    input: &mut dyn Read,
+    separator: &dyn Fn(&[u8]) -> u8,
+    reading: &mut Gathering<'_>,
+    each: EachRow<'_>,
+) -> io::Result<()> {
     let mut head = Vec::new();
     input.take(HEAD_MAX_BYTES).read_to_end(&mut head)?;
     let separator = separator(&head);
@@ -54,8 +75,8 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
         return Ok(());
     }
     let place = sheet.place(&row, table.get_ref());
-    let Some(columns) = read_header(&row, &place, reading) else { return Ok(()) };
-    while !reading.has_failed() {
+    let mut goes_on = each(reading, place, &row, true);
+    while goes_on && !reading.has_failed() {
         std::mem::swap(&mut row, &mut next);
         let has_next = table.read_byte_record(&mut next)?;
         let place = sheet.place(&row, table.get_ref());
@@ -66,15 +87,14 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
             }
             break;
         }
-        let mut draft = Draft::new(place, "");
-        if let Some(offset) = sheet.text_behind_a_quote(table.get_ref(), start(&next), separator) {
-            let place = Place { line: Some(sheet.line_at(table.get_ref(), offset)), ..draft.place.clone() };
+        let behind = sheet.text_behind_a_quote(table.get_ref(), start(&next), separator);
+        if let Some(offset) = behind {
+            let place = Place { line: Some(sheet.line_at(table.get_ref(), offset)), ..place.clone() };
             let message = "expected the end of the cell after its closing quote (\"), found more; write a quote within a \
                            cell twice";
             reading.problem(&place, None, message);
-            draft.is_sound = false;
         }
-        read_row(&columns, &row, draft, reading);
+        goes_on = each(reading, place, &row, behind.is_none());
         table.get_mut().forget(sheet.offset);
     }
     Ok(())
@@ -289,7 +309,7 @@ fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mu
 }
 
 /// What people look for first stands on the left.
-fn columns() -> Vec<&'static str> {
+pub(crate) fn columns() -> Vec<&'static str> {
     let mut columns = vec!["kind", "reference_id", "epic", "user_story"];
     for kind in [Kind::Requirement].into_iter().chain(Kind::all()) {
         for field in kind.shape().fields() {
@@ -328,7 +348,7 @@ fn guarded(text: &str) -> String {
     cell
 }
 
-fn unguarded(cell: &str) -> String {
+pub(crate) fn unguarded(cell: &str) -> String {
     if cell == "'" {
         return String::new();
     }

@@ -9,9 +9,11 @@ mod json;
 mod kind;
 mod markdown;
 mod members;
+mod prose;
 mod reading;
 mod record;
 mod reqif;
+mod sheet;
 mod text;
 
 use std::io::{self, Read as _};
@@ -20,8 +22,13 @@ use reading::Gathering;
 
 pub use kind::{FieldShape, Form, Kind, Shape};
 pub use members::Members;
-pub use reading::{PROBLEMS_MAX, Problem, Reading};
+pub use prose::{is_prose, read_prose};
+pub use reading::{PROBLEMS_MAX, Problem, Reading, TableNotes};
 pub use record::{Field, Place, Record};
+pub use sheet::{
+    Known, Mapping, PreviewedColumn, TableFormat, TableOptions, TablePreview, Target, decoded, is_own_csv,
+    preview_table, read_table,
+};
 
 /// Writes records in the order in which they come, without gathering them.
 ///
