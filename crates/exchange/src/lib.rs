@@ -20,6 +20,7 @@ use std::io::{self, Read as _};
 
 use reading::Gathering;
 
+pub use csv::{columns, write_columns};
 pub use kind::{FieldShape, Form, Kind, Shape};
 pub use members::Members;
 pub use prose::{is_prose, read_prose};
@@ -27,7 +28,7 @@ pub use reading::{PROBLEMS_MAX, Problem, Reading, TableNotes};
 pub use record::{Field, Place, Record};
 pub use sheet::{
     Known, Mapping, PreviewedColumn, TableFormat, TableOptions, TablePreview, Target, decoded, is_own_csv,
-    preview_table, read_table,
+    own_workbook, preview_table, read_table,
 };
 
 /// Writes records in the order in which they come, without gathering them.

@@ -74,6 +74,7 @@ const STEPS: &[Step] = &[
     },
     step("0017_search_waiting", include_str!("../migrations/0017_search_waiting.sql")),
     step("0018_links", include_str!("../migrations/0018_links.sql")),
+    step("0020_aliases", include_str!("../migrations/0020_aliases.sql")),
 ];
 
 /// A migration without backfills.

@@ -198,3 +198,27 @@ fn says_too_many(bytes: &[u8]) -> bool {
     }
     false
 }
+
+/// A workbook as CSV, where its first sheet is one of our own exports: it has a column `kind`.
+pub fn own_workbook(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut ignore = |_, _| Ok(());
+    let mut reading = Gathering::new(&mut ignore);
+    let (mut is_ours, mut n_rows) = (None, 0);
+    let mut table = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    read(&mut &*bytes, &mut reading, &mut |_, place, cells, _| {
+        let is_own = *is_ours.get_or_insert_with(|| super::is_ours(cells.iter().map(String::as_str)));
+        // Rows are counted as in the workbook, blank ones too.
+        let number: u64 =
+            place.item.as_deref().and_then(|item| item.strip_prefix("row ")?.parse().ok()).unwrap_or(0);
+        while is_own && n_rows + 1 < number && table.write_record([""]).is_ok() {
+            n_rows += 1;
+        }
+        n_rows += 1;
+        is_own && table.write_record(&cells).is_ok()
+    })
+    .ok()?;
+    table
+        .into_inner()
+        .ok()
+        .filter(|_| is_ours == Some(true) && reading.finish().is_ok_and(|read| read.problems.is_empty()))
+}
