@@ -37,6 +37,7 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/tree.css"),
     include_str!("../assets/style/item.css"),
     include_str!("../assets/style/document.css"),
+    include_str!("../assets/style/import.css"),
     include_str!("../assets/style/narrow.css"),
 ];
 

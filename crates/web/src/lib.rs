@@ -24,7 +24,7 @@ pub use self::page::{
     Answers, Asked, KEYS, Me, PREFERENCES, Page, Problem, Question, Shown, Site, THEME, THEMES, View, encode,
 };
 pub use self::pages::{
-    OPERATION_FORM, PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog,
-    welcome,
+    IMPORT, IMPORT_FILE, IMPORT_FORM_BACK, IMPORT_FORM_FILE, IMPORT_MISTAKES, NO_IMPORT, OPERATION_FORM,
+    PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog, welcome,
 };
 pub use self::parts::NEXT;

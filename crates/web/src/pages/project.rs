@@ -36,16 +36,20 @@ fn show(view: &View<'_>) -> Shown {
             div.heading {
                 h1 { (name) }
                 p.muted { (key) }
-                p.actions { a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" } }
+                p.actions {
+                    a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" }
+                    @if view.me.may(known::IMPORT) { a.quiet href={ "/p/" (key) "/import" } { "Import" } }
+                    a.quiet href={ "/p/" (key) "/export" } { "Export" }
+                }
             }
             p { (text(project, "description")) }
             @if total == 0 {
                 section.card {
                     h2 { "This project is empty" }
-                    p { "Begin with an epic, or bring requirements from a file (JSON, CSV, Markdown or ReqIF)." }
+                    p { "Begin with an epic, or bring requirements from a file (Excel, CSV, Markdown, JSON or ReqIF)." }
                     p.actions {
                         a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
-                        a.button href={ "/operations/" (known::IMPORT.name) } { "Import a file" }
+                        a.button href={ "/p/" (key) "/import" } { "Import a file" }
                     }
                 }
             } @else {

@@ -29,6 +29,7 @@ mod session;
 mod streams;
 mod telemetry;
 mod upload;
+mod uploads;
 mod web;
 
 use std::net::IpAddr;
@@ -51,6 +52,7 @@ pub use self::limits::LimitSettings;
 pub use self::listener::{ConnectionOptions, Listener, Tls};
 pub use self::request::{decode, request_id};
 pub use self::telemetry::Telemetry;
+use self::uploads::Uploads;
 
 use self::agents::Agents;
 use self::answer::not_found;
@@ -77,6 +79,8 @@ pub struct App {
     health: Health,
     options: HttpOptions,
     exports: Arc<Exports>,
+    /// Files that people are about to import.
+    uploads: Uploads,
     /// Streams of changes that are open.
     streams: Arc<Streams>,
     /// Refusals that are in the audit trail already.
@@ -131,6 +135,7 @@ impl App {
             noted: Noted::default(),
             options,
             exports: Arc::default(),
+            uploads: Uploads::default(),
         })
     }
 

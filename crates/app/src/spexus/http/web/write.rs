@@ -20,6 +20,7 @@ use super::super::answer::status;
 use super::super::body::{self, Bounds};
 use super::super::endpoint::Endpoint;
 use super::super::request::{decode, request_id};
+use super::super::uploads;
 use super::page::{Asking, caller, me, problem, to_sign_in};
 use super::{html, own_path, see_other, site, welcome};
 use crate::spexus::now;
@@ -43,6 +44,8 @@ struct Form {
     base: Map<String, Value>,
     /// Where to go afterwards.
     next: String,
+    /// The file that was sent before, for an operation that takes one, and the page that says what is wrong with it.
+    file: Option<(String, String)>,
 }
 
 /// Runs an operation for a page.
@@ -116,7 +119,8 @@ impl Form {
     fn read(entry: &Entry, bytes: &[u8]) -> Form {
         let schema = Arguments::new(entry.input_schema());
         let text = String::from_utf8_lossy(bytes);
-        let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned() };
+        let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned(), file: None };
+        let mut back = "/".to_owned();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (decode(name, true), decode(value, true)) else { continue };
@@ -124,11 +128,18 @@ impl Form {
             let value = value.replace("\r\n", "\n");
             if name == NEXT {
                 form.next = own_path(&value).to_owned();
+            } else if name == web::IMPORT_FORM_FILE {
+                form.file = Some((value, String::new()));
+            } else if name == web::IMPORT_FORM_BACK {
+                back = own_path(&value).to_owned();
             } else if let Some(field) = name.strip_prefix(BASE) {
                 form.base.insert(field.to_owned(), json!(value));
             } else if !name.starts_with('_') {
                 form.add(entry, &schema, &name, &value);
             }
+        }
+        if let Some((_, page)) = &mut form.file {
+            *page = back;
         }
         form
     }
@@ -157,7 +168,10 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     async fn write(&self, form: Form) -> Response<Body> {
-        let (status, headers, answer) = self.call(&form.arguments).await;
+        let (status, headers, answer) = match &form.file {
+            Some((file, _)) => self.call_with_file(file, &form.arguments).await,
+            None => self.call(&form.arguments).await,
+        };
         let mut response = match status {
             StatusCode::OK | StatusCode::CREATED => self.done(&form, &answer),
             _ if self.entry.session == Some(SessionChange::Begins) => {
@@ -173,6 +187,9 @@ impl Writing<'_> {
                         html(status, web::sign_in(&form.next, username, Some(&problem)))
                     }
                 }
+            }
+            _ if form.file.is_some() && status != StatusCode::UNAUTHORIZED => {
+                see_other(&form.file.map(|(_, back)| back).unwrap_or_default())
             }
             StatusCode::UNAUTHORIZED if !is_swapped(self.parts) => to_sign_in_from(self.parts),
             StatusCode::CONFLICT if answer["error"]["code"] == ops::Kind::StaleVersion.code() => {
@@ -192,18 +209,48 @@ impl Writing<'_> {
         response
     }
 
+    /// Sends a file that was kept, with the arguments beside it.
+    async fn call_with_file(
+        &self,
+        file: &str,
+        arguments: &Map<String, Value>,
+    ) -> (StatusCode, HeaderMap, Value) {
+        let user_id = self.caller.map(|caller| caller.user_id.as_str()).unwrap_or_default();
+        let upload = match self.app.uploads.open(user_id, file).await {
+            Ok(upload) => upload,
+            Err(error) => return (status(error.kind), HeaderMap::new(), Value::Null),
+        };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let pairs = arguments
+            .iter()
+            .map(|(name, value)| format!("{}={}", web::encode(name), web::encode(&text(value))));
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let mut request = Request::new(uploads::body(upload));
+        if let Ok(uri) = format!("/do?{query}").parse() {
+            *request.uri_mut() = uri;
+        }
+        let (status, headers, answer) = self.send(request, "application/octet-stream").await;
+        if status.is_success() {
+            self.app.uploads.remove(user_id, file);
+        }
+        (status, headers, answer)
+    }
+
     /// Sends the arguments the way of every other request.
     async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, HeaderMap, Value) {
-        let endpoint = Endpoint::new(self.entry, &ROUTE);
         let body = serde_json::to_string(arguments).unwrap_or_default();
-        let mut request = Request::new(Body::from(body));
+        self.send(Request::new(Body::from(body)), "application/json").await
+    }
+
+    async fn send(&self, mut request: Request, content_type: &'static str) -> (StatusCode, HeaderMap, Value) {
+        let endpoint = Endpoint::new(self.entry, &ROUTE);
         *request.method_mut() = self.parts.method.clone();
         *request.headers_mut() = self.parts.headers.clone();
         *request.extensions_mut() = self.parts.extensions.clone();
         let headers = request.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
         headers.remove(header::IF_MATCH);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let response = endpoint.serve(self.app.clone(), request).await;
         let (head, body) = response.into_parts();
@@ -223,8 +270,10 @@ impl Writing<'_> {
             let shown = web::result::answered(self.entry, &form.arguments, answer, &form.next);
             return self.show(StatusCode::OK, &shown);
         }
-        let reference = answer["reference_id"].as_str().unwrap_or_default();
-        see_other(own_path(&form.next.replace("{reference_id}", reference)))
+        let text = |name: &str| answer[name].as_str().unwrap_or_default();
+        let next = form.next.replace("{reference_id}", text("reference_id"));
+        let import = Some(text("import_id")).filter(|id| !id.is_empty()).unwrap_or(web::NO_IMPORT);
+        see_other(own_path(&next.replace("{import_id}", import)))
     }
 
     /// Shows the form again, with what was typed and what is wrong with it.
@@ -246,7 +295,7 @@ impl Writing<'_> {
             return self.again(StatusCode::CONFLICT, &form, &stale);
         };
         let request_id = request_id(&self.parts.headers);
-        let asking = Asking { app: self.app, parts: self.parts, id: &request_id, caller };
+        let asking = Asking { app: self.app, parts: self.parts, id: &request_id, caller, file: None };
         let current = match asking.ask(known::GET_ENTITY, json!({ "reference": reference })).await {
             Ok(current) => current,
             Err(error) => return self.again(StatusCode::CONFLICT, &form, &problem(&error)),
