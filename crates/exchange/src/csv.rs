@@ -13,7 +13,7 @@ use crate::record::{Field, Place, Record};
 /// What a table for spreadsheets begins with: the byte order mark.
 pub const MARK: &str = "\u{feff}";
 /// The widest table that is looked at; every column is compared with all others.
-const COLUMNS_MAX: usize = 1_000;
+pub(crate) const COLUMNS_MAX: usize = 1_000;
 /// How much of a file is looked at for its separator.
 const HEAD_MAX_BYTES: u64 = 256 << 10;
 /// So many bytes of rows that were read are dropped at once.
@@ -22,12 +22,20 @@ const WINDOW_BYTES: usize = 64 << 10;
 const END: &[u8] = b"\n\x01end of file\x01";
 
 pub fn write(records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
+    write_columns(&columns(), records, out)
+}
+
+/// Writes some of the columns.
+pub fn write_columns(
+    columns: &[&'static str],
+    records: impl Iterator<Item = Record>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     out.write_all(MARK.as_bytes())?;
     let mut table = csv::Writer::from_writer(out);
-    let columns = columns();
-    table.write_record(&columns)?;
+    table.write_record(columns)?;
     for record in records {
-        for column in &columns {
+        for column in columns {
             match record.field(column) {
                 _ if *column == "kind" => table.write_field(record.kind.name())?,
                 Some(Field::Text(text)) => table.write_field(guarded(text))?,
@@ -51,6 +59,27 @@ pub fn write_rows(rows: impl Iterator<Item = Vec<String>>, out: impl Write) -> i
 }
 
 pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()> {
+    let mut columns = None;
+    each_row(input, &separator, reading, &mut |reading, place, row, is_sound| {
+        let Some(columns) = &columns else {
+            columns = read_header(row, &place, reading);
+            return columns.is_some();
+        };
+        read_row(columns, row, Draft { is_sound, ..Draft::new(place, "") }, reading);
+        true
+    })
+}
+
+/// Takes a row, where it stands, and whether it could be read without mistakes. Says whether it wants more.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&mut Gathering<'_>, Place, &ByteRecord, bool) -> bool;
+
+/// Hands on the rows of a table, the first of which has the names of its columns.
+pub(crate) fn each_row(
+    input: &mut dyn Read,
+    separator: &dyn Fn(&[u8]) -> u8,
+    reading: &mut Gathering<'_>,
+    each: EachRow<'_>,
+) -> io::Result<()> {
     let mut head = Vec::new();
     input.take(HEAD_MAX_BYTES).read_to_end(&mut head)?;
     let separator = separator(&head);
@@ -66,8 +95,8 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
         return Ok(());
     }
     let place = sheet.place(&row, table.get_ref());
-    let Some(columns) = read_header(&row, &place, reading) else { return Ok(()) };
-    while !reading.has_failed() {
+    let mut goes_on = each(reading, place, &row, true);
+    while goes_on && !reading.has_failed() {
         std::mem::swap(&mut row, &mut next);
         let has_next = table.read_byte_record(&mut next)?;
         let place = sheet.place(&row, table.get_ref());
@@ -78,15 +107,14 @@ pub fn read(input: &mut dyn Read, reading: &mut Gathering<'_>) -> io::Result<()>
             }
             break;
         }
-        let mut draft = Draft::new(place, "");
-        if let Some(offset) = sheet.text_behind_a_quote(table.get_ref(), start(&next), separator) {
-            let place = Place { line: Some(sheet.line_at(table.get_ref(), offset)), ..draft.place.clone() };
+        let behind = sheet.text_behind_a_quote(table.get_ref(), start(&next), separator);
+        if let Some(offset) = behind {
+            let place = Place { line: Some(sheet.line_at(table.get_ref(), offset)), ..place.clone() };
             let message = "expected the end of the cell after its closing quote (\"), found more; write a quote within a \
                            cell twice";
             reading.problem(&place, None, message);
-            draft.is_sound = false;
         }
-        read_row(&columns, &row, draft, reading);
+        goes_on = each(reading, place, &row, behind.is_none());
         table.get_mut().forget(sheet.offset);
     }
     Ok(())
@@ -301,7 +329,7 @@ fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mu
 }
 
 /// What people look for first stands on the left.
-fn columns() -> Vec<&'static str> {
+pub fn columns() -> Vec<&'static str> {
     let mut columns = vec!["kind", "reference_id", "epic", "user_story"];
     for kind in [Kind::Requirement].into_iter().chain(Kind::all()) {
         for field in kind.shape().fields() {
@@ -340,7 +368,7 @@ fn guarded(text: &str) -> String {
     cell
 }
 
-fn unguarded(cell: &str) -> String {
+pub(crate) fn unguarded(cell: &str) -> String {
     if cell == "'" {
         return String::new();
     }

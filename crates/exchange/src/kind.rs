@@ -75,6 +75,9 @@ const WORK: &[FieldShape] = &[
 const HISTORY: &[FieldShape] =
     &[may("version", Number), may("created_at", Text), may("updated_at", Text), may("deleted_at", Text)];
 
+/// What other tools call it: `jira:SHOP-12`, one a line.
+const ALIASES: &[FieldShape] = &[may("aliases", Text)];
+
 const SHAPES: [Shape; 14] = [
     shape(Project, "project", &[&[must("key", Text), must("name", Title), may("description", Prose)]]),
     shape(RequirementType, "requirement_type", &[&[must("name", Text), may("description", Prose)]]),
@@ -97,8 +100,8 @@ const SHAPES: [Shape; 14] = [
         ]],
     ),
     shape(Transition, "transition", &[&[must("entity_kind", Text), must("from", Text), must("to", Text)]]),
-    shape(Epic, "epic", &[IDENTITY, WORK, HISTORY]),
-    shape(UserStory, "user_story", &[IDENTITY, &[must("epic", Text)], WORK, HISTORY]),
+    shape(Epic, "epic", &[IDENTITY, WORK, HISTORY, ALIASES]),
+    shape(UserStory, "user_story", &[IDENTITY, &[must("epic", Text)], WORK, HISTORY, ALIASES]),
     shape(
         AcceptanceCriteria,
         "acceptance_criteria",
@@ -112,6 +115,7 @@ const SHAPES: [Shape; 14] = [
                 may("author", Text),
             ],
             HISTORY,
+            ALIASES,
         ],
     ),
     shape(
@@ -122,6 +126,7 @@ const SHAPES: [Shape; 14] = [
             &[must("user_story", Text), may("acceptance_criteria", Text), may("type", Text)],
             WORK,
             HISTORY,
+            ALIASES,
         ],
     ),
     shape(
@@ -145,6 +150,7 @@ const SHAPES: [Shape; 14] = [
             IDENTITY,
             &[must("title", Title), may("description", Prose), may("labels", Text), may("creator", Text)],
             HISTORY,
+            ALIASES,
         ],
     ),
     shape(SteeringLink, "steering_link", &[&[must("epic", Text), must("steering_document", Text)]]),

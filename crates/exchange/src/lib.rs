@@ -9,20 +9,27 @@ mod json;
 mod kind;
 mod markdown;
 mod members;
+mod prose;
 mod reading;
 mod record;
 mod reqif;
+mod sheet;
 mod text;
 
 use std::io::{self, Read as _};
 
 use reading::Gathering;
 
-pub use csv::{MARK as CSV_MARK, write_rows as write_csv_rows};
+pub use csv::{MARK as CSV_MARK, columns, write_columns, write_rows as write_csv_rows};
 pub use kind::{FieldShape, Form, Kind, Shape};
 pub use members::Members;
-pub use reading::{PROBLEMS_MAX, Problem, Reading};
+pub use prose::{is_prose, read_prose};
+pub use reading::{PROBLEMS_MAX, Problem, Reading, TableNotes};
 pub use record::{Field, Place, Record};
+pub use sheet::{
+    Known, Mapping, PreviewedColumn, TableFormat, TableOptions, TablePreview, Target, decoded, is_own_csv,
+    own_workbook, preview_table, read_table,
+};
 
 /// Writes records in the order in which they come, without gathering them.
 ///

@@ -128,6 +128,15 @@ pub fn read(text: &str, reading: &mut Gathering<'_>) {
     }
 }
 
+/// Whether a text has a record: front matter that says a kind.
+pub fn has_records(text: &str) -> bool {
+    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    (0..lines.len()).filter(|index| begins_record(&lines, *index)).any(|start| {
+        let matter = lines[start + 1..].iter().take(NODES_MAX).take_while(|line| !is_rule(line));
+        matter.into_iter().any(|line| line.trim_start().starts_with("kind:"))
+    })
+}
+
 /// Reads the lines of one record, the first of which is `---`.
 fn read_record(lines: &[&str], line: u64, reading: &mut Gathering<'_>) {
     let place = Place::line(line);

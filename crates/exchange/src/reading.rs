@@ -34,6 +34,17 @@ pub struct Reading {
     pub is_incomplete: bool,
     /// Values that were not understood. One may be the name of a record, and others are right to use it.
     pub lost: Vec<String>,
+    /// How a table of another tool was understood.
+    pub table: Option<TableNotes>,
+}
+
+/// How a table of another tool was understood.
+#[derive(Clone, Debug, Default)]
+pub struct TableNotes {
+    /// What the tool that gave the external ids is called.
+    pub scheme: String,
+    /// The fields, and the names of the columns that they come from.
+    pub columns: Vec<(&'static str, String)>,
 }
 
 /// Takes a record as soon as it is read, and whether it has no problems.
@@ -48,6 +59,7 @@ pub(crate) struct Gathering<'a> {
     notes: Vec<Problem>,
     pub is_incomplete: bool,
     lost: Vec<String>,
+    pub table: Option<TableNotes>,
     n_problems_more: usize,
     n_notes_more: usize,
 }
@@ -113,6 +125,7 @@ impl<'a> Gathering<'a> {
             notes: Vec::new(),
             is_incomplete: false,
             lost: Vec::new(),
+            table: None,
             n_problems_more: 0,
             n_notes_more: 0,
         }
@@ -203,8 +216,8 @@ impl<'a> Gathering<'a> {
                 listed.push(Problem { place: Place::default(), field: None, message });
             }
         }
-        let Gathering { problems, notes, is_incomplete, lost, .. } = self;
-        Ok(Reading { problems, notes, is_incomplete, lost, ..Reading::default() })
+        let Gathering { problems, notes, is_incomplete, lost, table, .. } = self;
+        Ok(Reading { problems, notes, is_incomplete, lost, table, ..Reading::default() })
     }
 }
 

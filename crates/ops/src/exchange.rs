@@ -2,11 +2,13 @@
 //! this module.
 
 mod acyclic;
+mod aliases;
 mod entities;
 mod entities_written;
 pub mod export;
 mod fetched;
 mod fields;
+mod for_reading;
 pub mod import;
 pub mod imports;
 mod leaves;
@@ -16,6 +18,7 @@ mod names;
 mod naming;
 mod notes;
 mod plan;
+pub mod preview;
 mod prompts;
 mod records;
 mod remarks;
@@ -24,9 +27,11 @@ mod rows;
 mod setup;
 mod shelf;
 mod slices;
+mod source;
 mod specification;
 mod taken_back;
 mod things;
+mod understood;
 pub mod undo;
 mod work;
 

@@ -172,6 +172,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<exchange::import::ImportFile>(),
     entry::<exchange::imports::ListImports>(),
     entry::<exchange::imports::GetImport>(),
+    entry::<exchange::preview::PreviewImport>(),
     entry::<exchange::undo::UndoImport>(),
 ];
 

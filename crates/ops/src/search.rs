@@ -4,6 +4,7 @@ pub mod suggestions;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::alias::{Alias, EXTERNAL_ID_MAX_CHARS};
 use store::model::{Kind, Time};
 use store::search::{self, Filter, Found, Hit, Indexing, Sort};
 use store::status;
@@ -211,6 +212,7 @@ impl Operation for SearchGlobal {
             created_from: self.created_from.map(Moment::first),
             created_to: self.created_to.map(Moment::last),
             include_deleted: self.include_deleted,
+            external_ids: external_ids(&self.query),
             kinds,
         };
         let sort = match self.sort {
@@ -296,11 +298,34 @@ impl Operation for SearchRequirements {
             epic_id: part_of(cx, "epic_id", self.epic_id.as_ref(), Kind::Epic, false)?,
             user_story_id: part_of(cx, "user_story_id", self.user_story_id.as_ref(), Kind::UserStory, false)?,
             projects: cx.projects("project", self.project.as_ref().map(Text::as_str))?,
+            external_ids: external_ids(&self.query),
             kinds,
             ..Filter::default()
         };
         run(cx, &query, &filter, Sort::Relevance, window_from(self.limit, self.offset, self.cursor.as_ref())?)
     }
+}
+
+/// How many words of a query are looked up as external ids.
+const EXTERNAL_IDS_MAX: usize = 8;
+
+/// The words of a query that may be what another tool calls something: those with a digit, and addresses.
+fn external_ids(query: &str) -> Vec<String> {
+    let words = query.split_whitespace().map(|word| word.trim_matches(['"', ',', '(', ')']));
+    let may_be = |word: &&str| {
+        word.contains(|char: char| char.is_ascii_digit()) && word.len() <= EXTERNAL_ID_MAX_CHARS
+    };
+    let mut found: Vec<String> = Vec::new();
+    for word in words.filter(may_be).take(EXTERNAL_IDS_MAX) {
+        // `jira:SHOP-12` is how exports write it.
+        let bare = Alias::parse(word).map_or_else(|| word.to_owned(), |alias| alias.external_id);
+        for spelling in [word.to_owned(), bare.to_uppercase(), bare.to_lowercase(), bare] {
+            if !found.contains(&spelling) {
+                found.push(spelling);
+            }
+        }
+    }
+    found
 }
 
 fn parse(text: &str) -> Result<Query> {

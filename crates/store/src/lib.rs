@@ -12,6 +12,7 @@ mod value;
 mod workers;
 
 pub mod activity;
+pub mod alias;
 pub mod audit;
 pub mod backup;
 pub mod circles;

@@ -79,6 +79,7 @@ const STEPS: &[Step] = &[
         backfills: &[Backfill { name: "entities by week", slice: report::burn_up::backfill }],
         ..step("0020_weeks", include_str!("../migrations/0020_weeks.sql"))
     },
+    step("0021_aliases", include_str!("../migrations/0021_aliases.sql")),
 ];
 
 /// A migration without backfills.

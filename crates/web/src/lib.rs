@@ -26,8 +26,8 @@ pub use self::page::{
     encode, own_path,
 };
 pub use self::pages::{
-    OPERATION_FORM, PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog,
-    welcome,
+    IMPORT, IMPORT_FILE, IMPORT_FORM_BACK, IMPORT_FORM_FILE, IMPORT_MISTAKES, NO_IMPORT, OPERATION_FORM,
+    PAGES, PARTS, SIGN_IN, WELCOME, no_welcome, operation_form, sign_in, sign_in_dialog, welcome,
 };
 pub use self::parts::NEXT;
 pub use self::table::{Selection, failed as selection_failed};

@@ -91,11 +91,12 @@ fn json_of(name: &str, text: &str) -> Result<Value, Problem> {
 fn format_of(path: &str) -> Result<&'static str, Problem> {
     match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
         Some("json") => Ok("json"),
-        Some("csv") => Ok("csv"),
+        Some("csv" | "tsv" | "txt") => Ok("csv"),
+        Some("xlsx" | "xlsm") => Ok("xlsx"),
         Some("md" | "markdown") => Ok("markdown"),
         Some("reqif" | "xml") => Ok("reqif"),
         _ => Err(Problem::Usage(
-            "--format: is required, for the file's name does not tell it (json, csv, markdown, reqif)"
+            "--format: is required, for the file's name does not tell it (json, csv, xlsx, markdown, reqif)"
                 .to_owned(),
         )),
     }

@@ -80,18 +80,18 @@ fn csv() {
     check(
         Format::Csv,
         expect![[r#"
-            ﻿kind,reference_id,epic,user_story,id,acceptance_criteria,type,title,description,rationale,labels,priority,status,creator,assignee,version,created_at,updated_at,deleted_at,key,name,inverse_name,acyclic,entity_kind,colour,initial,final,position,outcome,from,to,author,source,target,target_version,steering_document,entity,parent,content,quote,anchor_start,anchor_end,detached,resolved,role,active
-            project,,,,,,,,,,,,,,,,,,,SHOP,Web shop,,,,,,,,,,,,,,,,,,,,,,,,,
+            ﻿kind,reference_id,epic,user_story,id,acceptance_criteria,type,title,description,rationale,labels,priority,status,creator,assignee,version,created_at,updated_at,deleted_at,aliases,key,name,inverse_name,acyclic,entity_kind,colour,initial,final,position,outcome,from,to,author,source,target,target_version,steering_document,entity,parent,content,quote,anchor_start,anchor_end,detached,resolved,role,active
+            project,,,,,,,,,,,,,,,,,,,,SHOP,Web shop,,,,,,,,,,,,,,,,,,,,,,,,,
             epic,SHOP-EP-001,,,,,,Sign in,"Customers sign in:
 
             - with a password
-            - with a ""magic"" link",,,2,In Progress,,,,,2026-11-15T08:00:00.123456Z,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-            user_story,SHOP-US-001,SHOP-EP-001,,,,,Пароль: сброс,,,,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-            acceptance_criteria,SHOP-AC-001,,SHOP-US-001,,,,,A link works once.,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-            requirement,SHOP-REQ-001,,SHOP-US-001,,SHOP-AC-001,Functional,'=cmd() is no formula, begins with a blank,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-            requirement,SHOP-REQ-002,,SHOP-US-001,,,,Links expire,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-            comment,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,ada,,,,,SHOP-REQ-002,,After an hour?,,,,,false,,
-            relationship,,,,,,depends_on,,,,,,,,,,,,,,,,,,,,,,,,,,SHOP-REQ-002,SHOP-REQ-001,,,,,,,,,,,,
+            - with a ""magic"" link",,,2,In Progress,,,,,2026-11-15T08:00:00.123456Z,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+            user_story,SHOP-US-001,SHOP-EP-001,,,,,Пароль: сброс,,,,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+            acceptance_criteria,SHOP-AC-001,,SHOP-US-001,,,,,A link works once.,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+            requirement,SHOP-REQ-001,,SHOP-US-001,,SHOP-AC-001,Functional,'=cmd() is no formula, begins with a blank,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+            requirement,SHOP-REQ-002,,SHOP-US-001,,,,Links expire,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+            comment,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,ada,,,,,SHOP-REQ-002,,After an hour?,,,,,false,,
+            relationship,,,,,,depends_on,,,,,,,,,,,,,,,,,,,,,,,,,,,SHOP-REQ-002,SHOP-REQ-001,,,,,,,,,,,,
         "#]],
     );
 }
@@ -216,6 +216,7 @@ fn reqif() {
                         <ATTRIBUTE-DEFINITION-STRING IDENTIFIER="field.user_story.created_at" LONG-NAME="created_at" LAST-CHANGE="2026-11-01T00:00:00Z"><TYPE><DATATYPE-DEFINITION-STRING-REF>data.text</DATATYPE-DEFINITION-STRING-REF></TYPE></ATTRIBUTE-DEFINITION-STRING>
                         <ATTRIBUTE-DEFINITION-STRING IDENTIFIER="field.user_story.updated_at" LONG-NAME="updated_at" LAST-CHANGE="2026-11-01T00:00:00Z"><TYPE><DATATYPE-DEFINITION-STRING-REF>data.text</DATATYPE-DEFINITION-STRING-REF></TYPE></ATTRIBUTE-DEFINITION-STRING>
                         <ATTRIBUTE-DEFINITION-STRING IDENTIFIER="field.user_story.deleted_at" LONG-NAME="deleted_at" LAST-CHANGE="2026-11-01T00:00:00Z"><TYPE><DATATYPE-DEFINITION-STRING-REF>data.text</DATATYPE-DEFINITION-STRING-REF></TYPE></ATTRIBUTE-DEFINITION-STRING>
+                        <ATTRIBUTE-DEFINITION-STRING IDENTIFIER="field.user_story.aliases" LONG-NAME="aliases" LAST-CHANGE="2026-11-01T00:00:00Z"><TYPE><DATATYPE-DEFINITION-STRING-REF>data.text</DATATYPE-DEFINITION-STRING-REF></TYPE></ATTRIBUTE-DEFINITION-STRING>
                       </SPEC-ATTRIBUTES>
                     </SPEC-OBJECT-TYPE>
                     …

@@ -4,6 +4,7 @@ mod exact;
 mod foreign;
 mod looks;
 mod mistakes;
+mod tables;
 
 use exchange::{Format, Reading, Record, read, write};
 

@@ -26,7 +26,7 @@ fn a_spreadsheet_with_mistakes() {
             problem: row 5 (line 5): epic: expected text, found nothing: user_story needs it
             problem: row 7 (line 8): expected 6 cells, found one more: "more"
             problem: row 7 (line 8): priority: expected a whole number, found "TRUE"
-            problem: row 7 (line 8): epic: unknown field of requirement; it has reference_id, id, user_story, acceptance_criteria, type, title, description, rationale, labels, priority, status, creator, assignee, version, created_at, updated_at, deleted_at
+            problem: row 7 (line 8): epic: unknown field of requirement; it has reference_id, id, user_story, acceptance_criteria, type, title, description, rationale, labels, priority, status, creator, assignee, version, created_at, updated_at, deleted_at, aliases
         "#]],
     );
 }

@@ -1,7 +1,8 @@
 //! Reading entities: one, or a page of many.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use store::alias::{self, Alias};
 use store::entity::{self, Entity, Filter, Sort};
 use store::model::Kind;
 use store::{Mode, status};
@@ -10,7 +11,9 @@ use super::requirement_type;
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Limit, Moment, Number, Offset, Text};
-use crate::operation::{Columns, Command, Effect, Operation, Route, Shape, Tool, command, get, tool};
+use crate::operation::{
+    Columns, Command, Effect, Operation, Route, Shape, Tool, command, get, tool, versioned_output,
+};
 use crate::page::{Cursor, Page, page_after, window};
 use crate::versioned::Versioned as _;
 
@@ -27,8 +30,20 @@ pub struct GetEntity {
     include_deleted: bool,
 }
 
+/// An entity, and what other tools call it.
+#[derive(Serialize, JsonSchema)]
+pub struct EntityInFull {
+    #[serde(flatten)]
+    entity: Entity,
+    /// What it is called in the tools that it was imported from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<Alias>,
+}
+
+versioned_output!(EntityInFull, entity.version, entity.reference_id);
+
 impl Operation for GetEntity {
-    type Output = Entity;
+    type Output = EntityInFull;
     const NAME: &'static str = "get_entity";
     const COMMANDS: &'static [Command] = &[
         command("show"),
@@ -63,10 +78,12 @@ impl Operation for GetEntity {
     const MODE: Option<Mode> = Some(Mode::Point);
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Entity> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<EntityInFull> {
         let found = cx.any_entity("reference", &self.reference)?;
         check_kind(&found, self.kind)?;
-        if self.include_deleted { Ok(found) } else { found.live() }
+        let entity = if self.include_deleted { found } else { found.live()? };
+        let aliases = alias::of_entities(cx.tx, &[&entity.id])?.remove(&entity.id).unwrap_or_default();
+        Ok(EntityInFull { entity, aliases })
     }
 }
 

@@ -48,13 +48,23 @@ pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<()> {
 /// Checks everything that a row says, even where something is wrong with it already.
 fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> Result<()> {
     let id = plan.id(row);
+    plan.check_aliases(row);
     if let Some(done) = done(cx, plan, row, id.as_deref())? {
         if done.deleted_at.is_some() {
             plan.decide(row, Outcome::LeftOut);
             return Ok(());
         }
         let before = Some(done.clone());
-        return plan.add(row, &Planned { row: Some(row.index), before, entity: done, brings_number: false });
+        return plan.add(
+            row,
+            &Planned {
+                row: Some(row.index),
+                before,
+                entity: done,
+                brings_number: false,
+                aliases: Vec::new(),
+            },
+        );
     }
     let existing = existing(cx, plan, row, kind, id.as_deref())?;
     let field = if kind.parent() == Some(Kind::Epic) { "epic" } else { "user_story" };
@@ -85,9 +95,10 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> 
         }
         None => {}
     }
+    let aliases = plan.new_aliases(cx, row, before.as_ref())?;
     let outcome = match &before {
         None => Outcome::Created,
-        Some(before) if *before == entity => {
+        Some(before) if *before == entity && aliases.is_empty() => {
             plan.note_version(row, &before.reference_id, before.version);
             Outcome::Unchanged
         }
@@ -99,7 +110,7 @@ fn plan_row(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>, row: &Row, kind: Kind) -> 
     plan.decide(row, outcome);
     if !plan.is_wrong(row) {
         let brings_number = before.is_none() && entity.number > 0;
-        plan.add(row, &Planned { row: Some(row.index), before, entity, brings_number })?;
+        plan.add(row, &Planned { row: Some(row.index), before, entity, brings_number, aliases })?;
     }
     Ok(())
 }
@@ -153,9 +164,16 @@ fn existing(
             }
             plan.stored(cx, reference)?
         }
-        (_, None, Some(id)) => plan.stored(cx, &Reference::Id(id.to_owned()))?,
-        _ => None,
+        (_, None, Some(id)) => {
+            let by_id = plan.stored(cx, &Reference::Id(id.to_owned()))?;
+            if by_id.is_none() { plan.stored_by_alias(cx, row)? } else { by_id }
+        }
+        _ => plan.stored_by_alias(cx, row)?,
     };
+    let is_by_alias = stored.as_ref().is_some_and(|stored| {
+        let by_reference = matches!(reference, Some(Reference::Numbered { .. }));
+        !by_reference && id.is_none_or(|id| id != stored.id)
+    });
     let Some(stored) = stored else {
         return Ok(match reference {
             Some(Reference::Numbered { project, number, .. }) if plan.may_bring(row, number) => {
@@ -165,13 +183,19 @@ fn existing(
             _ => NEW,
         });
     };
-    let field = if reference.is_some() { "reference_id" } else { "id" };
+    let field = match () {
+        () if row.text("reference_id").is_some() => "reference_id",
+        () if is_by_alias => "aliases",
+        () => "id",
+    };
     if stored.kind != kind {
         let (is, this) = (stored.kind.with_article(), kind.with_article());
         plan.wrong(row, field, format!("{} is {is}, and this is {this}", stored.reference_id));
         return Ok(NEW);
     }
-    if let Some(deleted_at) = stored.deleted_at {
+    if is_by_alias && stored.deleted_at.is_some() {
+        plan.leave_deleted(row, &stored);
+    } else if let Some(deleted_at) = stored.deleted_at {
         let message = format!("{} was deleted at {deleted_at}", stored.reference_id);
         plan.wrong(row, field, message + what_to_do(stored.purged_at));
     }
@@ -280,10 +304,14 @@ fn fill(
         entity.content_version = entity.version;
     }
     if kind.has_status() {
-        match plan.user(cx, row, "assignee")? {
+        let assignee = match plan.is_foreign() {
+            true => plan.foreign_user(cx, row, "assignee")?,
+            false => plan.user(cx, row, "assignee")?,
+        };
+        match assignee {
             Some((id, name)) => (entity.assignee_id, entity.assignee) = (Some(id), Some(name)),
             // Exports say the version of everything; then nobody means nobody.
-            None if before.is_none() && row.number("version").is_none() => {
+            None if before.is_none() && row.number("version").is_none() && !plan.is_foreign() => {
                 (entity.assignee_id, entity.assignee) =
                     (Some(entity.creator_id.clone()), Some(entity.creator.clone()));
             }
@@ -301,6 +329,9 @@ fn set_status(plan: &mut Plan<'_>, row: &Row, before: Option<&Entity>, entity: &
         }
         return;
     };
+    if plan.is_foreign() {
+        return plan.set_foreign_status(row, before, entity, text);
+    }
     let Some(found) = model.status(text).map(|status| status.name.clone()) else {
         let known: Vec<&str> = model.statuses.iter().map(|status| status.name.as_str()).collect();
         let message = format!("expected one of {}, found {text:?}", known.join(", "));
@@ -315,6 +346,9 @@ fn set_status(plan: &mut Plan<'_>, row: &Row, before: Option<&Entity>, entity: &
 }
 
 fn set_type(plan: &mut Plan<'_>, row: &Row, entity: &mut Entity) {
+    if let Some(text) = row.text("type").filter(|_| plan.is_foreign()) {
+        return plan.set_foreign_type(row, entity, text);
+    }
     let types = &plan.requirement_types;
     let found = match row.text("type") {
         Some(text) => types.iter().find(|known| same_name(&known.name, text)),

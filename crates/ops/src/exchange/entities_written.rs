@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use store::model::Kind;
 
+use super::aliases;
 use super::plan::Brought;
 use super::things::Planned;
 use crate::context::{Cx, overtaken};
@@ -21,8 +22,10 @@ pub(super) fn reserve(cx: &mut Cx<'_, '_>, brought: &Brought) -> Result<()> {
 /// Writes entities, parents before children. Of those that are new only the numbers change.
 pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Brought) -> Result<()> {
     number(cx, entities, brought)?;
-    for planned in entities {
+    for planned in &mut *entities {
         match &planned.before {
+            // Only names of other tools are new.
+            Some(before) if *before == planned.entity => {}
             Some(before) => {
                 let after = planned.entity.clone();
                 change(cx, before.clone(), None, |_, entity| {
@@ -39,7 +42,7 @@ pub(super) fn write(cx: &mut Cx<'_, '_>, entities: &mut [Planned], brought: &Bro
         }
         cx.steps.advance();
     }
-    Ok(())
+    aliases::write(cx, entities)
 }
 
 /// Gives numbers to new entities that bring none along.

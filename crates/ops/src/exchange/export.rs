@@ -3,14 +3,14 @@
 
 use std::io::{self, Write as _};
 
+use ::exchange::Record;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::Kind;
 use store::{Mode, project};
 
-use super::FormatName;
 use super::records::{Records, Scope};
-use super::specification;
+use super::{FormatName, for_reading, specification};
 use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::input::{Id, Text};
@@ -31,6 +31,12 @@ pub struct Export {
     project: Option<Text<1, 64>>,
     /// Only this epic and what is below it, such as `EP-001`.
     epic: Option<Id>,
+    /// The columns of a CSV file, such as `reference_id,title,status`; `all` is everything, with comments, relationships, types and
+    /// prompts. When absent, epics, stories, criteria, requirements and documents with what people look at.
+    columns: Option<Text<1, 1000>>,
+    /// Markdown for people: the tree in its order, without ids of programs, versions and times. It cannot be imported again.
+    #[serde(default)]
+    for_reading: bool,
     /// Deleted things too; they say when they were deleted. Those that were purged are left out.
     #[serde(default)]
     include_deleted: bool,
@@ -108,6 +114,7 @@ impl Operation for Export {
     const IS_UNBOUNDED: bool = true;
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ExportedFile> {
+        let columns = self.columns()?;
         let (scope, name) = self.scope(cx)?;
         if self.include_deleted && self.format.records().is_none() {
             let message = "is not possible with html, which shows what there is now";
@@ -120,14 +127,22 @@ impl Operation for Export {
             records.by_ref().for_each(drop);
             time = records.finish()?.to_string();
         }
-        write_file(cx, self.format, &name, |cx, mut out| match self.format.records() {
-            Some(format) => {
-                let mut records = Records::new(cx, &scope, false)?;
-                let written = ::exchange::write(format.format(), &time, records.by_ref(), &mut out);
-                records.finish()?;
-                Ok(written)
+        write_file(cx, self.format, &name, |cx, mut out| {
+            let Some(format) = self.format.records() else {
+                return specification::write(cx, &scope, &mut out);
+            };
+            if self.for_reading {
+                return for_reading::write(cx, &scope, &mut out);
             }
-            None => specification::write(cx, &scope, &mut out),
+            let mut records = Records::new(cx, &scope, false)?;
+            let written = match &columns {
+                Some(columns) => {
+                    ::exchange::write_columns(columns, records.by_ref().filter(is_entity), &mut out)
+                }
+                None => ::exchange::write(format.format(), &time, records.by_ref(), &mut out),
+            };
+            records.finish()?;
+            Ok(written)
         })
     }
 }
@@ -160,7 +175,57 @@ pub(crate) fn write_file(
     })
 }
 
+/// The columns that people look at.
+const PERSONS: [&str; 11] = [
+    "kind",
+    "reference_id",
+    "epic",
+    "user_story",
+    "title",
+    "description",
+    "type",
+    "status",
+    "priority",
+    "assignee",
+    "labels",
+];
+
+/// Whether a record is something with a reference id that people work on.
+fn is_entity(record: &Record) -> bool {
+    super::entities::is_entity(record.kind)
+}
+
 impl Export {
+    /// The columns of a table; none for a file with everything.
+    fn columns(&self) -> Result<Option<Vec<&'static str>>> {
+        let format = self.format.extension();
+        if self.for_reading && !matches!(self.format, ExportFormat::Markdown) {
+            return Err(Error::field("for_reading", format!("is for Markdown, and the format is {format}")));
+        }
+        let asked = self.columns.as_ref().map(Text::as_str);
+        if !matches!(self.format, ExportFormat::Csv) {
+            return match asked {
+                None | Some("all") => Ok(None),
+                Some(_) => Err(Error::field("columns", format!("are for csv, and the format is {format}"))),
+            };
+        }
+        let Some(asked) = asked else { return Ok(Some(PERSONS.to_vec())) };
+        if asked.trim() == "all" {
+            return Ok(None);
+        }
+        let known = ::exchange::columns();
+        let mut columns: Vec<&'static str> = vec!["kind"];
+        for name in asked.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let plain = words::name::plain(name);
+            match known.iter().find(|column| **column == plain) {
+                Some(column) if columns.contains(column) => {}
+                Some(column) => columns.push(column),
+                None => return Err(Error::not_allowed("columns", name, known)),
+            }
+        }
+        Ok(Some(columns))
+    }
+
     /// What is exported, and what the file is called.
     fn scope(&self, cx: &mut Cx<'_, '_>) -> Result<(Scope, String)> {
         let named = self.project.as_ref().map(|project| cx.project("project", Some(project.as_str())));

@@ -10,11 +10,12 @@ use store::model::Reference;
 use store::project::Project;
 use store::{Mode, prompt, relationship};
 
-use super::FormatName;
+use super::aliases::Stored;
 use super::plan::{Plan, Purpose};
 use super::report::ImportReport;
 use super::rows::Rows;
 use super::slices::Applying;
+use super::source::{ImportFormat, Source};
 use super::work::Work;
 use crate::context::Cx;
 use crate::error::{Error, Kind as ErrorKind, Result};
@@ -22,7 +23,12 @@ use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, FileArguments, Operation, Route, Tool, command, post, tool};
 use crate::upload::Upload;
 
-/// Import requirements and all that belongs to them from JSON, CSV, Markdown or ReqIF.
+/// Import requirements and all that belongs to them from JSON, CSV, Excel, Markdown or ReqIF.
+///
+/// A table of another tool (Jira, Linear, GitHub, Azure DevOps, a list in Excel) comes in as it is: its columns are recognised by
+/// their names, or mapped with `map`, and its values understood by name. Plain Markdown becomes epics, user stories and
+/// requirements by its headings and lists. What the other tool calls a row is kept and found again, so that importing the same
+/// file twice changes nothing.
 ///
 /// Everything is checked before anything is written, and with a mistake nothing is. Up to 10,000 rows are written at once;
 /// a larger file in slices, between which others can write. An import that stopped can be resumed or undone.
@@ -36,9 +42,15 @@ use crate::upload::Upload;
 #[serde(deny_unknown_fields)]
 pub struct ImportFile {
     /// The format.
-    format: FormatName,
-    /// What is in the file.
+    format: ImportFormat,
+    /// What is in the file; a workbook in base64.
     content: String,
+    /// What columns of another tool's table mean, such as `Summary=title,Prio=priority`. Others are guessed by their names;
+    /// `Created=-` leaves one out. The fields are title, description, rationale, labels, priority, status, assignee, type,
+    /// external_id, other_id, parent, epic and user_story.
+    map: Option<Text<0, 10000>>,
+    /// What the tool or the list is called that external ids are from, such as `jira`. Guessed when absent.
+    scheme: Option<Text<1, 40>>,
     /// The project, a key or an id, for what is new, and for references without a key. The default project when absent.
     project: Option<Text<1, 64>>,
     /// Say what would happen, change nothing.
@@ -46,6 +58,10 @@ pub struct ImportFile {
     dry_run: bool,
     /// The id of an import that has stopped: go on with it. The file must be the same.
     resume: Option<Id>,
+    /// Whether the file was handed to its reader, which takes it once.
+    #[serde(skip)]
+    #[schemars(skip)]
+    is_taken: bool,
     #[serde(skip)]
     #[schemars(skip)]
     rows: Option<Mutex<Rows>>,
@@ -77,7 +93,12 @@ impl Operation for ImportFile {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         // It may be prepared once more, when the connection to the database was lost.
         if self.rows.is_none() {
-            self.rows = Some(Mutex::new(self.read(cx.upload.take())?));
+            if std::mem::replace(&mut self.is_taken, true) {
+                let message = "the connection to the database was lost while the file was read; try again";
+                return Err(Error::new(ErrorKind::Unavailable, message));
+            }
+            let upload = cx.upload.take();
+            self.rows = Some(Mutex::new(self.read(cx, upload)?));
         }
         let begun =
             self.rows().filter(|rows| self.is_sliced(rows.len())).map(|mut rows| self.begin(cx, &mut rows));
@@ -172,15 +193,29 @@ impl ImportFile {
     }
 
     /// Reads the file, of which there is one copy: as it was sent, or as an argument.
-    fn read(&mut self, upload: Option<Upload>) -> Result<Rows> {
-        let format = self.format.format();
-        if let Some(upload) = upload {
-            let hash = upload.hash();
-            return Rows::read(format, &mut upload.into_reader(), hash);
-        }
-        let content = std::mem::take(&mut self.content);
-        let hash = blake3::hash(content.as_bytes()).to_hex().to_string();
-        Rows::read(format, &mut content.as_bytes(), hash)
+    fn read(&mut self, cx: &mut Cx<'_, '_>, upload: Option<Upload>) -> Result<Rows> {
+        let source = Source::new(self.format, self.map.as_ref().map(Text::as_str), self.scheme.as_ref())?;
+        let named = self.project.as_ref().map(Text::as_str);
+        let project = cx.project("project", named)?;
+        let resumed = self.resume.as_ref().map(|resume| resume.0.to_string());
+        let mut stored =
+            Stored { cx, project_id: &project.id, without_import: resumed.as_deref(), error: None };
+        let rows = match upload {
+            Some(upload) => {
+                let hash = upload.hash();
+                Rows::read(&source, &mut upload.into_reader(), hash, &mut |scheme, ids| {
+                    stored.kinds(scheme, ids)
+                })
+            }
+            None => {
+                let content = self.format.bytes(std::mem::take(&mut self.content))?;
+                let hash = blake3::hash(&content).to_hex().to_string();
+                Rows::read(&source, &mut content.as_slice(), hash, &mut |scheme, ids| {
+                    stored.kinds(scheme, ids)
+                })
+            }
+        };
+        stored.error.map_or(rows, Err)
     }
 
     fn is_sliced(&self, n_rows: usize) -> bool {
@@ -242,7 +277,7 @@ impl ImportFile {
             project: Some(project.key.clone()),
             actor_id: caller.user_id.clone(),
             actor: Some(caller.username.clone()),
-            format: self.format.format().name().to_owned(),
+            format: self.format.name().to_owned(),
             file_hash: rows.hash.clone(),
             rows_total: rows.len() as i64,
             rows_done: 0,

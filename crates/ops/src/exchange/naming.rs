@@ -38,6 +38,7 @@ impl Plan<'_> {
     /// Fetches what is stored of all that some rows name.
     pub(super) fn fetch(&mut self, cx: &mut Cx<'_, '_>, rows: &[Row]) -> Result<()> {
         let mut wanted = HashSet::new();
+        let mut aliases = HashSet::new();
         for row in rows {
             for field in NAMING_FIELDS {
                 let Some(text) = row.text(field) else { continue };
@@ -45,12 +46,15 @@ impl Plan<'_> {
                 // What is in the file was fetched with its own row.
                 if is_own || self.names.get(&self.key(text)).is_none() {
                     wanted.extend(self.reference(text));
+                    aliases.extend(self.alias(text));
                 }
             }
+            aliases.extend(self.aliases_of(row));
             if self.import.is_resumed {
                 wanted.insert(Reference::Id(self.new_id(row.index)));
             }
         }
+        wanted.extend(self.fetch_aliases(cx, &aliases)?);
         self.fetched = Fetched::load(cx, wanted)?;
         Ok(())
     }
@@ -81,9 +85,7 @@ impl Plan<'_> {
             }
             Some(other) => self.planned(other)?,
             None => {
-                let reference = self.reference(text);
-                let found = reference.map(|reference| self.stored(cx, &reference)).transpose()?.flatten();
-                let Some(found) = found else {
+                let Some(found) = self.stored_as(cx, text)? else {
                     if self.is_incomplete || self.lost.contains(&key) {
                         self.outcomes[row.index] = Outcome::Wrong;
                     } else {
@@ -136,7 +138,9 @@ impl Plan<'_> {
                 && self.items.has(other)
             {
                 let place = self.rows.get(other)?.place();
-                let field = if row.text("reference_id").is_some() { "reference_id" } else { "id" };
+                let given =
+                    ["reference_id", "id", "aliases"].into_iter().find(|field| row.text(field).is_some());
+                let field = given.unwrap_or("id");
                 self.wrong(row, field, format!("is in the file twice: it stands at {place} too"));
             }
         }
@@ -189,6 +193,8 @@ impl Plan<'_> {
         }
         let texts = ["reference_id", "id"].into_iter().filter_map(|field| row.text(field));
         let mut names: Vec<String> = texts.map(|text| self.key(text)).collect();
+        names.extend(self.aliases_of(row).iter().map(|alias| format!("={}", alias.text())));
+        names.sort();
         names.dedup();
         names
     }
@@ -197,7 +203,10 @@ impl Plan<'_> {
     pub(super) fn key(&self, text: &str) -> String {
         match self.reference(text) {
             Some(reference) => reference.to_string(),
-            None => format!("={}", text.trim()),
+            None => match self.alias(text) {
+                Some(alias) => format!("={}", alias.text()),
+                None => format!("={}", text.trim()),
+            },
         }
     }
 

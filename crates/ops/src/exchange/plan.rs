@@ -6,6 +6,7 @@ use std::rc::Rc;
 use ::exchange::{Kind as RecordKind, PROBLEMS_MAX};
 use schemars::JsonSchema;
 use serde::Serialize;
+use store::alias::{Alias, Aliased};
 use store::import;
 use store::model::{Kind, NUMBER_MAX, Time};
 use store::project::{self, Project};
@@ -58,6 +59,8 @@ pub(super) struct Plan<'r> {
     pub(super) users: HashMap<String, Option<(String, String)>>,
     /// What is stored, as far as the rows at hand name it.
     pub(super) fetched: Fetched,
+    /// What is stored under the names that other tools have for the rows at hand.
+    pub(super) aliases: HashMap<Alias, Aliased>,
     /// Entities that rows named lately.
     pub(super) recent: HashMap<usize, Rc<Planned>>,
     /// The ids of what the import has written before it stopped, in order.
@@ -155,6 +158,7 @@ impl<'r> Plan<'r> {
             names: Names::with_room(rows.n_names),
             users: HashMap::new(),
             fetched: Fetched::default(),
+            aliases: HashMap::new(),
             recent: HashMap::new(),
             done,
             import,

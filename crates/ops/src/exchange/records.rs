@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use ::exchange::{Kind as RecordKind, Record};
+use store::alias::{self, Alias};
 use store::entity::{self, Entity, Extent};
 use store::model::{Kind, Time, reference_id};
 use store::project::Project;
@@ -119,8 +120,15 @@ impl<'x, 'a, 't> Records<'x, 'a, 't> {
                 if let Some(last) = found.last() {
                     self.sections.push(Section::Entities(index, kind, last.number));
                 }
+                let ids: Vec<&str> = found.iter().map(|entity| entity.id.as_str()).collect();
+                let aliases =
+                    if ids.is_empty() { HashMap::new() } else { alias::of_entities(self.cx.tx, &ids)? };
                 for entity in found {
-                    let record = self.entity(&entity);
+                    let mut record = self.entity(&entity);
+                    if let Some(aliases) = aliases.get(&entity.id) {
+                        let lines: Vec<String> = aliases.iter().map(Alias::text).collect();
+                        record.set("aliases", Some(lines.join("\n")));
+                    }
                     self.page.push_back(record);
                     if let Some(ids) = &mut self.ids {
                         ids.insert(entity.id);

@@ -1,6 +1,8 @@
 //! What an import answers: what became of the rows, or what is wrong with them.
 
-use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem};
+use std::collections::HashMap;
+
+use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem, TableNotes};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -25,6 +27,8 @@ pub struct ImportReport {
     updated: usize,
     /// How many rows say what is there already.
     unchanged: usize,
+    /// How many rows have something to correct.
+    wrong: usize,
     /// How many rows were left out, because they tell of something deleted.
     left_out: usize,
     /// What has to be corrected. While there is anything, nothing is imported.
@@ -33,7 +37,7 @@ pub struct ImportReport {
     problems_more: usize,
     /// What was left out or guessed in a file of another tool, and which fields an import does not change as the file says.
     notes: Vec<Problem>,
-    /// What became of the rows that change something; the first thousand.
+    /// What becomes of the rows that change something or are wrong; the first thousand of each.
     rows: Vec<ReportedRow>,
 }
 
@@ -65,15 +69,26 @@ pub(super) struct ReportedRow {
     row: String,
     /// What it is.
     kind: &'static str,
-    /// `created` or `updated`.
+    /// `created`, `updated` or `wrong`.
     outcome: Outcome,
+    /// The title that it has in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// The fields that it changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<&'static str>,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
     /// What it is called here; not known yet for what a trial would create.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_id: Option<String>,
 }
 
-/// How many rows a report lists.
+/// How many rows of each outcome a report lists.
 const ROWS_MAX: usize = 1_000;
+/// How much of a title it shows.
+const TITLE_MAX_CHARS: usize = 120;
 
 impl ImportReport {
     /// Tells what was decided about the rows of a file.
@@ -81,24 +96,51 @@ impl ImportReport {
         let count = |wanted| plan.outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let (created, updated) = (count(Outcome::Created), count(Outcome::Updated));
         let (unchanged, left_out) = (count(Outcome::Unchanged), count(Outcome::LeftOut));
-        let changed = plan.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.changes());
+        let wrong = count(Outcome::Wrong);
+        let mut n_listed = [0; 3];
         let mut rows = Vec::new();
-        for (index, outcome) in changed.take(ROWS_MAX) {
+        for (index, outcome) in plan.outcomes.iter().enumerate() {
+            let listed = [Outcome::Created, Outcome::Updated, Outcome::Wrong]
+                .iter()
+                .position(|known| known == outcome);
+            let Some(n_listed) =
+                listed.map(|place| &mut n_listed[place]).filter(|n_listed| **n_listed < ROWS_MAX)
+            else {
+                continue;
+            };
+            *n_listed += 1;
             let kind = plan.rows.kind(index);
+            let row = plan.rows.get(index)?;
+            let title = row.text("title").or(row.text("description")).or(row.text("name"));
+            let is_wrong = *outcome == Outcome::Wrong;
             rows.push(ReportedRow {
                 index,
                 record_kind: kind,
-                row: plan.rows.get(index)?.place(),
+                row: row.place(),
                 kind: kind.name(),
                 outcome: *outcome,
-                reference_id: work.reference(index, kind)?,
+                title: title.map(|title| words::cut(title, TITLE_MAX_CHARS).to_owned()),
+                changes: if *outcome == Outcome::Updated { work.changes(index, kind)? } else { Vec::new() },
+                why: None,
+                reference_id: if is_wrong { None } else { work.reference(index, kind)? },
             });
         }
         let reading = &plan.rows.reading;
-        let mut problems: Vec<Problem> = reading.problems.iter().map(problem).collect();
+        let of_file = reading.problems.iter().map(|told| in_words_of(reading.table.as_ref(), problem(told)));
+        let mut problems: Vec<Problem> = of_file.collect();
         let mut notes: Vec<Problem> = reading.notes.iter().map(problem).collect();
-        notes.extend(plan.notes());
-        problems.extend(plan.problems);
+        notes.extend(plan.notes().map(|note| in_words_of(reading.table.as_ref(), note)));
+        let table = reading.table.as_ref();
+        problems.extend(plan.problems.into_iter().map(|problem| in_words_of(table, problem)));
+        let mut why: HashMap<String, String> = HashMap::new();
+        for problem in &problems {
+            let text =
+                problem.field.iter().map(|field| format!("{field}: ")).collect::<String>() + &problem.message;
+            why.entry(problem.row.clone()).and_modify(|all| *all = format!("{all}; {text}")).or_insert(text);
+        }
+        for row in rows.iter_mut().filter(|row| row.outcome == Outcome::Wrong) {
+            row.why = why.get(&row.row).cloned();
+        }
         let problems_more = plan.n_problems_more + problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
         Ok(ImportReport {
@@ -107,6 +149,7 @@ impl ImportReport {
             created,
             updated,
             unchanged,
+            wrong,
             left_out,
             problems,
             problems_more,
@@ -127,7 +170,7 @@ impl ImportReport {
 
     /// Says what the listed rows are called now.
     pub(super) fn fill(&mut self, work: &mut Work) -> Result<()> {
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().filter(|row| row.outcome != Outcome::Wrong) {
             row.reference_id = work.reference(row.index, row.record_kind)?;
         }
         Ok(())
@@ -152,6 +195,16 @@ impl ImportReport {
         // What would have become of the other rows did not.
         let report = ImportReport { created: 0, updated: 0, rows: Vec::new(), ..self };
         Ok(Error { message, ..error }.with(json!({ "report": to_value(&report)? })))
+    }
+}
+
+/// Names the column of a table that a field comes from.
+fn in_words_of(table: Option<&TableNotes>, problem: Problem) -> Problem {
+    let column = table
+        .and_then(|table| table.columns.iter().find(|(field, _)| problem.field.as_deref() == Some(field)));
+    match column {
+        Some((_, column)) => Problem { field: Some(column.clone()), ..problem },
+        None => problem,
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::{self, Read};
 
-use ::exchange::{Field, Format, Kind as RecordKind, Reading, Record, read_each};
+use ::exchange::{Field, Kind as RecordKind, Known, Reading, Record};
 
 use super::entities::is_entity;
 use super::shelf::{Place, Shelf, unusable};
+use super::source::Source;
 use crate::error::{Error, Kind as ErrorKind, Result};
 
 /// The rows of a file.
@@ -22,6 +23,8 @@ pub(super) struct Rows {
     pub reading: Reading,
     /// The hash of the file.
     pub hash: String,
+    /// What external ids of the file belong to.
+    pub scheme: String,
 }
 
 /// A row of a file.
@@ -33,8 +36,8 @@ pub(super) struct Row {
 }
 
 impl Rows {
-    /// Reads a file.
-    pub fn read(format: Format, file: &mut dyn Read, hash: String) -> Result<Rows> {
+    /// Reads a file. `known` says what is stored under external ids.
+    pub fn read(source: &Source, file: &mut dyn Read, hash: String, known: Known<'_>) -> Result<Rows> {
         let mut rows = Rows {
             shelf: Shelf::default(),
             places: Vec::new(),
@@ -43,14 +46,18 @@ impl Rows {
             n_names: 0,
             reading: Reading::default(),
             hash,
+            scheme: source.scheme().to_owned(),
         };
-        let reading = read_each(format, file, &mut |record, is_sound| rows.add(&record, is_sound));
+        let reading = source.read(file, known, &mut |record, is_sound| rows.add(&record, is_sound));
         rows.reading = reading.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => {
                 Error::new(ErrorKind::TooLarge, "the file has too many rows; import it in parts")
             }
             _ => unusable(&error),
         })?;
+        if let Some(table) = &rows.reading.table {
+            rows.scheme.clone_from(&table.scheme);
+        }
         Ok(rows)
     }
 
@@ -64,7 +71,8 @@ impl Rows {
         self.is_sound.push(is_sound);
         if is_entity(record.kind) || record.kind == RecordKind::Comment {
             // What is stored has an id, which is another name of it.
-            self.n_names += 1 + usize::from(record.text("reference_id").is_some());
+            let aliases = record.text("aliases").map_or(0, |aliases| aliases.lines().count());
+            self.n_names += 1 + usize::from(record.text("reference_id").is_some()) + aliases;
         }
         Ok(())
     }

@@ -18,17 +18,19 @@ pub(super) struct Planned {
     pub entity: Entity,
     /// Whether it is new and the file says its number.
     pub brings_number: bool,
+    /// The names that other tools have for it, as far as they are not stored: `jira:SHOP-12`.
+    pub aliases: Vec<String>,
 }
 
 impl Planned {
     /// Something stored that no row of the file is about.
     pub fn stored(entity: Entity) -> Planned {
-        Planned { row: None, before: Some(entity.clone()), entity, brings_number: false }
+        Planned { row: None, before: Some(entity.clone()), entity, brings_number: false, aliases: Vec::new() }
     }
 
     /// Whether something is written.
     pub fn changes(&self) -> bool {
-        self.before.as_ref() != Some(&self.entity)
+        self.before.as_ref() != Some(&self.entity) || !self.aliases.is_empty()
     }
 
     /// The version that it has after the import.
@@ -116,6 +118,7 @@ impl Shelved for Planned {
         self.row.put(out);
         self.entity.put(out);
         self.brings_number.put(out);
+        self.aliases.join("\n").put(out);
         self.before.is_some().put(out);
         self.before.clone().filter(|before| *before != self.entity).put(out);
     }
@@ -123,10 +126,11 @@ impl Shelved for Planned {
     fn take(bytes: &mut &[u8]) -> Option<Self> {
         let (row, entity, brings_number) =
             (Shelved::take(bytes)?, Entity::take(bytes)?, Shelved::take(bytes)?);
+        let aliases = String::take(bytes)?.lines().map(str::to_owned).collect();
         let is_stored = bool::take(bytes)?;
         let other: Option<Entity> = Shelved::take(bytes)?;
         let before = is_stored.then(|| other.unwrap_or_else(|| entity.clone()));
-        Some(Planned { row, before, entity, brings_number })
+        Some(Planned { row, before, entity, brings_number, aliases })
     }
 }
 
@@ -264,6 +268,7 @@ mod tests {
                 .clone(),
             entity: entity(number),
             brings_number: number % 2 == 0,
+            aliases: ["jira:A-1".to_owned(), format!("b:{number}")][..number as usize % 3].to_vec(),
         };
         let mut items = Items::with_room(101);
         for number in (0..100).rev() {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Mode;
+use store::alias;
 use store::import::{self, Import, ImportState, Written};
 
 use super::imports::{find, shown};
@@ -137,6 +138,7 @@ impl Operation for UndoImport {
                 return Err(Error::conflict("the import was still running; undo it once more"));
             }
             _ => {
+                alias::remove_from_others(cx.tx, &import.id)?;
                 import::undo_to(cx.tx, &import, ImportState::Undone, None, cx.now())?;
                 find(cx, &self.import_id)?
             }
@@ -210,6 +212,7 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
     }
     let together = leaves::delete_new(cx, kind, &found)?;
     let (request, caller) = (cx.request, cx.caller()?);
+    let mut gone = Vec::new();
     for (written, undone) in found.iter().zip(together) {
         // What cannot be taken back leaves nothing half done.
         let undone = undone.unwrap_or_else(|| {
@@ -218,6 +221,9 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
                 undo_one(&mut Cx::new(tx, request, doing, Some(caller)), kind, written)
             })
         });
+        if matches!(undone, Ok(Undone::Deleted | Undone::Nothing)) {
+            gone.push(written.entity_id.as_str());
+        }
         match undone {
             Ok(Undone::Deleted) => done.deleted += 1,
             Ok(Undone::Restored) => done.restored += 1,
@@ -229,5 +235,6 @@ fn undo_some(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
             Err(error) => return Err(error),
         }
     }
+    alias::remove(cx.tx, &import.id, &gone)?;
     Ok(done)
 }

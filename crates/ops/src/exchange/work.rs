@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ::exchange::Kind as RecordKind;
+use store::entity::FIELDS;
 use store::model::reference_id;
 use store::{prompt, relationship};
 
@@ -92,6 +93,29 @@ impl Work {
             self.prompts.write(cx, &mut self.references)?;
         }
         Ok(())
+    }
+
+    /// The fields that a row changes, where it is an entity.
+    pub fn changes(&mut self, row: usize, kind: RecordKind) -> Result<Vec<&'static str>> {
+        if !entities::is_entity(kind) {
+            return Ok(Vec::new());
+        }
+        let Planned { before, entity, aliases, .. } = self.written.items.get(row)?;
+        let Some(before) = before else { return Ok(Vec::new()) };
+        let fields =
+            FIELDS.iter().filter(|field| field.json(&before) != field.json(&entity)).map(|field| field.name);
+        let others = [
+            ("status", before.status != entity.status),
+            ("type", before.type_id != entity.type_id),
+            ("assignee", before.assignee_id != entity.assignee_id),
+            ("epic", before.epic_id != entity.epic_id),
+            ("user_story", before.user_story_id != entity.user_story_id),
+            ("acceptance_criteria", before.acceptance_criteria_id != entity.acceptance_criteria_id),
+            ("aliases", !aliases.is_empty()),
+        ];
+        Ok(fields
+            .chain(others.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name))
+            .collect())
     }
 
     /// What the thing of a row that changes something is called here, where that is known.

@@ -20,6 +20,7 @@ mod idempotency;
 mod import;
 mod import_made;
 mod import_slices;
+mod import_tables;
 mod journeys;
 mod limits;
 mod lists;

@@ -24,6 +24,7 @@ pub(super) const TABLES: &[&str] = &[
     "status_transition",
     "deletion",
     "entity",
+    "entity_alias",
     "counter",
     "relationship",
     "comment",

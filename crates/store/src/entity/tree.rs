@@ -285,6 +285,7 @@ pub fn purge(tx: &mut Tx<'_>, entity: &Entity, now: Time) -> Result<()> {
     }
     shape.add(" where id = ?", values![&entity.id]);
     tx.execute_shaped(&shape)?;
+    tx.execute("delete from entity_alias where entity_id = ?1", values![&entity.id])?;
     let sql =
         "update revision set changes = '{}' where entity_id in (select id from comment where entity_id = ?1)";
     tx.execute(sql, values![&entity.id])?;

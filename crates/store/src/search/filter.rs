@@ -41,6 +41,8 @@ pub struct Filter {
     pub created_to: Option<Time>,
     /// Deleted ones too.
     pub include_deleted: bool,
+    /// What may be external ids in the query. What they name comes first, as with reference ids.
+    pub external_ids: Vec<String>,
 }
 
 /// The marks that documents must have, and those that they must not have.

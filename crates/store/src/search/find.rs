@@ -7,6 +7,7 @@ use words::{Clause, Expression, Place, Query, score};
 
 use super::documents::{ByNumber, Document, documents, last_changed, newest, of_texts, times};
 use super::filter::{Filter, Marks, id_mark};
+use crate::alias;
 use crate::comment::{self, Comment};
 use crate::db::Tx;
 use crate::entity::{self, Entity};
@@ -207,14 +208,20 @@ impl Search<'_> {
         self.judged.get(&number).map_or(0.0, |judged| judged.score)
     }
 
-    /// The documents that reference ids in the query name, and whether they match all of it.
+    /// The documents that reference ids and external ids in the query name, and whether they match all of it.
     fn named(&mut self, tx: &mut Tx<'_>) -> Result<Vec<(i64, bool)>> {
         let mut named = Vec::new();
+        let mut ids = Vec::new();
         for reference in self.query.references.iter().take(REFERENCES_MAX) {
             let Some(reference) = Reference::parse(&reference.to_string()) else { continue };
             let reference = self.within_project(tx, reference)?;
-            let Some(entity) = entity::find(tx, &reference)? else { continue };
-            let this = self.marks.among(Expression::Term(id_mark("fi", &entity.id)), None);
+            ids.extend(entity::find(tx, &reference)?.map(|entity| entity.id));
+        }
+        if !self.filter.external_ids.is_empty() {
+            ids.extend(alias::called(tx, &self.filter.external_ids)?);
+        }
+        for id in ids {
+            let this = self.marks.among(Expression::Term(id_mark("fi", &id)), None);
             for number in newest(tx, &this, self.filter, 1)? {
                 self.judge(tx, &[number])?;
                 let is_match = self.judged.get(&number).is_some_and(|judged| judged.is_match);
@@ -246,8 +253,10 @@ impl Search<'_> {
         // Where nothing is wanted, nothing fits better than something else: the newest come first.
         let is_excluded = |clause: &Clause| clause.is_excluded;
         let is_wanted = !query.clauses.iter().all(is_excluded);
-        let is_in_doubt =
-            query.is_loose() || !query.references.is_empty() || query.clauses.iter().any(is_excluded);
+        let is_in_doubt = query.is_loose()
+            || !query.references.is_empty()
+            || !self.filter.external_ids.is_empty()
+            || query.clauses.iter().any(is_excluded);
         self.judged.extend(of_texts(tx, &missing, |title, body| Judged {
             score: if is_wanted { score(query, title, body) } else { 0.0 },
             is_match: is_in_doubt && query.matches(title, body),

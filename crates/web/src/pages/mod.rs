@@ -10,9 +10,13 @@ mod connect;
 mod deleted;
 mod document;
 mod edit;
+mod export;
 mod history;
 mod home;
 mod impact;
+mod import;
+mod import_check;
+mod imported;
 mod item;
 mod keys;
 mod list;
@@ -40,6 +44,11 @@ use crate::page::Page;
 
 pub use self::admin::PLACES;
 pub use self::connect::{configurations, waiting};
+pub use self::import::{
+    FILE as IMPORT_FILE, FORM_BACK as IMPORT_FORM_BACK, FORM_FILE as IMPORT_FORM_FILE, PATH as IMPORT,
+};
+pub use self::import_check::MISTAKES as IMPORT_MISTAKES;
+pub use self::imported::NOTHING as NO_IMPORT;
 pub use self::list::{chosen, has_status, statuses};
 pub use self::new::types;
 pub use self::operation::{OPERATION_FORM, operation_form};
@@ -58,6 +67,11 @@ pub const PAGES: &[Page] = &[
     matrix::PAGE,
     suspects::PAGE,
     activity::PAGE,
+    import::PAGE,
+    import::COLUMNS,
+    import_check::PAGE,
+    imported::PAGE,
+    export::PAGE,
     new::PAGE,
     item::PAGE,
     edit::PAGE,

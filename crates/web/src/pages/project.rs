@@ -45,7 +45,11 @@ fn show(view: &View<'_>) -> Shown {
             div.heading {
                 h1 { (name) }
                 p.muted { (key) }
-                p.actions { a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" } }
+                p.actions {
+                    a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" }
+                    @if view.me.may(known::IMPORT) { a.quiet href={ "/p/" (key) "/import" } { "Import" } }
+                    a.quiet href={ "/p/" (key) "/export" } { "Export" }
+                }
             }
             p { (text(project, "description")) }
             @if total == 0 {

@@ -15,8 +15,10 @@ use super::answer::insert;
 use super::outgoing;
 
 /// The formats, by the type of their content.
-const FORMATS: [(&str, &str); 4] = [
+const FORMATS: [(&str, &str); 6] = [
     ("text/csv", "csv"),
+    ("text/tab-separated-values", "csv"),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
     ("text/markdown", "markdown"),
     ("application/xml", "reqif"),
     ("application/reqif+xml", "reqif"),

@@ -31,6 +31,7 @@ mod streams;
 mod telemetry;
 mod traces;
 mod upload;
+mod uploads;
 mod web;
 
 use std::net::IpAddr;
@@ -54,6 +55,7 @@ pub use self::limits::LimitSettings;
 pub use self::listener::{ConnectionOptions, Listener, Tls};
 pub use self::request::{decode, request_id};
 pub use self::telemetry::Telemetry;
+use self::uploads::Uploads;
 
 use self::agents::Agents;
 use self::answer::not_found;
@@ -82,6 +84,8 @@ pub struct App {
     health: Health,
     options: HttpOptions,
     exports: Arc<Exports>,
+    /// Files that people are about to import.
+    uploads: Uploads,
     /// Streams of changes that are open.
     streams: Arc<Streams>,
     /// Refusals that are in the audit trail already.
@@ -144,6 +148,7 @@ impl App {
             patterns: Arc::default(),
             options,
             exports: Arc::default(),
+            uploads: Uploads::default(),
         })
     }
 

@@ -44,7 +44,7 @@ pub async fn take(mut body: Body, bytes_max: usize, patience: Duration) -> Resul
     }
 }
 
-async fn write(mut upload: Upload, part: Vec<u8>) -> io::Result<Upload> {
+pub async fn write(mut upload: Upload, part: Vec<u8>) -> io::Result<Upload> {
     if upload.has_room(part.len()) {
         return upload.write_all(&part).map(|()| upload);
     }

@@ -1,5 +1,6 @@
 //! The web application over HTTP: its pages, its files, and the one route by which pages write.
 
+mod import;
 mod page;
 mod rows;
 mod selected;
@@ -17,7 +18,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
-use web::{PAGES, PARTS, PREFERENCES, SIGN_IN, Site, WELCOME};
+use web::{IMPORT, IMPORT_MISTAKES, PAGES, PARTS, PREFERENCES, SIGN_IN, Site, WELCOME};
 
 use super::App;
 use super::answer::insert;
@@ -38,13 +39,18 @@ pub fn router() -> Router<Arc<App>> {
             let handler = move |State(app): State<Arc<App>>, request: Request| {
                 page::serve(app, shown, is_part, request)
             };
-            router = router.route(&pattern(shown.path), get(handler));
+            let mut methods = get(handler);
+            if shown.path == IMPORT {
+                methods = methods.post(import::take);
+            }
+            router = router.route(&pattern(shown.path), methods);
         }
     }
     for asset in web::assets::ASSETS.iter() {
         router = router.route(&asset.path, get(move || async move { file(asset) }));
     }
     router
+        .route(&pattern(IMPORT_MISTAKES), get(import::mistakes))
         .route(SIGN_IN, get(page::sign_in))
         .route(WELCOME, get(welcome::page))
         .route("/do/{operation}", post(write::run))

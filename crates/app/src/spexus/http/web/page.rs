@@ -62,7 +62,8 @@ async fn answer(
     let asked = asked(page, parts);
     let mut answers = Answers::default();
     let me = me(&caller, parts);
-    let asking = Asking { app, parts, id, caller: &caller };
+    let file = asked.parameters.get(web::IMPORT_FILE).map(String::as_str);
+    let asking = Asking { app, parts, id, caller: &caller, file };
     let mut trouble = None;
     let projects = Question::optional("projects", known::LIST_PROJECTS, json!({"limit": 100}));
     let mut questions = vec![projects];
@@ -97,6 +98,8 @@ pub struct Asking<'a> {
     pub parts: &'a Parts,
     pub id: &'a str,
     pub caller: &'a Caller,
+    /// The file that operations are given which take one.
+    pub file: Option<&'a str>,
 }
 
 impl Asking<'_> {
@@ -121,6 +124,10 @@ impl Asking<'_> {
 
     /// Asks one.
     pub async fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Value, Error> {
+        let upload = match self.file.filter(|_| entry.takes_file.is_some()) {
+            Some(id) => Some(self.app.uploads.open(&self.caller.user_id, id).await?),
+            None => None,
+        };
         let call = Call {
             entry,
             arguments,
@@ -136,7 +143,7 @@ impl Asking<'_> {
             cancel: None,
             progress: None,
             sink: None,
-            upload: None,
+            upload,
         };
         let answer = call_engine(self.app, call).await.result?;
         serde_json::from_str(&answer.json)

@@ -20,6 +20,7 @@ use super::super::answer::status;
 use super::super::body::{self, Bounds};
 use super::super::endpoint::Endpoint;
 use super::super::request::{decode, request_id};
+use super::super::uploads;
 use super::page::{Asking, caller, me, problem, to_sign_in};
 use super::rows::{Rows, in_row};
 use super::{html, own_path, see_other, site, welcome};
@@ -44,6 +45,8 @@ struct Form {
     base: Map<String, Value>,
     /// Where to go afterwards.
     next: String,
+    /// The file that was sent before, for an operation that takes one, and the page that says what is wrong with it.
+    file: Option<(String, String)>,
 }
 
 /// Runs an operation for a page.
@@ -117,7 +120,8 @@ impl Form {
     fn read(entry: &Entry, bytes: &[u8]) -> Form {
         let schema = Arguments::new(entry.input_schema());
         let text = String::from_utf8_lossy(bytes);
-        let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned() };
+        let mut form = Form { arguments: Map::new(), base: Map::new(), next: "/".to_owned(), file: None };
+        let mut back = "/".to_owned();
         let mut rows = Rows::default();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -126,6 +130,10 @@ impl Form {
             let value = value.replace("\r\n", "\n");
             if name == NEXT {
                 form.next = own_path(&value).to_owned();
+            } else if name == web::IMPORT_FORM_FILE {
+                form.file = Some((value, String::new()));
+            } else if name == web::IMPORT_FORM_BACK {
+                back = own_path(&value).to_owned();
             } else if let Some(field) = name.strip_prefix(BASE) {
                 form.base.insert(field.to_owned(), json!(value));
             } else if let Some((list, row, field)) = in_row(&name) {
@@ -135,6 +143,9 @@ impl Form {
             }
         }
         form.arguments.extend(rows.lists());
+        if let Some((_, page)) = &mut form.file {
+            *page = back;
+        }
         form
     }
 
@@ -165,7 +176,10 @@ impl Writing<'_> {
         if self.entry.answers_file {
             return self.download(&form).await;
         }
-        let (status, headers, answer) = self.call(&form.arguments).await;
+        let (status, headers, answer) = match &form.file {
+            Some((file, _)) => self.call_with_file(file, &form.arguments).await,
+            None => self.call(&form.arguments).await,
+        };
         let mut response = match status {
             StatusCode::OK | StatusCode::CREATED => self.done(&form, &answer),
             _ if self.entry.session == Some(SessionChange::Begins) => {
@@ -181,6 +195,9 @@ impl Writing<'_> {
                         html(status, web::sign_in(&form.next, username, Some(&problem)))
                     }
                 }
+            }
+            _ if form.file.is_some() && status != StatusCode::UNAUTHORIZED => {
+                see_other(&form.file.map(|(_, back)| back).unwrap_or_default())
             }
             StatusCode::UNAUTHORIZED if !is_swapped(self.parts) => to_sign_in_from(self.parts),
             StatusCode::CONFLICT if answer["error"]["code"] == ops::Kind::StaleVersion.code() => {
@@ -202,7 +219,7 @@ impl Writing<'_> {
 
     /// Answers with a file, which a browser saves.
     async fn download(&self, form: &Form) -> Response<Body> {
-        let response = self.send(&form.arguments, "*/*").await;
+        let response = self.send_arguments(&form.arguments, "*/*").await;
         if response.status().is_success() {
             return response;
         }
@@ -210,22 +227,58 @@ impl Writing<'_> {
         self.again(status, form, &refused(status, &headers, &answer))
     }
 
-    /// Sends the arguments the way of every other request.
-    async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, HeaderMap, Value) {
-        read(self.send(arguments, "application/json").await).await
+    /// Sends a file that was kept, with the arguments beside it.
+    async fn call_with_file(
+        &self,
+        file: &str,
+        arguments: &Map<String, Value>,
+    ) -> (StatusCode, HeaderMap, Value) {
+        let user_id = self.caller.map(|caller| caller.user_id.as_str()).unwrap_or_default();
+        let upload = match self.app.uploads.open(user_id, file).await {
+            Ok(upload) => upload,
+            Err(error) => return (status(error.kind), HeaderMap::new(), Value::Null),
+        };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let pairs = arguments
+            .iter()
+            .map(|(name, value)| format!("{}={}", web::encode(name), web::encode(&text(value))));
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let mut request = Request::new(uploads::body(upload));
+        if let Ok(uri) = format!("/do?{query}").parse() {
+            *request.uri_mut() = uri;
+        }
+        let sent = self.send(request, "application/octet-stream", "application/json").await;
+        let (status, headers, answer) = read(sent).await;
+        if status.is_success() {
+            self.app.uploads.remove(user_id, file);
+        }
+        (status, headers, answer)
     }
 
-    async fn send(&self, arguments: &Map<String, Value>, accepted: &'static str) -> Response<Body> {
-        let endpoint = Endpoint::new(self.entry, &ROUTE);
+    /// Sends the arguments the way of every other request.
+    async fn call(&self, arguments: &Map<String, Value>) -> (StatusCode, HeaderMap, Value) {
+        read(self.send_arguments(arguments, "application/json").await).await
+    }
+
+    async fn send_arguments(&self, arguments: &Map<String, Value>, accepted: &'static str) -> Response<Body> {
         let body = serde_json::to_string(arguments).unwrap_or_default();
-        let mut request = Request::new(Body::from(body));
+        self.send(Request::new(Body::from(body)), "application/json", accepted).await
+    }
+
+    async fn send(
+        &self,
+        mut request: Request,
+        content_type: &'static str,
+        accepted: &'static str,
+    ) -> Response<Body> {
+        let endpoint = Endpoint::new(self.entry, &ROUTE);
         *request.method_mut() = self.parts.method.clone();
         *request.headers_mut() = self.parts.headers.clone();
         *request.extensions_mut() = self.parts.extensions.clone();
         let headers = request.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
         headers.remove(header::IF_MATCH);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         headers.insert(header::ACCEPT, HeaderValue::from_static(accepted));
         endpoint.serve(self.app.clone(), request).await
     }
@@ -241,8 +294,10 @@ impl Writing<'_> {
             let shown = web::result::answered(self.entry, &form.arguments, answer, &form.next);
             return self.show(StatusCode::OK, &shown);
         }
-        let reference = answer["reference_id"].as_str().unwrap_or_default();
-        see_other(own_path(&form.next.replace("{reference_id}", reference)))
+        let text = |name: &str| answer[name].as_str().unwrap_or_default();
+        let next = form.next.replace("{reference_id}", text("reference_id"));
+        let import = Some(text("import_id")).filter(|id| !id.is_empty()).unwrap_or(web::NO_IMPORT);
+        see_other(own_path(&next.replace("{import_id}", import)))
     }
 
     /// Shows the form again, with what was typed and what is wrong with it.
@@ -267,7 +322,7 @@ impl Writing<'_> {
             return self.again(StatusCode::CONFLICT, &form, &stale);
         };
         let request_id = request_id(&self.parts.headers);
-        let asking = Asking { app: self.app, parts: self.parts, id: &request_id, caller };
+        let asking = Asking { app: self.app, parts: self.parts, id: &request_id, caller, file: None };
         let current = match asking.ask(known::GET_ENTITY, json!({ "reference": reference })).await {
             Ok(current) => current,
             Err(error) => return self.again(StatusCode::CONFLICT, &form, &problem(&error)),

@@ -1,0 +1,164 @@
+//! Tables of other tools: Jira, Linear, GitHub, Azure DevOps, and lists that somebody keeps in Excel. Their columns are
+//! recognised by name or mapped by the caller, their values understood by name, and their rows filed below epics and stories.
+
+mod cells;
+mod guess;
+mod place;
+mod rows;
+mod values;
+mod xlsx;
+
+use std::io::{self, Read};
+
+use crate::kind::Kind;
+use crate::reading::{Gathering, Reading, TableNotes};
+use crate::record::{Place, Record};
+
+pub use self::cells::decoded;
+use self::guess::{Columns, is_ours};
+pub use self::guess::{Mapping, Target};
+use self::rows::Rows;
+pub use self::xlsx::own_workbook;
+
+/// The formats of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Text with commas, semicolons, tabs or bars between the cells.
+    Csv,
+    /// A workbook of Excel, of which the first visible sheet is read.
+    Xlsx,
+}
+
+/// How a table is read.
+#[derive(Clone, Debug, Default)]
+pub struct TableOptions {
+    /// What columns mean. Those that it does not name are guessed.
+    pub mapping: Mapping,
+    /// What the tool is called that gave the external ids. Guessed where it is none.
+    pub scheme: Option<String>,
+}
+
+/// Says of external ids what kind of thing is stored under each, if any.
+pub type Known<'k> = &'k mut dyn FnMut(&str, &[String]) -> io::Result<Vec<Option<Kind>>>;
+
+/// Reads a table. All of its rows are in memory until the last one: a row may belong to one that comes later.
+pub fn read_table(
+    format: TableFormat,
+    input: &mut dyn Read,
+    options: &TableOptions,
+    known: Known<'_>,
+    each: &mut dyn FnMut(Record, bool) -> io::Result<()>,
+) -> io::Result<Reading> {
+    let mut reading = Gathering::new(each);
+    let mut rows = Rows::new(&options.mapping);
+    read_cells(format, input, &mut reading, &mut |reading, place, cells, is_sound| {
+        rows.add(reading, place, cells, is_sound)
+    })?;
+    let Some((columns, items)) = rows.finish(&mut reading) else { return reading.finish() };
+    let scheme = options.scheme.clone().unwrap_or_else(|| columns.scheme().to_owned());
+    reading.table = Some(TableNotes { scheme: scheme.clone(), columns: columns.used() });
+    place::file(items, &scheme, known, &mut reading)?;
+    reading.finish()
+}
+
+/// What a table looks like, and what its columns are taken for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablePreview {
+    /// The columns.
+    pub columns: Vec<PreviewedColumn>,
+    /// The tool that it seems to come from.
+    pub scheme: String,
+    /// How many rows it has below the names of the columns.
+    pub n_rows: usize,
+    /// Whether it has a column `kind` and is one of our own exports, which needs no mapping.
+    pub is_ours: bool,
+    /// Why it could not be read, as far as it could not.
+    pub problems: Vec<crate::Problem>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviewedColumn {
+    /// Its name.
+    pub name: String,
+    /// What it is taken for, if anything.
+    pub target: Option<Target>,
+    /// The first values that are in it.
+    pub samples: Vec<String>,
+}
+
+/// How many rows a preview shows.
+const SAMPLES: usize = 5;
+/// How much of a value it shows.
+const SAMPLE_MAX_CHARS: usize = 200;
+
+/// Looks at a table without reading it as records.
+pub fn preview_table(
+    format: TableFormat,
+    input: &mut dyn Read,
+    mapping: &Mapping,
+) -> io::Result<TablePreview> {
+    let mut ignore = |_, _| Ok(());
+    let mut reading = Gathering::new(&mut ignore);
+    let mut rows = Rows::new(mapping);
+    let mut samples: Vec<Vec<String>> = Vec::new();
+    let mut n_rows = 0;
+    read_cells(format, input, &mut reading, &mut |reading, place, cells, _| {
+        if !rows.has_header() {
+            return rows.add(reading, place, cells, true);
+        }
+        if cells.iter().any(|cell| !cell.trim().is_empty()) {
+            n_rows += 1;
+            if samples.len() < SAMPLES {
+                samples.push(cells);
+            }
+        }
+        true
+    })?;
+    let n_waiting = rows.n_waiting();
+    let found = rows.finish(&mut reading);
+    let (columns, items): (Columns, _) = found.unwrap_or_default();
+    let waiting: Vec<Vec<String>> = items.into_iter().take(SAMPLES).map(|item| item.cells).collect();
+    let samples: Vec<Vec<String>> = waiting.into_iter().chain(samples).take(SAMPLES).collect();
+    let names: Vec<&str> = columns.names().collect();
+    let previewed = columns.targets().enumerate().map(|(index, target)| PreviewedColumn {
+        name: names[index].to_owned(),
+        target,
+        samples: samples
+            .iter()
+            .map(|row| {
+                row.get(index).map(|cell| words::cut(cell, SAMPLE_MAX_CHARS).to_owned()).unwrap_or_default()
+            })
+            .collect(),
+    });
+    Ok(TablePreview {
+        columns: previewed.collect(),
+        scheme: columns.scheme().to_owned(),
+        n_rows: n_rows + n_waiting,
+        is_ours: is_ours(names.iter().copied()),
+        problems: reading.finish()?.problems,
+    })
+}
+
+/// Whether a table in CSV is one of our own exports: it has a column `kind`. Returns the bytes that were looked at.
+pub fn is_own_csv(input: &mut dyn Read) -> io::Result<(bool, Vec<u8>)> {
+    let mut head = Vec::new();
+    input.take(cells::HEAD_MAX_BYTES).read_to_end(&mut head)?;
+    let names = cells::first_row(&head);
+    Ok((is_ours(names.iter().map(String::as_str)), head))
+}
+
+/// Takes the cells of a row, where it stands, and whether it could be read without mistakes. Says whether it wants more.
+type EachCells<'e> = &'e mut dyn FnMut(&mut Gathering<'_>, Place, Vec<String>, bool) -> bool;
+
+fn read_cells(
+    format: TableFormat,
+    input: &mut dyn Read,
+    reading: &mut Gathering<'_>,
+    each: EachCells<'_>,
+) -> io::Result<()> {
+    match format {
+        TableFormat::Csv => cells::read(input, reading, each),
+        TableFormat::Xlsx => xlsx::read(input, reading, each),
+    }
+}
