@@ -12,6 +12,8 @@ pub const PAGE: Page = Page { path: "/p/{key}/matrix", nav: Some(("Matrix", 'm')
 
 /// Requirements of one page.
 const ROWS: usize = 50;
+/// Links that a cell shows; the others are counted.
+const CELL_MAX: usize = 8;
 /// What requirements can be held against: the value, and its words.
 const AGAINST: [(&str, &str); 2] = [(CRITERIA, "Acceptance criteria"), (RELATIONS, "Relations")];
 const CRITERIA: &str = "criteria";
@@ -213,9 +215,10 @@ fn relation_cell(view: &View<'_>, row: &Value, relation: &Value) -> Markup {
     let (reference, name) = (text(row, "reference_id"), text(relation, "name"));
     let words = name.replace('_', " ");
     let covers = row["covered_by"].as_array().into_iter().flatten();
+    let covers: Vec<&Value> = covers.filter(|cover| text(cover, "column") == name).collect();
     let cell = format!("{reference} {name}");
     html! {
-        @for cover in covers.filter(|cover| text(cover, "column") == name) {
+        @for cover in covers.iter().take(CELL_MAX) {
             @let other = text(cover, "reference_id");
             span.cover {
                 @if cover["backwards"] == true {
@@ -226,6 +229,7 @@ fn relation_cell(view: &View<'_>, row: &Value, relation: &Value) -> Markup {
             }
             " "
         }
+        @if covers.len() > CELL_MAX { a href={ "/r/" (reference) "#links" } { (covers.len() - CELL_MAX) " more" } " " }
         @if view.me.may(known::CREATE_RELATIONSHIP) {
             @if view.asked.first("add") == Some(&cell) {
                 (new_relation(view, reference, name, &words))
@@ -298,8 +302,9 @@ mod tests {
 
     #[test]
     fn relations_have_one_form_where_it_was_asked_for() {
-        let covers =
-            json!([{"column": "depends_on", "reference_id": "REQ-009", "backwards": true, "suspect": true}]);
+        let cover =
+            json!({"column": "depends_on", "reference_id": "REQ-009", "backwards": true, "suspect": true});
+        let covers = json!(vec![cover; CELL_MAX + 3]);
         let matrix = json!({
             "total_count": 1, "columns": [{"name": "depends_on", "title": "is_depended_on_by"}, {"name": "blocks", "title": "is_blocked_by"}],
             "data": [row("REQ-001", "US-001", &covers)],
@@ -310,6 +315,7 @@ mod tests {
             "REQ-001 is depended on by REQ-009",
             "value=\"blocks\"",
             "add=REQ-001%20depends_on",
+            "#links\">3 more</a>",
             "class=\"suspect\"",
         ] {
             assert!(html.contains(part), "{part}: {html}");
