@@ -11,7 +11,7 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("/", "search"),
             (
                 "g then a letter",
-                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity",
+                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity, c traces",
             ),
             ("c", "create"),
             ("?", "show these keys"),

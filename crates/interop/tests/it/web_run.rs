@@ -76,12 +76,13 @@ fn a_reader_goes_from_a_specification_to_the_code_and_back() {
     browser.wait_until(
         "document.querySelector('li:target')?.innerText.includes('checked before it is charged')",
     );
-    browser.click("li:target [data-copy]");
-    browser.wait_until("document.querySelector('.toast')");
     assert_eq!(
         browser.evaluate("document.querySelector('li:target [data-copy]').dataset.copy"),
         "//= payment.md#cards\n//# A card SHOULD be checked before it is charged.\n"
     );
+    browser.click("[data-key=n]");
+    browser.wait_until("document.querySelector('li:target')?.innerText.includes('A receipt MUST be sent')");
+    browser.visit(&format!("{}/p/DEFAULT/trace/payment-md", backend.url));
     browser.click(".requirements-below a[href*='/code?']");
     browser.wait_until("document.querySelector('tr:target')?.innerText.includes('payment.md#cards')");
     browser.click("tr:target a");

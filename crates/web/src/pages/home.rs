@@ -71,8 +71,8 @@ fn welcome(view: &View<'_>) -> Markup {
                 @if let Some(key) = first {
                     a.button href={ "/p/" (key) } { "Open the project" }
                     a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
+                    a.button href={ "/p/" (key) "/import" } { "Import a file" }
                 }
-                a.button href={ "/operations/" (known::IMPORT.name) } { "Import a file" }
                 a.button href="/connect" { "Connect an agent" }
             }
         }

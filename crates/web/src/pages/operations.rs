@@ -24,7 +24,7 @@ fn show(view: &View<'_>) -> Shown {
         div.page {
             h1 { "Operations" }
             p.muted { "Everything that can be done, here as in REST, on the command line and by agents." }
-            form.filters method="get" action=(PAGE.path) role="search" {
+            form.filters method="get" action=(PAGE.path) {
                 input type="search" name="query" value=(query) aria-label="Search operations" placeholder="What do you want to do?";
                 button { "Search" }
             }

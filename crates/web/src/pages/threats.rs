@@ -29,7 +29,7 @@ fn show(view: &View<'_>) -> Shown {
         div.page {
             h1 { "Threat patterns" }
             p.muted { "What goes wrong in features like yours, and what to check. " (found["n_patterns"]) " patterns." }
-            form.filters method="get" action=(PAGE.path) role="search" {
+            form.filters method="get" action=(PAGE.path) {
                 input type="search" name="query" value=(query) aria-label="What you are about to build" placeholder="What are you about to build?";
                 button { "Find" }
             }

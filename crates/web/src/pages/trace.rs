@@ -29,7 +29,7 @@ fn show(view: &View<'_>) -> Shown {
         let body = html! { div.page { h1 { "Trace" } (waiting) } };
         return Shown { title: "Trace".to_owned(), project, body };
     }
-    let here = Here { path: address(key, text(trace, "id")), key, trace };
+    let here = Here { path: address(key, text(trace, "id")), key, trace, at: view.asked.first("at") };
     let body = html! {
         article.traced-page {
             nav.sections aria-label="Outline" {
@@ -66,6 +66,8 @@ struct Here<'a> {
     path: String,
     key: &'a str,
     trace: &'a Value,
+    /// The requirement that was gone to last.
+    at: Option<&'a str>,
 }
 
 impl Here<'_> {
@@ -91,16 +93,19 @@ impl Here<'_> {
             list(self.trace, "sections").iter().map(|section| text(section, "id")).collect();
         let uncovered = list(self.trace, "uncovered");
         let is_here = |one: &&Value| one[1].as_str().is_some_and(|section| shown.contains(&section));
-        // The first after those on this page, or the first of all.
-        let last = uncovered.iter().rposition(|one| is_here(&one)).map_or(0, |last| last + 1);
-        let next = uncovered.iter().find(is_here).or(uncovered.get(last)).or(uncovered.first());
+        // The one after the last one that was gone to; else the first on this page, or of all.
+        let last = uncovered.iter().position(|one| self.at.is_some() && one[0].as_str() == self.at);
+        let next = match last {
+            Some(last) => uncovered.get(last + 1).or(uncovered.first()),
+            None => uncovered.iter().find(is_here).or(uncovered.first()),
+        };
         html! {
             p.actions {
                 @if let Some(before) = self.trace["before"].as_str() { a.button href=(self.at(before, &format!("s-{before}"))) { "Before" } }
                 @if let Some(after) = self.trace["after"].as_str() { a.button href=(self.at(after, &format!("s-{after}"))) { "Go on" } }
                 @if let Some(next) = next {
                     @let (id, section) = (next[0].as_str().unwrap_or_default(), next[1].as_str().unwrap_or_default());
-                    a.button href=(self.at(section, &format!("r-{id}"))) data-key="n" { "Next uncovered" }
+                    a.button href={ (self.path) "?section=" (encode(section)) "&at=" (encode(id)) "#r-" (encode(id)) } data-key="n" { "Next uncovered" }
                     span.muted { (uncovered.len()) " uncovered" }
                 } @else { span.muted { "Every requirement is cited." } }
             }

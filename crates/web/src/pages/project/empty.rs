@@ -14,7 +14,7 @@ pub fn card(view: &View<'_>, key: &str) -> Markup {
                 p { "Begin with an epic, bring requirements from a file (JSON, CSV, Markdown or ReqIF), or look around in an example." }
                 div.actions {
                     a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
-                    a.button href={ "/operations/" (known::IMPORT.name) "?project=" (key) } { "Import a file" }
+                    a.button href={ "/p/" (key) "/import" } { "Import a file" }
                     (post(known::LOAD_EXAMPLE, &format!("/p/{key}"), html! {
                         (hidden("project", key)) button { "Load the example" }
                     }))

@@ -46,7 +46,7 @@ pub async fn try_out(
     let read = tokio::time::timeout(app.options.request_timeout, body::collect(form, FORM)).await;
     let Ok(Ok(bytes)) = read else { return see_other(own_path(&asked.path)) };
     let id = request_id(&parts.headers);
-    let asking = Asking { app: &app, parts: &parts, id: &id, caller: &caller };
+    let asking = Asking { app: &app, parts: &parts, id: &id, caller: &caller, file: None };
     let (answers, site, me) = (Answers::default(), site(&app), me(&caller, &parts));
     let view = View { asked: &asked, answers: &answers, me: &me, site: &site, now: now().microseconds() };
     let tried = async {
