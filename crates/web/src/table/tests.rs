@@ -46,7 +46,7 @@ fn answers() -> Answers {
 }
 
 fn shown_to(may: Vec<Effect>, asked: &Asked, answers: &Answers) -> String {
-    let me = Me { username: "ann".into(), role: Role::User, may, theme: None };
+    let me = Me { username: "ann".into(), role: Role::User, may, theme: None, has_keys: true };
     let site = Site { url: String::new(), version: "0" };
     show(&View { asked, answers, me: &me, site: &site, now: 0 }).into_string()
 }
