@@ -74,5 +74,6 @@ mod together;
 mod token_estimates;
 mod upgrade;
 mod web;
+mod web_import;
 mod welcome;
 mod wrong_calls;
