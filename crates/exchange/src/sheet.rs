@@ -50,7 +50,7 @@ pub fn read_table(
     each: &mut dyn FnMut(Record, bool) -> io::Result<()>,
 ) -> io::Result<Reading> {
     let mut reading = Gathering::new(each);
-    let mut rows = Rows::new(&options.mapping);
+    let mut rows = Rows::new(&options.mapping, true);
     read_cells(format, input, &mut reading, &mut |reading, place, cells, is_sound| {
         rows.add(reading, place, cells, is_sound)
     })?;
@@ -100,7 +100,7 @@ pub fn preview_table(
 ) -> io::Result<TablePreview> {
     let mut ignore = |_, _| Ok(());
     let mut reading = Gathering::new(&mut ignore);
-    let mut rows = Rows::new(mapping);
+    let mut rows = Rows::new(mapping, false);
     let mut samples: Vec<Vec<String>> = Vec::new();
     let mut n_rows = 0;
     read_cells(format, input, &mut reading, &mut |reading, place, cells, _| {
@@ -115,9 +115,9 @@ pub fn preview_table(
         }
         true
     })?;
-    let n_waiting = rows.n_waiting();
     let found = rows.finish(&mut reading);
     let (columns, items): (Columns, _) = found.unwrap_or_default();
+    let n_waiting = items.len();
     let waiting: Vec<Vec<String>> = items.into_iter().take(SAMPLES).map(|item| item.cells).collect();
     let samples: Vec<Vec<String>> = waiting.into_iter().chain(samples).take(SAMPLES).collect();
     let names: Vec<&str> = columns.names().collect();

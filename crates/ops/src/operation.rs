@@ -399,6 +399,12 @@ impl Entry {
         text.split("\n\n").next().unwrap_or_default().replace('\n', " ")
     }
 
+    /// Whether it changes nothing with these arguments: it never does, or it is only tried.
+    pub fn only_reads(&self, arguments: &Value) -> bool {
+        let reads = |mode: Mode| matches!(mode, Mode::Point | Mode::Snapshot | Mode::LongSnapshot);
+        !self.writes() || self.parse(arguments).is_ok_and(|operation| operation.mode().is_some_and(reads))
+    }
+
     pub(crate) fn parse(&self, arguments: &Value) -> Result<Box<dyn Prepared>> {
         (self.parse)(arguments)
     }

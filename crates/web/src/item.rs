@@ -72,7 +72,7 @@ pub fn show(view: &View<'_>) -> Shown {
     let heading = title(entity);
     let is_deleted = !text(entity, "deleted_at").is_empty();
     let body = html! {
-        article.item #item data-live={ (reference) "@" (entity["version"]) } data-reference=(reference) {
+        article.item data-live={ (reference) "@" (entity["version"]) } data-reference=(reference) {
             (way(view))
             header.item-head { (head(view, entity)) }
             div.item-main {

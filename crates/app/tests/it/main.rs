@@ -76,6 +76,7 @@ mod upgrade;
 mod web;
 mod web_admin;
 mod web_change;
+mod web_import;
 mod web_table;
 mod web_trace;
 mod welcome;

@@ -314,3 +314,34 @@ fn files_are_imported_and_exported() {
     assert!(told.contains("title") && told.contains("priority"), "{told}");
     assert_eq!(json_of(path, &["epic", "list"])["total_count"], 2);
 }
+
+#[test]
+fn a_table_of_another_tool_is_mapped_checked_and_imported_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(
+        path.join("list.csv"),
+        "What;Prio;Nr\nLinks expire;High;A-1\nLinks work once;Low;A-2\n;High;A-3\n",
+    )
+    .expect("a file");
+    let told = refused(path, &["import", "list.csv"], 1);
+    assert!(told.contains("no column is the title") && told.contains("\"What\""), "{told}");
+    let map = ["--map", "What=title,Prio=priority", "--scheme", "plan"];
+    let tried = spexus(path, &[&["import", "list.csv", "--dry-run"], map.as_slice()].concat(), "");
+    let shown = String::from_utf8_lossy(&tried.stdout).into_owned();
+    assert_eq!(tried.status.code(), Some(1), "{shown}");
+    for expected in ["row 2 (line 2)", "created", "wrong", "What: expected text, found nothing"] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    std::fs::write(path.join("list.tsv"), "What\tPrio\tNr\nLinks expire\tHigh\tA-1\n").expect("a file");
+    let import = [&["import", "list.tsv"], map.as_slice()].concat();
+    assert_eq!(json_of(path, &import)["created"], 3);
+    assert_eq!(json_of(path, &import)["created"], 0);
+    let item = String::from_utf8_lossy(&spexus(path, &["show", "REQ-1"], "").stdout).into_owned();
+    assert!(item.contains("plan") && item.contains("A-1"), "{item}");
+    assert_eq!(json_of(path, &["search", "A-1"])["data"][0]["reference_id"], "REQ-001");
+    let reading = spexus(path, &["export", "--format", "markdown", "--for-reading"], "");
+    assert!(String::from_utf8_lossy(&reading.stdout).contains("#### REQ-001 Links expire"));
+    let table = spexus(path, &["export", "--format", "csv", "--columns", "title,priority"], "");
+    assert!(String::from_utf8_lossy(&table.stdout).contains("requirement,Links expire,2"));
+}

@@ -35,7 +35,7 @@ impl Visitor<'_> {
         Visitor::signed_in(backend, "admin", &backend.password)
     }
 
-    fn with_cookie(&self, request: RequestBuilder) -> RequestBuilder {
+    pub fn with_cookie(&self, request: RequestBuilder) -> RequestBuilder {
         if self.cookie.is_empty() { request } else { request.header("cookie", &self.cookie) }
     }
 
@@ -116,7 +116,8 @@ pub fn pages() -> Vec<(&'static web::Page, String)> {
         }
         (page, path)
     };
-    PAGES.iter().map(filled).filter(|(_, path)| !path.contains("{spec}")).collect()
+    // The steps of an import need a file that was sent.
+    PAGES.iter().map(filled).filter(|(_, path)| !path.contains('{')).collect()
 }
 
 fn paths() -> Vec<String> {
@@ -430,7 +431,8 @@ fn pages_ask_only_what_changes_nothing() {
             assert!(round < 4, "{} never stops asking", page.path);
             for question in questions {
                 if let web::Source::Operation(entry) = question.source {
-                    assert!(!entry.writes(), "{} asks {}", page.path, entry.name);
+                    let changes_nothing = entry.only_reads(&question.arguments);
+                    assert!(changes_nothing, "{} asks {}", page.path, entry.name);
                 }
                 answers.add(question.name, Ok::<Value, web::Problem>(answer.clone()));
             }

@@ -318,7 +318,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Understands the names of columns. Says what is wrong where the mapping names one that is not there.
-    pub fn new(names: Vec<String>, mapping: &Mapping) -> Result<Columns, Vec<String>> {
+    pub fn new(names: Vec<String>, mapping: &Mapping, needs_title: bool) -> Result<Columns, Vec<String>> {
         let mut problems = Vec::new();
         let is_there = |column: &str| names.iter().any(|name| is_named(name, column));
         for (column, _) in mapping.0.iter().filter(|(column, _)| !is_there(column)) {
@@ -349,7 +349,7 @@ impl Columns {
                 target => Some(target),
             };
         }
-        if !targets.contains(&Some(Target::Title)) && problems.is_empty() {
+        if needs_title && !targets.contains(&Some(Target::Title)) && problems.is_empty() {
             let message =
                 "no column is the title; say which one is, such as --map \"NAME=title\"; the columns are ";
             problems.push(format!("{message}{}", listed(&names)));

@@ -40,21 +40,18 @@ pub(super) struct Rows<'m> {
     /// How many rows have something in a column that is left out, by the column.
     left_out: BTreeMap<usize, usize>,
     is_refused: bool,
+    /// Whether one of the columns must be the title. A preview shows them so that one can be chosen.
+    needs_title: bool,
 }
 
 impl<'m> Rows<'m> {
-    pub fn new(mapping: &'m Mapping) -> Rows<'m> {
+    pub fn new(mapping: &'m Mapping, needs_title: bool) -> Rows<'m> {
         let (waiting, items, left_out) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Rows { mapping, waiting, columns: None, items, left_out, is_refused: false }
+        Rows { mapping, waiting, columns: None, items, left_out, is_refused: false, needs_title }
     }
 
     pub fn has_header(&self) -> bool {
         self.columns.is_some()
-    }
-
-    /// How many rows were read before the names of the columns were certain, and belong to the table.
-    pub fn n_waiting(&self) -> usize {
-        self.items.len()
     }
 
     /// Takes a row. Says whether more can be read.
@@ -104,7 +101,7 @@ impl<'m> Rows<'m> {
             self.is_refused = true;
             return;
         }
-        match Columns::new(names, self.mapping) {
+        match Columns::new(names, self.mapping, self.needs_title) {
             Ok(columns) => self.columns = Some(columns),
             Err(problems) => {
                 problems.into_iter().for_each(|problem| reading.problem(&place, None, problem));

@@ -191,6 +191,11 @@ fn a_preview_shows_guesses_and_samples() {
         ]
     );
     assert_eq!((preview.n_rows, preview.scheme.as_str(), preview.is_ours), (2, "sheet", false));
+    // Where no column is known as the title, one can be chosen.
+    let text = "Was;Wichtig\nEins;1\nZwei;2\n";
+    let preview = preview_table(TableFormat::Csv, &mut text.as_bytes(), &Mapping::default()).expect("memory");
+    assert_eq!((preview.columns.len(), preview.n_rows, preview.problems), (2, 2, Vec::new()));
+    assert_eq!(preview.columns[0].samples, ["Eins", "Zwei"]);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_passage_is_found_without_its_markup() {
         epics(world, "The pot MUST be **very hot** before\nit [pours](https://x.org/ab).");
         for (quote, expected) in [
             ("MUST be very hot before it", "8..38"),
-            ("it pours.", "36..64"),
+            ("it pours.", "36..65"),
             ("**very hot**", "16..28"),
             ("very   hot", "18..26"),
         ] {

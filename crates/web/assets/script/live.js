@@ -68,7 +68,7 @@ function refresh() {
   if (!item()) return;
   // Whoever edits is told instead: the form has what it began with, and saving compares.
   if (item().querySelector('#edit')) return bar('news', 'Somebody else has changed this. Your text is kept; saving shows what differs.');
-  htmx.ajax('GET', location.pathname + location.search, { target: '#item', select: '#item', swap: 'outerMorph', push: 'false' });
+  htmx.ajax('GET', location.pathname + location.search, { target: '[data-live]', select: '[data-live]', swap: 'outerMorph', push: 'false' });
 }
 document.addEventListener('visibilitychange', follow);
 prepare(follow);

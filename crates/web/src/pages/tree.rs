@@ -289,7 +289,13 @@ mod tests {
             parameters: [("key".to_owned(), "K".to_owned())].into(),
             query,
         };
-        let me = Me { username: "ann".into(), role: Role::User, may: vec![Effect::Writes], theme: None, has_keys: true };
+        let me = Me {
+            username: "ann".into(),
+            role: Role::User,
+            may: vec![Effect::Writes],
+            theme: None,
+            has_keys: true,
+        };
         let site = Site { url: String::new(), version: "0" };
         show(&View { asked: &asked, answers: &answers, me: &me, site: &site, now: 0 }).body.into_string()
     }

@@ -76,7 +76,8 @@ fn rows_of(value: &Value) -> Vec<&Map<String, Value>> {
 fn all_columns<'a>(rows: &[&'a Map<String, Value>]) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| row.iter()) {
-        let is_id = name == "id" || name.ends_with("_id") && name != "reference_id";
+        let is_id = name == "id"
+            || name.ends_with("_id") && !["reference_id", "external_id"].contains(&name.as_str());
         let mut values = rows.iter().filter_map(|row| row.get(name));
         let says = values.clone().all(fits_cell) && !values.all(|value| *value == json!([]));
         if says && !is_id && !columns.contains(&name.as_str()) {
