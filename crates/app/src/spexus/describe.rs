@@ -66,6 +66,7 @@ fn about(group: &str) -> &'static str {
         "token" => "Personal access tokens: make, list, show, change, revoke",
         "auth" => "Who you are: log in and out, change the password, end sessions",
         "session" => "Sessions: list, revoke",
+        "matrix" => "Which requirements are covered by what: show, export",
         "view" => "Saved views of tables, under a name: list, save, delete",
         "imports" => "Imports that were made: list, show, undo",
         _ => "",

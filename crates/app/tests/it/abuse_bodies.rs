@@ -46,7 +46,7 @@ fn routes() -> Vec<(&'static str, String)> {
         routes.push(("GET", path.to_owned()));
         routes.push(("POST", path.to_owned()));
     }
-    routes.push(("POST", "/theme".to_owned()));
+    routes.push(("POST", "/preferences".to_owned()));
     for operation in ["create_epic", "login", "use_sign_in_link"] {
         routes.push(("POST", format!("/do/{operation}")));
     }
@@ -114,7 +114,7 @@ fn check_refused(backend: &Backend, method: &str, path: &str, sent: Sent) -> Dur
         (_, Sent::Slow) if is_public => (&[408], Duration::from_secs(15)),
         _ if is_public => (&[413], LATE),
         // Strangers are led to the sign-in.
-        ("/" | "/r/REQ-001" | "/do/create_epic" | "/theme", _) => (&[303, 405], LATE),
+        ("/" | "/r/REQ-001" | "/do/create_epic" | "/preferences", _) => (&[303, 405], LATE),
         ("/api/v1/mcp", Sent::Slow) => (&[401, 405], LATE + Duration::from_secs(1)),
         ("/api/v1/mcp", _) => (&[401, 405], LATE),
         _ if path.starts_with("/api/v1/") => (&[401, 404, 200], LATE),

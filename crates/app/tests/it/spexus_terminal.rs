@@ -106,7 +106,7 @@ fn lists_have_the_columns_that_matter() {
     for (arguments, expected) in [
         (&["acceptance-criteria", "list"][..], &["DESCRIPTION", "USER STORY"][..]),
         (&["list", "acceptance_criteria"], &["DESCRIPTION", "USER STORY"]),
-        (&["audit"], &["EVENT", "ENTITY KIND", "ENTITY ID"]),
+        (&["audit"], &["EVENT", "ENTITY KIND", "REFERENCE ID", "NAME"]),
         (&["prompt", "list"], &["ACTIVE"]),
         (&["comment", "list"], &["ENTITY", "CONTENT", "RESOLVED"]),
         (&["relationship-type", "list"], &["INVERSE NAME"]),

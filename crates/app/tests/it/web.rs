@@ -468,7 +468,7 @@ fn parts_are_for_those_who_may_see_them() {
         let visitor = Visitor::administrator(backend);
         fill(&visitor);
         let token = json!({"name": "my agent", "scopes": ["read"]});
-        let token = backend.create("/auth/tokens", &token);
+        let token = backend.create("/tokens", &token);
         let connection = format!("/connect/{}", token["id"].as_str().unwrap_or_default());
         for (path, expected) in [
             ("/palette?query=mask", "/r/REQ-001"),
@@ -668,7 +668,7 @@ fn an_overview_leads_from_an_empty_project_to_every_list() {
     on_every_store(|backend| {
         let visitor = Visitor::administrator(backend);
         let empty = visitor.get("/p/DEFAULT").text;
-        for offered in ["/p/DEFAULT/new/epic", "/operations/import", "/do/load_example"] {
+        for offered in ["/p/DEFAULT/new/epic", "/p/DEFAULT/import", "/do/load_example"] {
             assert!(empty.contains(offered), "{offered}: {empty}");
         }
         let next = visitor.write("load_example", &[("project", "DEFAULT"), ("_next", "/p/DEFAULT")]);
@@ -676,7 +676,7 @@ fn an_overview_leads_from_an_empty_project_to_every_list() {
         for shown in [
             "1 done",
             "Coverage of",
-            "Suspect links <span class=\"count\">2</span>",
+            "Suspect links</a> <span class=\"count\">2</span>",
             "role=\"img\"",
             "/do/clear_suspect_link",
         ] {

@@ -180,7 +180,7 @@ fn many_rows_are_tried_first_and_then_changed() {
         );
         let (operations, next) = (
             hidden(&tried.text, "operations"),
-            hidden(tried.text.split("/do/bulk_update").nth(1).unwrap_or_default(), "_next"),
+            hidden(tried.text.split("/do/bulk_update").nth(2).unwrap_or_default(), "_next"),
         );
         let done = visitor.write("bulk_update", &[("operations", &operations), ("_next", &next)]);
         assert_eq!(done, "/p/DEFAULT/list/requirement?sort=title&done=1");

@@ -246,8 +246,8 @@ fn threats_fit_what_an_item_says() {
                 ("description", ""),
             ],
         );
-        let unsure = visitor.get("/r/REQ-002/threats").text;
-        assert!(unsure.contains("unsure whether this fits; the library covers authorization"), "{unsure}");
+        let logo = visitor.get("/r/REQ-002/threats").text;
+        assert!(logo.contains("No pattern fits") && logo.contains("covers authorization"), "{logo}");
         let silent = visitor.get("/threats?query=Rename+a+variable+in+the+parser").text;
         assert!(silent.contains("No pattern fits") && silent.contains("covers authorization"), "{silent}");
         let all = visitor.get("/threats").text;

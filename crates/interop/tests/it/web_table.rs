@@ -90,7 +90,7 @@ fn cells_are_saved_where_they_are() {
         .evaluate("(f => { f.focus(); f.select(); })(document.querySelector('tr.here [name=assignee_id]'))");
     browser.press("nobody-here");
     browser.press(ENTER);
-    browser.wait_until("document.querySelector('.toast')?.innerText.includes('there is no user')");
+    browser.wait_until("document.querySelector('tr.here .error')?.innerText.includes('there is no user')");
     assert_eq!(browser.evaluate("document.querySelector('tr.here [aria-invalid]').value"), "nobody-here");
     assert_eq!(browser.evaluate("window.isSamePage"), true);
     // The browser itself notes an answer of 400; nothing else may be there.

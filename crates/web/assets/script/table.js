@@ -156,20 +156,8 @@
     countSelected();
   });
 
-  // What was refused is told, and what was typed stays to be corrected.
-  document.addEventListener('htmx:response:error', event => {
-    const row = event.target.closest?.('.entities tr');
-    if (!row) return;
-    row.classList.remove('saving');
-    const page = new DOMParser().parseFromString(event.detail.ctx.text ?? '', 'text/html');
-    const told = page.querySelector('[role="alert"]') ?? page.querySelector('main .error') ?? page.querySelector('main h1');
-    for (const field of row.querySelectorAll('input.bare, select.bare')) {
-      const isChanged = field.matches('select') ? !field.options[field.selectedIndex]?.defaultSelected : field.value !== field.defaultValue;
-      field.toggleAttribute('aria-invalid', false);
-      if (isChanged) field.setAttribute('aria-invalid', 'true');
-    }
-    toast(told?.textContent.trim() || 'That did not work');
-  });
+  // What was refused is said in its cell, where what was typed stays to be corrected.
+  document.addEventListener('htmx:response:error', event => event.target.closest?.('.entities tr')?.classList.remove('saving'));
 
   // Fields that were left empty do not belong into an address.
   document.addEventListener('formdata', event => {
@@ -179,11 +167,13 @@
     for (const [name, value] of given) event.formData.append(name, value);
   });
 
-  // An address that says what was just done would say so again.
-  const said = new URL(location.href);
-  if (said.searchParams.has('done')) {
-    said.searchParams.delete('done');
-    history.replaceState(history.state, '', said);
-  }
-  countSelected();
+  prepare(() => {
+    // An address that says what was just done would say so again.
+    const said = new URL(location.href);
+    if (said.searchParams.has('done')) {
+      said.searchParams.delete('done');
+      history.replaceState(history.state, '', said);
+    }
+    countSelected();
+  });
 }

@@ -2,9 +2,9 @@
 
 // A page is another one only if its address is.
 document.addEventListener('htmx:before:history:update', event => {
-  const { history, response } = event.detail;
-  const same = new URL(history.path, location.href).href === location.href;
-  if (same || !response?.raw?.redirected) event.preventDefault();
+  const { path } = event.detail.history;
+  const same = new URL(path, location.href).href === location.href;
+  if (same || path.startsWith('/do/')) event.preventDefault();
 });
 
 document.addEventListener('htmx:before:swap', event => {

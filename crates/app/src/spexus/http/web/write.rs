@@ -302,7 +302,8 @@ impl Writing<'_> {
 
     /// Shows the form again, with what was typed and what is wrong with it.
     fn again(&self, status: StatusCode, form: &Form, problem: &Problem) -> Response<Body> {
-        if self.entry == known::BULK_UPDATE {
+        // Rows that were selected in a table have no form to go back to.
+        if self.entry == known::BULK_UPDATE && form.next.contains("/list/") {
             return self.show(status, &web::selection_failed(problem, &form.next));
         }
         if is_swapped(self.parts) {
