@@ -58,7 +58,7 @@
   function swapRow(row, address) {
     const url = new URL(address, location.href);
     url.searchParams.set('row', row.dataset.reference);
-    return htmx.ajax('GET', url.pathname + url.search, { target: row, select: 'tr[data-reference]', swap: 'outerHTML' });
+    return htmx.ajax('GET', url.pathname + url.search, { target: row, select: 'tr[data-reference]', swap: 'outerHTML', push: 'false' });
   }
 
   async function appendRows(link) {

@@ -70,7 +70,7 @@
   async function choose(node) {
     for (const other of nodes()) other.ariaSelected = String(other === node);
     const reference = node.dataset.reference;
-    await htmx.ajax('GET', `${tree().dataset.tree}?only=item&item=${reference}`, { target: '#item', select: '#item', swap: 'outerHTML' });
+    await htmx.ajax('GET', `${tree().dataset.tree}?only=item&item=${reference}`, { target: '#item', select: '#item', swap: 'outerHTML', push: 'false' });
     const url = new URL(location.href);
     url.searchParams.set('item', reference);
     history.replaceState(history.state, '', url);

@@ -19,6 +19,16 @@ document.addEventListener('htmx:before:swap', event => {
   else signInAgain(ctx.sourceElement, signIn);
 });
 
+// What is put into a page takes no focus by itself: somebody may be typing elsewhere.
+document.addEventListener('htmx:before:swap', event => {
+  for (const { fragment } of event.detail.tasks) for (const field of fragment.querySelectorAll('[autofocus]')) field.removeAttribute('autofocus');
+});
+
+// Whoever asked for the form of a text wants to write.
+document.addEventListener('htmx:after:swap', event => {
+  if (event.detail.ctx.select === '#edit') document.querySelector('#edit :is(input[type="text"], textarea)')?.focus();
+});
+
 // What was sent is done: the form is as new, and its draft is not needed any more.
 document.addEventListener('htmx:after:swap', event => {
   const { ctx } = event.detail;
