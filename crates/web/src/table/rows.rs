@@ -69,7 +69,7 @@ impl Table<'_> {
                     (link(reference))
                     @if let Some(update) = self.update.filter(|_| !edited.is_empty()) {
                         form.row-edit id=(form) method="post" action={ "/do/" (update.name) } hx-post={ "/do/" (update.name) }
-                            hx-vals=(json!({NEXT: address::with(self.view.asked, address::ROW, reference)})) {
+                            hx-vals=(json!({NEXT: address::with(self.view.asked, address::ROW, reference)})) hx-push-url="false" {
                             (hidden(NEXT, &address::here(self.view.asked)))
                             (hidden(&format!("{}_id", self.kind.name()), reference))
                             (hidden("expected_version", &row["version"].to_string()))
