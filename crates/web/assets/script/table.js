@@ -157,7 +157,12 @@
   });
 
   // What was refused is said in its cell, where what was typed stays to be corrected.
-  document.addEventListener('htmx:response:error', event => event.target.closest?.('.entities tr')?.classList.remove('saving'));
+  document.addEventListener('htmx:response:error', event => {
+    const row = event.target.closest?.('.entities tr');
+    if (!row) return;
+    row.classList.remove('saving');
+    if (event.detail.ctx.response.status === 409) toast('Somebody else has changed the same; reload to see it');
+  });
 
   // Fields that were left empty do not belong into an address.
   document.addEventListener('formdata', event => {
