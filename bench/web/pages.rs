@@ -89,6 +89,14 @@ impl Ours {
         Ok(head?.join("\n"))
     }
 
+    /// A page as text, without compression.
+    pub fn plain(&self, client: &mut Client, path: &str) -> anyhow::Result<String> {
+        let bytes = String::from_utf8(self.get(path).bytes)?.replace("Accept-Encoding: gzip\r\n", "");
+        let reply = client.send(&Request { bytes: bytes.into_bytes(), status: 200, label: "" })?;
+        anyhow::ensure!(reply.status == 200, "{path} is answered with {}", reply.status);
+        Ok(String::from_utf8_lossy(&reply.body).into_owned())
+    }
+
     /// Asks and expects the page.
     pub fn load(&self, client: &mut Client, path: &str) -> anyhow::Result<Reply> {
         let reply = client.send(&self.get(path))?;
@@ -176,10 +184,7 @@ fn first_visit(ours: &Ours, path: &str) -> anyhow::Result<(usize, usize, usize)>
     let mut client = Client::open(&ours.address)?;
     let page = ours.load(&mut client, path)?.body.len();
     // Once more as it is written, to see what it loads.
-    let bytes = ours.get(path).bytes;
-    let plain = String::from_utf8(bytes)?.replace("Accept-Encoding: gzip\r\n", "");
-    let text = client.send(&Request { bytes: plain.into_bytes(), status: 200, label: "" })?.body;
-    let text = String::from_utf8_lossy(&text).into_owned();
+    let text = ours.plain(&mut client, path)?;
     let mut files: Vec<&str> =
         text.split("=\"/assets/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     files.sort_unstable();

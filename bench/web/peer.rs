@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use bench_shared::http::Client;
@@ -98,7 +98,9 @@ pub fn ours(server: &Ours, n_requirements: u64, rounds: usize) -> anyhow::Result
     for round in 0..rounds {
         let reference = format!("REQ-{:03}", 1 + (n_requirements / 2 + round as u64) % n_requirements);
         forms.push(server.load(&mut client, &format!("/r/{reference}/edit"))?.time);
-        let mark = format!("Changed in round {round}");
+        // A text that was never there: saving what is there already would write nothing.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+        let mark = format!("Changed in round {round} of {now}.");
         let next = format!("{page}?from={reference}");
         let body = format!(
             "requirement_id={reference}&title={}&description={}&_next={}",
@@ -113,6 +115,8 @@ pub fn ours(server: &Ours, n_requirements: u64, rounds: usize) -> anyhow::Result
         let page = server.load(&mut client, &next)?;
         shown.push(sent.elapsed());
         saved_bytes = page.body.len();
+        let text = server.plain(&mut client, &next)?;
+        anyhow::ensure!(text.contains(&mark), "the page does not show the change of {reference}");
     }
     let median = |mut times: Vec<Duration>| {
         times.sort_unstable();

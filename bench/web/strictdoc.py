@@ -165,7 +165,7 @@ def links(page):
 
 def edit(port, page, text, number):
     """Changes a requirement: the seconds until its form is there, until it is saved, until the page shows it; the bytes of the answer."""
-    requirement = mid("r", 100 + number)
+    requirement = mid("r", number)
     document_mid = text.split('context_document_mid=')[1].split('"')[0].split("&")[0]
     query = {"node_id": requirement, "context_document_mid": document_mid}
     form, _, form_s, _ = ask(port, "GET", "/actions/document/edit_requirement?" + urllib.parse.urlencode(query))
