@@ -1,4 +1,4 @@
-//! What pages are told of the threat patterns: those that fit a text, with reasons, and one of them in full.
+//! Answers questions of pages about threat patterns: those that fit a text, with reasons, and one of them in full.
 
 use std::sync::OnceLock;
 

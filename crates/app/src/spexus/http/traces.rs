@@ -1,4 +1,4 @@
-//! The folders that `--trace` names, each followed as it changes, and what pages are told of them.
+//! Follows the folders that `--trace` names, and answers questions of pages about them.
 //!
 //! Whoever reads a project may not be able to read its folder, and the folder may hold anything. So only files that the project's
 //! patterns match are shown, inside of the folder wherever links lead, and none that is hidden; nothing is fetched, and expressions in

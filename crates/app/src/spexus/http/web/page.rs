@@ -109,7 +109,7 @@ impl Asking<'_> {
             Source::Operation(entry) => self.ask(entry, arguments).await,
             Source::Permission(entry) => self.caller.may(entry.effect).map(|()| Value::Null),
             Source::Traces => {
-                // Who does not see the project is told the same as if it were not there.
+                // A project that the caller cannot see is answered like one that does not exist.
                 let project = self.ask(known::GET_PROJECT, json!({"project": arguments["project"]})).await?;
                 let key = project["key"].as_str().unwrap_or_default().to_owned();
                 let traces = self.app.traces.clone();
@@ -216,7 +216,7 @@ pub fn to_sign_in(parts: &Parts) -> Response<Body> {
     }
 }
 
-/// What somebody is told whom the server cannot identify now.
+/// The answer for somebody whom the server cannot identify at the moment.
 fn stranger(error: &Error) -> Response<Body> {
     html(status(error.kind), web::sign_in("/", "", Some(&problem(error))))
 }

@@ -1,4 +1,4 @@
-//! What pages ask for that is no operation: how somebody wants them to look, and what a text will look like.
+//! The two requests of pages that are not operations: changing a preference, and previewing Markdown.
 
 use std::sync::Arc;
 
