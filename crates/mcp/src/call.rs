@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::{
     batch::BatchNumber,
     error::{Error, error_bytes, outcome_bytes},
-    failure::{Failure, Kind},
+    failure::{Failure, FailureKind},
     id::Id,
     method::Method,
     profile::Profile,
@@ -114,7 +114,7 @@ impl Ticket {
     }
 
     pub(crate) fn timed_out(&self, profile: &Profile, timeout: Duration) -> Vec<u8> {
-        let failure = Failure::new(Kind::Timeout, format!("Request timed out after {timeout:?}"));
+        let failure = Failure::new(FailureKind::Timeout, format!("Request timed out after {timeout:?}"));
         let request_id = self.request_id();
         let result = match self.method {
             Method::CallTool => failed_result(profile, self.revision, &failure, &request_id),
@@ -162,7 +162,7 @@ impl Answer {
         Self::new(ticket, Err(error))
     }
 
-    /// The answer to a call that panicked: all that a client is told is where to look in the log.
+    /// The answer to a call that panicked. It only says where to look in the log.
     pub fn internal_error(ticket: Arc<Ticket>) -> Self {
         let error = Failure::internal().to_error(ticket.revision, &ticket.request_id());
         Self::new(ticket, Err(error))

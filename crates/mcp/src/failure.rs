@@ -10,7 +10,7 @@ use crate::{
 
 /// The sort of a failure: what a program branches on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The arguments do not fit.
     InvalidArguments,
     /// What was named does not exist.
@@ -33,7 +33,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl FailureKind {
     /// Whether it is about who asks and whether the server can serve at all, and not about what was asked.
     pub(crate) fn is_refusal(self) -> bool {
         matches!(
@@ -59,7 +59,7 @@ impl Kind {
         all.into_iter().find(|kind| kind.code_and_name().1 == name)
     }
 
-    /// The code in handshake revisions, and the name that stands in `data.code` in all of them.
+    /// The code in handshake revisions, and the name in `data.code`, which is the same in all revisions.
     fn code_and_name(self) -> (i64, &'static str) {
         match self {
             Self::InvalidArguments => (INVALID_PARAMS, "INVALID_ARGUMENTS"),
@@ -108,7 +108,7 @@ impl FieldError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// For programs.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// For people.
     pub message: String,
     /// Field by field, where fields are to blame.
@@ -119,13 +119,20 @@ pub struct Failure {
 
 impl Failure {
     /// Makes a failure that blames no field.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), errors: Vec::new(), details: Vec::new() }
     }
 
     /// Our fault. What happened belongs into the log, not into the answer.
     pub fn internal() -> Self {
-        Self::new(Kind::Internal, "Internal error")
+        Self::new(FailureKind::Internal, "Internal error")
+    }
+
+    /// Blames one argument.
+    pub fn invalid_argument(field: &str, problem: &str) -> Self {
+        let message = format!("{field}: {problem}");
+        let errors = vec![FieldError::new(field, problem)];
+        Self { errors, ..Self::new(FailureKind::InvalidArguments, message) }
     }
 
     /// Blames the arguments of `subject`, all at once, in words and as data.
@@ -134,7 +141,7 @@ impl Failure {
         for error in &errors {
             message += &format!("\n- {}: {}", error.field, error.message);
         }
-        Self { errors, ..Self::new(Kind::InvalidArguments, message) }
+        Self { errors, ..Self::new(FailureKind::InvalidArguments, message) }
     }
 
     /// The details that go with the message.
@@ -152,7 +159,7 @@ impl Failure {
     /// The error that a revision has for it.
     pub fn to_error(&self, revision: Revision, request_id: &str) -> Error {
         let code = match (revision.is_stateless(), self.kind) {
-            (true, Kind::NotFound | Kind::InvalidArguments) => INVALID_PARAMS,
+            (true, FailureKind::NotFound | FailureKind::InvalidArguments) => INVALID_PARAMS,
             (true, _) => INTERNAL_ERROR,
             (false, kind) => kind.code_and_name().0,
         };

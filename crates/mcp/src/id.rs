@@ -21,7 +21,7 @@ pub(crate) const ID_BYTES_MAX: usize = 64 * 1024;
 pub struct Id(Arc<RawValue>);
 
 impl Id {
-    /// Takes the JSON text of a string or a number that is not too long; anything else is no id.
+    /// Accepts the JSON text of a string or a number that is not too long; nothing else is a valid id.
     pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         match raw.get().as_bytes().first() {
             _ if raw.get().len() > ID_BYTES_MAX => None,

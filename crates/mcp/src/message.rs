@@ -43,7 +43,7 @@ pub(crate) struct Message<'a> {
     pub raw_params: Option<&'a RawValue>,
 }
 
-/// What is no message, with the id where it could be read.
+/// An invalid message, with the id if it could be read.
 #[derive(Debug)]
 pub(crate) struct Rejection {
     pub id: Option<Id>,

@@ -86,7 +86,7 @@ pub(crate) const WATCHED_URIS_MAX: usize = 10_000;
 
 /// What an open `subscriptions/listen` hears of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
+pub(crate) struct ListenFilter {
     tools: bool,
     prompts: bool,
     resources: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Filter {
     uris: Vec<(String, String)>,
 }
 
-impl Filter {
+impl ListenFilter {
     /// Reads what the client asks for and keeps what the server can honour.
     pub fn parse(params: &mut Map<String, Value>, profile: &Profile) -> Result<Self, FieldError> {
         let capabilities = &profile.capabilities;
@@ -195,7 +195,7 @@ impl Filter {
 }
 
 /// The first thing a subscription hears: what it will hear.
-pub(crate) fn acknowledged(id: &Id, filter: &Filter) -> Vec<u8> {
+pub(crate) fn acknowledged(id: &Id, filter: &ListenFilter) -> Vec<u8> {
     #[derive(Serialize)]
     struct Params<'a> {
         notifications: Value,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::failure::{Failure, FieldError, Kind};
+use crate::failure::{Failure, FailureKind, FieldError};
 
 /// One page of a list.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ fn bad_cursor() -> Failure {
     let error =
         FieldError::new("cursor", "not a cursor of this list; leave it out to start from the beginning");
     let message = format!("Invalid params: {}: {}", error.field, error.message);
-    Failure { errors: vec![error], ..Failure::new(Kind::InvalidArguments, message) }
+    Failure { errors: vec![error], ..Failure::new(FailureKind::InvalidArguments, message) }
 }
 
 /// The letter keeps clients from taking a cursor for a number to calculate with.

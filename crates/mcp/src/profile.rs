@@ -27,10 +27,10 @@ pub struct Profile {
     pub versions: VersionPolicy,
     /// How a failing tool says so.
     pub tool_errors: ToolErrors,
-    /// Who may not ask, or asks too often, is told by the status of the answer, as over HTTP, and never by the result of a
+    /// A request without the right, or over the rate limit, is rejected by the status of the answer, as over HTTP, and never by the result of a
     /// tool.
     pub refuses_by_status: bool,
-    /// The one spelling of a URI by which changes are told, where a resource has several.
+    /// The canonical URI that change notifications use, where a resource has several.
     pub canonical: fn(&str) -> String,
     /// How long a client may keep what it was told (2026-07-28).
     pub cache: Cache,
@@ -92,14 +92,14 @@ pub struct Capabilities {
 /// What is served about a list beside the list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListCapability {
-    /// Clients are told when something appears or goes.
+    /// Clients are notified when an item is added or removed.
     pub list_changed: bool,
 }
 
 /// What is served about resources beside reading them.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceCapability {
-    /// Clients are told when resources appear or go.
+    /// Clients are notified when resources are added or removed.
     pub list_changed: bool,
     /// Clients may ask to be told when one changes.
     pub subscribe: bool,

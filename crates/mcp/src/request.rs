@@ -1,4 +1,4 @@
-//! The parameters of each method, checked: what is wrong is named with its field.
+//! The parameters of each method, validated: errors name the field.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     call::{Answer, Call},
     error::{Error, INVALID_PARAMS},
-    failure::{Failure, FieldError, Kind},
+    failure::{Failure, FailureKind, FieldError},
     listed::Prompt,
     page::Page,
     profile::Profile,
@@ -260,8 +260,10 @@ fn find_prompt(server: &dyn Server, context: &Context<'_>, name: &str) -> Result
                 None => "unknown".into(),
             };
             let advice = message.trim_start_matches("unknown");
-            let mut failure =
-                Failure::new(Kind::InvalidArguments, format!("Unknown prompt: {}{advice}", shown(name)));
+            let mut failure = Failure::new(
+                FailureKind::InvalidArguments,
+                format!("Unknown prompt: {}{advice}", shown(name)),
+            );
             failure.errors.push(FieldError { nearest: nearby, ..FieldError::new("name", message) });
             return Err(failure);
         }
@@ -294,7 +296,7 @@ fn listed<T>(key: &str, page: Page<T>, to_json: impl Fn(&T) -> Value) -> Map<Str
 
 /// A resource that is not there is named in the error's data, as the protocol shows it.
 fn about_uri(mut failure: Failure, uri: &str) -> Failure {
-    if failure.kind == Kind::NotFound {
+    if failure.kind == FailureKind::NotFound {
         failure.details.push(("uri".into(), json!(uri)));
     }
     failure

@@ -9,7 +9,7 @@ use crate::{
     call::Ticket,
     contents::Contents,
     error::notification_bytes,
-    failure::{Failure, Kind},
+    failure::{Failure, FailureKind},
     id::Id,
     listed::{Prompt, Resource},
     notification::{Change, Interest},
@@ -30,7 +30,7 @@ pub struct Instead {
 
 /// What a server offers. Methods run on any thread, several at once.
 pub trait Server: Send + Sync {
-    /// What agents are told about the server when they connect.
+    /// The instructions that agents receive when they connect.
     fn instructions(&self, _context: &Context<'_>) -> Option<String> {
         None
     }
@@ -85,7 +85,7 @@ pub trait Server: Send + Sync {
         tool: &Tool,
         _arguments: Value,
     ) -> Result<ToolOutput, Failure> {
-        Err(Failure::new(Kind::NotFound, format!("Unknown tool: {}", tool.name)))
+        Err(Failure::new(FailureKind::NotFound, format!("Unknown tool: {}", tool.name)))
     }
 
     /// Lists the resources.
@@ -100,7 +100,7 @@ pub trait Server: Send + Sync {
         path: &str,
         _cursor: Option<&str>,
     ) -> Result<Page<Resource>, Failure> {
-        Err(Failure::new(Kind::NotFound, format!("Resource not found: {path}")))
+        Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {path}")))
     }
 
     /// Lists the families of resources; the `uri` of each is an RFC 6570 template.
@@ -110,7 +110,7 @@ pub trait Server: Send + Sync {
 
     /// Reads a resource.
     fn read(&self, _context: &Context<'_>, uri: &str) -> Result<Contents, Failure> {
-        Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}")))
+        Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {uri}")))
     }
 
     /// Says whether a resource may be subscribed to; by default, if it can be read.
@@ -123,11 +123,14 @@ pub trait Server: Send + Sync {
         let mut watchable = BTreeSet::new();
         for uri in uris {
             if context.is_cancelled() {
-                return Err(Failure::new(Kind::Timeout, "nobody waits any more"));
+                return Err(Failure::new(FailureKind::Timeout, "nobody waits any more"));
             }
             match self.check_subscription(context, &uri) {
                 Ok(()) => drop(watchable.insert(uri)),
-                Err(Failure { kind: Kind::NotFound | Kind::InvalidArguments | Kind::Forbidden, .. }) => {}
+                Err(Failure {
+                    kind: FailureKind::NotFound | FailureKind::InvalidArguments | FailureKind::Forbidden,
+                    ..
+                }) => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -146,7 +149,7 @@ pub trait Server: Send + Sync {
         prompt: &Prompt,
         _arguments: &Map<String, Value>,
     ) -> Result<Vec<Value>, Failure> {
-        Err(Failure::new(Kind::NotFound, format!("Unknown prompt: {}", prompt.name)))
+        Err(Failure::new(FailureKind::NotFound, format!("Unknown prompt: {}", prompt.name)))
     }
 
     /// Completes the value of an argument, best first.

@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
+    vec,
 };
 
 use serde_json::{Map, Value, json, value::RawValue};
@@ -18,7 +19,7 @@ use crate::{
     failure::FieldError,
     glance::{self, Arrived},
     id::Id,
-    message::{self, Incoming, Message},
+    message::{Incoming, Message, Rejection},
     method::Method,
     notification::{self, Change, Interest, WATCHED_URIS_MAX},
     profile::{Profile, VersionPolicy},
@@ -27,6 +28,12 @@ use crate::{
     stateless,
     wording::shown,
 };
+
+/// How many requests are worked on at once; further ones wait to be taken.
+const IN_FLIGHT_MAX: usize = 256;
+
+/// How large those requests may be together.
+const IN_FLIGHT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const NOT_INITIALIZED: &str = "Server not initialized. Send initialized notification first.";
 
@@ -54,6 +61,21 @@ pub enum Transport {
     Http,
 }
 
+/// The messages that came together and are not taken yet, for [`Session::next`].
+#[derive(Debug)]
+pub struct Pending<'a> {
+    items: vec::IntoIter<Result<Message<'a>, Rejection>>,
+    batch: Option<BatchNumber>,
+    n_bytes_each: usize,
+}
+
+impl Pending<'_> {
+    /// Whether all of them are taken.
+    pub fn is_empty(&self) -> bool {
+        self.items.as_slice().is_empty()
+    }
+}
+
 /// Who is at the other end, in its own words.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
@@ -63,7 +85,7 @@ pub struct Client {
     pub version: String,
 }
 
-/// The state of a conversation. It is told what arrives and when; it does nothing by itself.
+/// The state of a conversation. Callers pass in what arrives and when; it does no I/O and reads no clock.
 #[derive(Debug)]
 pub struct Session {
     profile: Arc<Profile>,
@@ -146,23 +168,62 @@ impl Session {
         self.in_flight.len()
     }
 
-    /// How many bytes the messages of those calls had.
+    /// How many bytes these requests have.
     pub fn in_flight_bytes(&self) -> usize {
         self.in_flight_bytes
     }
 
-    /// Takes one message: a line, or the body of a POST.
+    /// Whether so much is in flight that nothing more should be taken until some of it is answered.
+    pub fn is_full(&self) -> bool {
+        self.in_flight.len() >= IN_FLIGHT_MAX || self.in_flight_bytes >= IN_FLIGHT_BYTES_MAX
+    }
+
+    /// Takes a line, or the body of a POST, with all its messages at once.
     pub fn handle(&mut self, bytes: &[u8], now: Instant) -> Vec<Step> {
         self.take(glance::read(bytes), now)
     }
 
     /// The same for what has been read already.
     pub fn take(&mut self, arrived: Arrived<'_>, now: Instant) -> Vec<Step> {
+        let mut pending = self.begin(arrived);
         let mut steps = Vec::with_capacity(1);
-        match arrived.content {
-            Ok(Incoming::One(message)) => self.message(message, None, arrived.n_bytes, now, &mut steps),
-            Ok(Incoming::Batch(items)) => self.batch(items, arrived.n_bytes, now, &mut steps),
-            Err(rejection) => self.refuse(rejection.id, rejection.error, None, &mut steps),
+        while !pending.is_empty() {
+            steps.extend(self.next(&mut pending, now));
+        }
+        steps
+    }
+
+    /// Begins to take what has been read. A transport that works on calls while it reads takes one message after the
+    /// other, and between them waits while the session [is full](Session::is_full).
+    pub fn begin<'a>(&mut self, arrived: Arrived<'a>) -> Pending<'a> {
+        let has_batches = self.revision == Revision::V2025_03_26
+            && (self.state != State::New || self.transport == Transport::Http);
+        let (items, is_batch) = match arrived.content {
+            Ok(Incoming::Batch(items)) if has_batches => (items, true),
+            Ok(Incoming::Batch(_)) => {
+                let message = "Invalid Request: batches exist only in protocol version 2025-03-26";
+                (vec![Err(Rejection { id: None, error: Error::new(INVALID_REQUEST, message) })], false)
+            }
+            Ok(Incoming::One(message)) => (vec![Ok(message)], false),
+            Err(rejection) => (vec![Err(rejection)], false),
+        };
+        let n_bytes_each = arrived.n_bytes / items.len();
+        let batch = is_batch.then(|| self.batches.open());
+        Pending { items: items.into_iter(), batch, n_bytes_each }
+    }
+
+    /// Takes the next message.
+    pub fn next(&mut self, pending: &mut Pending<'_>, now: Instant) -> Vec<Step> {
+        let mut steps = Vec::with_capacity(1);
+        match pending.items.next() {
+            Some(Ok(message)) => self.message(message, pending.batch, pending.n_bytes_each, now, &mut steps),
+            Some(Err(rejection)) => self.refuse(rejection.id, rejection.error, pending.batch, &mut steps),
+            None => return steps,
+        }
+        if pending.is_empty()
+            && let Some(number) = pending.batch
+        {
+            steps.extend(self.batches.close(number).map(Step::Send));
         }
         steps
     }
@@ -241,30 +302,6 @@ impl Session {
         let listeners = std::mem::take(&mut self.listeners);
         let open = listeners.iter().filter(|listener| listener.is_acknowledged);
         open.map(|listener| notification::listen_result(&listener.id, &self.profile)).collect()
-    }
-
-    fn batch(
-        &mut self,
-        items: Vec<Result<Message<'_>, message::Rejection>>,
-        n_bytes: usize,
-        now: Instant,
-        steps: &mut Vec<Step>,
-    ) {
-        if self.state == State::New && self.transport == Transport::Stdio
-            || self.revision != Revision::V2025_03_26
-        {
-            let message = "Invalid Request: batches exist only in protocol version 2025-03-26";
-            return self.refuse(None, Error::new(INVALID_REQUEST, message), None, steps);
-        }
-        let number = self.batches.open();
-        let n_bytes_each = n_bytes / items.len();
-        for item in items {
-            match item {
-                Ok(message) => self.message(message, Some(number), n_bytes_each, now, steps),
-                Err(rejection) => self.refuse(rejection.id, rejection.error, Some(number), steps),
-            }
-        }
-        steps.extend(self.batches.close(number).map(Step::Send));
     }
 
     fn message(

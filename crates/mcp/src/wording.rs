@@ -7,7 +7,7 @@ use crate::failure::FieldError;
 /// A text in an error message is cut after this many characters.
 const SHOWN_CHARACTERS_MAX: usize = 100;
 
-/// Returns a text as it stands in a message: cut where it is long, and without what would move a cursor.
+/// Returns a text for use in a message: shortened, and without characters that move a terminal's cursor.
 pub fn shown(text: &str) -> String {
     let plain = text.chars().map(|character| if is_plain(character) { character } else { '\u{fffd}' });
     let mut shown: String = plain.take(SHOWN_CHARACTERS_MAX).collect();

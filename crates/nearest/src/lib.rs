@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-/// What is longer is no name that somebody mistyped, and comparing takes the square of its length.
+/// Longer input is not a typo, and comparing takes quadratic time.
 const FOUND_BYTES_MAX: usize = 200;
 
 /// Returns the candidate that is nearest to a name, if any is near.

@@ -70,9 +70,9 @@ for pooler in $poolers; do
     wait "$pooler"
 done
 if [ -n "$server" ]; then
-    # It may have been halted in order to be killed.
-    kill -QUIT "$server"
-    kill -CONT "$server"
+    # The shell starts it with QUIT ignored, so that one which has not come far does not hear the first; and it may have
+    # been halted in order to be killed.
+    while kill -QUIT "$server" && kill -CONT "$server"; do sleep 0.1; done &
     wait "$server"
 fi
 # A killed server leaves a segment of shared memory behind, and its number on this line.

@@ -205,6 +205,33 @@ fn nothing_stays_of_a_process_that_is_killed_while_its_server_starts() {
 }
 
 #[test]
+fn a_server_that_does_not_hear_the_first_signal_is_told_again() {
+    let folder = env::temp_dir().join(format!("deaf-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    // As PostgreSQL before it has set its handlers, only longer.
+    let deaf = folder.join("postgres");
+    fs::write(&deaf, "#!/bin/sh\nsleep 0.5\nexec env --default-signal=QUIT sleep 600\n").unwrap();
+    fs::set_permissions(&deaf, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut watchdog = Command::new("/bin/sh")
+        .args(["-c", include_str!("../src/watchdog.sh"), "watchdog"])
+        .args([&folder, &folder])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut commands = watchdog.stdin.take().unwrap();
+    writeln!(commands, "start 1").unwrap();
+    let answers = BufReader::new(watchdog.stdout.take().unwrap());
+    let server = answers.lines().nth(1).expect("an answer").unwrap();
+    assert!(is_running(&server));
+    drop(commands);
+    wait_until("the server is gone", || !is_running(&server));
+    watchdog.wait().unwrap();
+    fs::remove_file(deaf).unwrap();
+    fs::remove_dir(folder).expect("nothing stays");
+}
+
+#[test]
 fn nothing_stays_of_a_server_that_was_killed() {
     let Some(mut server) = Server::own(Options::default()) else { return };
     let folder = server.folder().unwrap().to_owned();
@@ -237,7 +264,7 @@ fn a_server_that_someone_else_runs_is_used() {
     assert_eq!(ask(&mut connect(database.url()), &sql), "0", "a database stays behind");
 }
 
-/// Says where the shared server is, and ends as it is told.
+/// Prints where the shared server is, and exits as requested.
 #[test]
 #[ignore = "other tests run it as a program"]
 fn a_program_with_a_server() {

@@ -15,10 +15,10 @@ mod split;
 mod terms;
 
 pub use expression::Expression;
-pub use query::{Clause, Place, Problem, QUERY_CHARS_MAX, Query};
+pub use query::{Clause, Place, QUERY_CHARS_MAX, Query, QueryProblem};
 pub use score::score;
 pub use snippet::{Piece, cut, mark, snippet};
-pub use split::Reference;
+pub use split::ReferenceId;
 pub use terms::{Terms, terms};
 
 /// Changes whenever the same text may give other terms than before: stored terms must then be made anew.

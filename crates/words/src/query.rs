@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::expression::Expression;
 use crate::score::Needles;
-use crate::split::{Group, Reference, groups};
+use crate::split::{Group, ReferenceId, groups};
 use crate::terms::{
     EVERYTHING, NOTHING, beginning_term, group_terms, pair_term, stem_term, title_term, whole_term,
 };
@@ -29,7 +29,7 @@ pub struct Query {
     /// What documents are tested by.
     pub clauses: Vec<Clause>,
     /// The reference ids among what must be found.
-    pub references: Vec<Reference>,
+    pub references: Vec<ReferenceId>,
     /// How many words were too many and are left out.
     pub n_dropped: usize,
     pub(crate) needles: Needles,
@@ -52,7 +52,7 @@ pub struct Clause {
 
 /// Why a text is not a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum QueryProblem {
     /// There is nothing but blanks.
     Blank,
     /// There is a NUL character, which databases cannot store.
@@ -61,28 +61,28 @@ pub enum Problem {
     Long(usize),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for QueryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Blank => write!(f, "expected words to search for, found only blanks"),
-            Problem::Nul => write!(f, "expected text, found a NUL character"),
-            Problem::Long(n_chars) => {
+            QueryProblem::Blank => write!(f, "expected words to search for, found only blanks"),
+            QueryProblem::Nul => write!(f, "expected text, found a NUL character"),
+            QueryProblem::Long(n_chars) => {
                 write!(f, "expected at most {QUERY_CHARS_MAX} characters, found {n_chars}")
             }
         }
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for QueryProblem {}
 
 impl Query {
     /// Reads what a person typed.
-    pub fn parse(text: &str) -> Result<Query, Problem> {
+    pub fn parse(text: &str) -> Result<Query, QueryProblem> {
         let n_chars = text.chars().count();
         match () {
-            () if text.trim().is_empty() => return Err(Problem::Blank),
-            () if text.contains('\0') => return Err(Problem::Nul),
-            () if n_chars > QUERY_CHARS_MAX => return Err(Problem::Long(n_chars)),
+            () if text.trim().is_empty() => return Err(QueryProblem::Blank),
+            () if text.contains('\0') => return Err(QueryProblem::Nul),
+            () if n_chars > QUERY_CHARS_MAX => return Err(QueryProblem::Long(n_chars)),
             () => {}
         }
         let mut found = Clauses::default();
@@ -207,7 +207,7 @@ impl Clause {
 #[derive(Default)]
 struct Clauses {
     clauses: Vec<Clause>,
-    references: Vec<Reference>,
+    references: Vec<ReferenceId>,
     /// The clause of the last word, unless it is excluded or part of a phrase.
     last_word: Option<usize>,
     n_terms: usize,

@@ -8,7 +8,7 @@ use crate::query::{Clause, Query};
 const REFERENCE: f32 = 1_000.0;
 const TITLE: f32 = 3.0;
 const BODY: f32 = 1.0;
-/// The word stands there in the form that was typed.
+/// The word occurs in the form that was typed.
 const EXACT: f32 = 0.6;
 /// Only the beginning of a word was found.
 const PREFIX: f32 = 0.25;

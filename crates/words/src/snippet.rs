@@ -20,7 +20,7 @@ const REPETITIONS_MAX: usize = 15;
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// As it stands in the original.
+    /// As in the original.
     pub text: String,
     /// Whether this is what the query looked for.
     pub is_marked: bool,

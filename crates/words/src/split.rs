@@ -28,7 +28,7 @@ pub(crate) struct Group<'a> {
     pub parts: Vec<Part<'a>>,
     /// All parts as one folded word, where there are several.
     pub compound: Option<String>,
-    pub reference: Option<Reference>,
+    pub reference: Option<ReferenceId>,
 }
 
 /// A folded word and its place in the text, in bytes.
@@ -41,7 +41,7 @@ pub(crate) struct Part<'a> {
 
 /// A reference id, such as `REQ-012` or `ABC-EP-007`. It prints in its usual form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct ReferenceId {
     /// The project's key in capitals, where it was written.
     pub project: Option<String>,
     /// `AC`, `EP`, `PROMPT`, `REQ`, `STD` or `US`.
@@ -50,7 +50,7 @@ pub struct Reference {
     pub number: u64,
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for ReferenceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(project) = &self.project {
             write!(f, "{project}-")?;
@@ -203,7 +203,7 @@ impl<'a, V: FnMut(&Group<'a>)> Split<'a, V> {
 }
 
 /// The reference id that the segments begin with, and how many of them it takes.
-fn reference(text: &str, segments: &[Segment]) -> Option<(Reference, usize)> {
+fn reference(text: &str, segments: &[Segment]) -> Option<(ReferenceId, usize)> {
     if segments.len() < 2 {
         return None;
     }
@@ -217,11 +217,11 @@ fn reference(text: &str, segments: &[Segment]) -> Option<(Reference, usize)> {
     };
     let number = |index: usize| word(index).and_then(|number| number.parse().ok());
     if let Some(prefix) = prefix(0) {
-        return Some((Reference { project: None, prefix, number: number(1)? }, 2));
+        return Some((ReferenceId { project: None, prefix, number: number(1)? }, 2));
     }
     let key = word(0).filter(|key| is_project_key(key))?;
     let prefix = prefix(1).filter(|_| is_hyphen(text, segments[0], segments[1]))?;
-    Some((Reference { project: Some(key.to_ascii_uppercase()), prefix, number: number(2)? }, 3))
+    Some((ReferenceId { project: Some(key.to_ascii_uppercase()), prefix, number: number(2)? }, 3))
 }
 
 fn is_project_key(word: &str) -> bool {
@@ -234,7 +234,7 @@ fn is_hyphen(text: &str, left: Segment, right: Segment) -> bool {
     matches!(&text[left.1..right.0], "-" | "\u{2010}" | "\u{2011}")
 }
 
-/// The `s` of `user's`, which is no word.
+/// The `s` of `user's`, which is not a word.
 fn is_possessive(text: &str, start: usize, end: usize) -> bool {
     text[start..end].eq_ignore_ascii_case("s") && text[..start].ends_with(['\'', '\u{2019}'])
 }

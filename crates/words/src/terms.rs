@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::fold::stem;
-use crate::split::{Group, Reference, each_group};
+use crate::split::{Group, ReferenceId, each_group};
 
 /// The position of words that are not searched for, so that those around them do not become neighbours.
 const FILLER: &str = "x";
@@ -46,7 +46,7 @@ pub struct Terms {
 /// Returns the terms of a document. A title that begins with the document's reference id, as in
 /// `REQ-012 The pot brews`, makes a search for that id find the document first.
 pub fn terms(title: &str, body: &str) -> Terms {
-    let mut document = Document::default();
+    let mut document = TermLimits::default();
     Terms { title: document.field(title), body: document.field(body) }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn beginning_term(prefix: &str) -> Option<String> {
     BEGINNING_CHARS.contains(&word.chars().count()).then(|| format!("b{word}"))
 }
 
-/// The term for a term that stands in a title.
+/// The term that marks an occurrence in a title.
 pub(crate) fn title_term(term: &str) -> String {
     format!("t{term}")
 }
@@ -161,17 +161,17 @@ pub(crate) fn whole_term(whole: &str) -> String {
 }
 
 /// Prefix, number, project: since a key starts with a letter, no two references share a term.
-fn reference_term(reference: &Reference) -> String {
+fn reference_term(reference: &ReferenceId) -> String {
     let project = reference.project.as_deref().unwrap_or_default();
     format!("r{}{}{project}", reference.prefix, reference.number).to_ascii_lowercase()
 }
 
 /// What the limits are counted by, over title and body together.
 #[derive(Default)]
-struct Document {
+struct TermLimits {
     n_positions: usize,
     n_bytes: usize,
-    /// Ordered terms, and how often each stands in the order.
+    /// Ordered terms, and how often each occurs.
     n_occurrences: HashMap<String, u16, RandomState>,
     /// The terms of words, which are worth remembering: most words of a text come again.
     stems: HashMap<String, String, RandomState>,
@@ -184,7 +184,7 @@ struct Field {
     seen: HashSet<String, RandomState>,
 }
 
-impl Document {
+impl TermLimits {
     fn field(&mut self, text: &str) -> String {
         let mut field = Field {
             ordered: String::with_capacity(text.len() * 3),

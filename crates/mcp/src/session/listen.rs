@@ -1,4 +1,4 @@
-//! The subscriptions of 2026-07-28: each is a request that stays open, and is told of what it names.
+//! The subscriptions of 2026-07-28: each is a request that stays open and receives notifications of what it names.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     error::{Error, INVALID_REQUEST},
     id::Id,
     method::Method,
-    notification::{self, Filter},
+    notification::{self, ListenFilter},
     request::Request,
     revision::Revision,
 };
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) id: Id,
-    pub(super) filter: Filter,
+    pub(super) filter: ListenFilter,
     /// Hears nothing before.
     pub(super) is_acknowledged: bool,
 }
@@ -37,7 +37,7 @@ impl Session {
             let message = format!("Invalid Request: at most {LISTENERS_MAX} subscriptions can be open");
             return Err(Error::new(INVALID_REQUEST, message));
         }
-        let filter = Filter::parse(params, &self.profile)?;
+        let filter = ListenFilter::parse(params, &self.profile)?;
         let uris = filter.uris();
         let is_acknowledged = uris.is_empty();
         if is_acknowledged {

@@ -4,7 +4,9 @@ use std::{fs, path::Path};
 
 use crate::conversation::{play, split};
 
-/// [002 R16.1]
+//@= spexus://REQ-165
+//@= type=test
+//@# 002 R16.1: tests cover all messages
 #[test]
 fn conversations_go_as_they_are_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations");

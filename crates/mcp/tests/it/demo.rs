@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Completion, CompletionReference, Contents, Context, Failure, Kind, ListCapability, Page,
-    Profile, Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors, ToolOutput,
-    VersionPolicy, page_of,
+    Capabilities, Completion, CompletionReference, Contents, Context, Failure, FailureKind, ListCapability,
+    Page, Profile, Prompt, PromptArgument, Resource, ResourceCapability, Server, Tool, ToolErrors,
+    ToolOutput, VersionPolicy, page_of,
 };
 use serde_json::{Map, Value, json};
 
@@ -65,7 +65,10 @@ impl Server for Demo {
                 context.progress.report(2.0, None, Some("never sent: progress only grows"));
                 Ok(ToolOutput::json(json!({"counted": 3})))
             }
-            _ => Err(Failure::new(Kind::Conflict, "The epic has 3 stories; use force to delete them too")),
+            _ => Err(Failure::new(
+                FailureKind::Conflict,
+                "The epic has 3 stories; use force to delete them too",
+            )),
         }
     }
 
@@ -94,7 +97,7 @@ impl Server for Demo {
             "demo://a" | "demo://b" => {
                 Ok(json!({"uri": uri, "mimeType": "text/plain", "text": "a letter"}).into())
             }
-            _ => Err(Failure::new(Kind::NotFound, "Resource not found")),
+            _ => Err(Failure::new(FailureKind::NotFound, "Resource not found")),
         }
     }
 

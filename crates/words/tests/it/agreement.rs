@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use words::{Problem, QUERY_CHARS_MAX, Query, Terms};
+use words::{QUERY_CHARS_MAX, Query, QueryProblem, Terms};
 
 use crate::engine::{Document, find, find_plainly, index, table};
 
@@ -61,9 +61,9 @@ proptest! {
     #[test]
     fn any_text_is_a_query(text in "(?s).{0,1100}") {
         let expected = match () {
-            () if text.trim().is_empty() => Some(Problem::Blank),
-            () if text.contains('\0') => Some(Problem::Nul),
-            () if text.chars().count() > QUERY_CHARS_MAX => Some(Problem::Long(text.chars().count())),
+            () if text.trim().is_empty() => Some(QueryProblem::Blank),
+            () if text.contains('\0') => Some(QueryProblem::Nul),
+            () if text.chars().count() > QUERY_CHARS_MAX => Some(QueryProblem::Long(text.chars().count())),
             () => None,
         };
         match Query::parse(&text) {
