@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::managed;
 use crate::specification::Format;
 use crate::text::Span;
 
@@ -27,7 +28,7 @@ pub struct Annotation {
     /// The specification and the section, as written: `path#section`.
     pub target: Arc<str>,
     /// What it quotes, its lines joined by single spaces; nothing if it only points at a section.
-    pub quote: Box<str>,
+    pub quote: Arc<str>,
     /// What few annotations have.
     pub notes: Option<Box<Notes>>,
     /// Where its target, all of it, and its quote stand in the file.
@@ -57,7 +58,7 @@ pub struct Notes {
     /// Free tags of a todo.
     pub tags: BTreeSet<String>,
     /// Where the text stands, if the annotation was made from it.
-    pub known: Option<Known>,
+    pub known: Option<KnownPlace>,
     /// Whether the comment itself is wrong, so that it covers nothing.
     pub is_invalid: bool,
 }
@@ -76,7 +77,7 @@ impl Notes {
 
 /// The place of a text in the specification that it was extracted from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Known {
+pub struct KnownPlace {
     /// The index of the section.
     pub section: u32,
     /// Its pieces, line by line.
@@ -84,14 +85,30 @@ pub struct Known {
 }
 
 impl Annotation {
+    /// An annotation that is not written yet, without a quote.
+    pub fn new(kind: AnnotationKind, target: &str) -> Annotation {
+        Annotation {
+            line: 1,
+            last_line: 1,
+            kind,
+            level: Level::Auto,
+            format: Format::Auto,
+            target: target.into(),
+            quote: "".into(),
+            notes: None,
+            places: Places::default(),
+        }
+    }
+
     /// Returns the specification as written, without the section.
     pub fn target_path(&self) -> &str {
         self.mark().map_or(&self.target, |mark| &self.target[..mark])
     }
 
-    /// Returns the section as written.
+    /// Returns the section as written. A managed requirement has one, which may be left out.
     pub fn target_section(&self) -> Option<&str> {
-        self.mark().map(|mark| &self.target[mark + 1..])
+        let written = self.mark().map(|mark| &self.target[mark + 1..]);
+        written.or_else(|| managed::is_managed(&self.target).then_some(managed::SECTION))
     }
 
     /// Where the section begins.

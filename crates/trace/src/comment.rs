@@ -4,15 +4,15 @@
 //! some content lines, without anything in between.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 use nearest::nearest;
 
 use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
 use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::interner::Interner;
+use crate::managed;
 use crate::specification::Format;
 use crate::text::Span;
 
@@ -31,8 +31,29 @@ impl Default for Style {
     }
 }
 
+/// The endings of files whose comments begin with `#` alone.
+const WITH_HASH: [&str; 12] =
+    ["py", "pyi", "rb", "sh", "bash", "pl", "toml", "yml", "yaml", "tf", "ex", "exs"];
+
+impl Style {
+    /// The marks that are comments in the language of a file, by the end of its path or glob.
+    pub fn usual(path: &str) -> Style {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match WITH_HASH.contains(&ending) {
+            true => Style { meta: "#=".into(), content: "##".into() },
+            false => Style::default(),
+        }
+    }
+
+    /// Whether its marks are comments in the language of a file, as far as that is known.
+    pub fn is_comment_in(&self, path: &str) -> bool {
+        let needs_hash = Style::usual(path) != Style::default();
+        !needs_hash || [&self.meta, &self.content].iter().all(|mark| mark.starts_with('#'))
+    }
+}
+
 /// A comment style, and where a project uses it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyleUse {
     /// The marks.
     pub style: Style,
@@ -63,22 +84,34 @@ pub fn scan(
     text: &str,
     style: &Style,
     default_kind: AnnotationKind,
+    interner: &Interner,
 ) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let mut scanner = Scanner {
         path,
         text,
         default_kind,
-        targets: HashMap::default(),
+        interner,
+        quote: String::new(),
         annotations: Vec::new(),
         diagnostics: Vec::new(),
         known_line: Cell::new((0, 1)),
+        spaced: None,
     };
-    let finder = Finder::new(style.meta.as_bytes());
+    let spaced = Spaced::of(path, style);
+    scanner.spaced = spaced.as_ref();
+    let mut marks = Mark::new(&style.meta, text);
+    let mut spaced_marks = spaced.as_ref().map(|spaced| Mark::new(&spaced.meta, text));
     let mut position = 0;
     let mut counted = 0;
     let mut n_lines = 0;
-    while let Some(found) = finder.find(&text.as_bytes()[position..]) {
-        let at = position + found;
+    let mut next = |position: usize| {
+        let first = marks.next(text, position);
+        match spaced_marks.as_mut().and_then(|marks| marks.next(text, position)) {
+            Some(second) => Some(first.map_or(second, |first| first.min(second))),
+            None => first,
+        }
+    };
+    while let Some(at) = next(position) {
         let start = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
         n_lines += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
         counted = start;
@@ -93,6 +126,27 @@ pub fn scan(
     (scanner.annotations, scanner.diagnostics)
 }
 
+/// A mark, and where it stands next. It is looked for once in each part of the text, whatever else is found there.
+struct Mark<'a> {
+    finder: Finder<'a>,
+    next: Option<usize>,
+}
+
+impl<'a> Mark<'a> {
+    fn new(mark: &'a str, text: &str) -> Mark<'a> {
+        let finder = Finder::new(mark.as_bytes());
+        Mark { next: finder.find(text.as_bytes()), finder }
+    }
+
+    /// Returns the first place from a position on.
+    fn next(&mut self, text: &str, position: usize) -> Option<usize> {
+        if self.next.is_some_and(|next| next < position) {
+            self.next = self.finder.find(&text.as_bytes()[position..]).map(|found| position + found);
+        }
+        self.next
+    }
+}
+
 fn line_end(text: &str, from: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |end| from + end + 1)
 }
@@ -101,12 +155,51 @@ struct Scanner<'a> {
     path: &'a Arc<str>,
     text: &'a str,
     default_kind: AnnotationKind,
-    /// Targets repeat a lot.
-    targets: HashMap<&'a str, Arc<str>, RandomState>,
+    interner: &'a Interner,
+    /// Where the lines of a quote are joined.
+    quote: String,
     annotations: Vec<Annotation>,
     diagnostics: Vec<Diagnostic>,
     /// Where some line starts, and its number.
     known_line: Cell<(usize, u32)>,
+    spaced: Option<&'a Spaced>,
+}
+
+/// Marks as gofmt writes them above a declaration: `// =` and `// #`.
+pub(crate) struct Spaced {
+    meta: String,
+    content: String,
+}
+
+impl Spaced {
+    /// The marks of a style after gofmt; none where it is not used or leaves them as they are.
+    pub fn of(path: &str, style: &Style) -> Option<Spaced> {
+        if !path.ends_with(".go") {
+            return None;
+        }
+        let spaced = |mark: &str| {
+            let sign =
+                mark.strip_prefix("//").filter(|sign| sign.starts_with(|sign: char| !sign.is_whitespace()));
+            sign.map(|sign| format!("// {sign}"))
+        };
+        Some(Spaced { meta: spaced(&style.meta)?, content: spaced(&style.content)? })
+    }
+
+    /// What a meta line says. Other comments begin with `// =` as well, so that a line counts only if it has a target
+    /// or a key.
+    pub fn meta<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let body = line.strip_prefix(&*self.meta)?;
+        let text = body.trim();
+        let is_key = text.split_once('=').is_some_and(|(key, _)| KEYS.contains(&key.trim_end()));
+        let is_target =
+            !text.contains(char::is_whitespace) && (text.contains('#') || managed::is_managed(text));
+        (body.starts_with([' ', '\t']) && (is_key || is_target)).then_some(body)
+    }
+
+    /// What a line of a quote says.
+    pub fn content<'a>(&self, line: &'a str) -> Option<&'a str> {
+        line.strip_prefix(&*self.content)
+    }
 }
 
 /// The meta lines of an annotation so far. Values are slices of the file.
@@ -141,7 +234,14 @@ impl<'a> Scanner<'a> {
             if body.is_empty() {
                 break;
             }
-            if let Some(body) = body.strip_prefix(&*style.meta) {
+            let spaced = self.spaced;
+            let meta_body =
+                body.strip_prefix(&*style.meta).or_else(|| spaced.and_then(|spaced| spaced.meta(body)));
+            let content = |body: &'a str| {
+                let spaced = || spaced.and_then(|spaced| spaced.content(body));
+                body.strip_prefix(&*style.content).or_else(spaced)
+            };
+            if let Some(body) = meta_body {
                 if !contents.is_empty() {
                     self.finish(std::mem::take(&mut meta), &contents, position);
                     contents.clear();
@@ -152,7 +252,7 @@ impl<'a> Scanner<'a> {
                 self.on_meta(&mut meta, body.trim_start(), line);
             } else if meta.first.is_none() {
                 break;
-            } else if let Some(body) = body.strip_prefix(&*style.content) {
+            } else if let Some(body) = content(body) {
                 let body = body.trim();
                 if !body.is_empty() {
                     contents.push(body);
@@ -313,15 +413,21 @@ impl<'a> Scanner<'a> {
             feature: meta.feature.unwrap_or_default().to_owned(),
             ..Notes::default()
         };
-        let target = self.targets.entry(target).or_insert_with(|| target.into()).clone();
+        self.quote.clear();
+        for content in contents {
+            if !self.quote.is_empty() {
+                self.quote.push(' ');
+            }
+            self.quote.push_str(content);
+        }
         self.annotations.push(Annotation {
             line,
             last_line,
             kind,
             level: meta.level.map_or(Level::Auto, |(level, _)| level),
             format: meta.format.map_or(Format::Auto, |(format, _)| format),
-            target,
-            quote: contents.join(" ").into(),
+            target: self.interner.intern(target),
+            quote: self.interner.intern(&self.quote),
             notes: (!notes.is_empty()).then(|| Box::new(notes)),
             places,
         });

@@ -12,7 +12,7 @@ use crate::text::Span;
 pub mod render;
 mod sentence;
 
-use sentence::{Place, Sentences};
+use sentence::{SentenceBound, Sentences};
 
 /// A sentence that requires something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub fn requirements(spec: &Specification, section: &Section) -> Vec<ExtractedReq
     let mut found: Vec<ExtractedRequirement> = Vec::new();
     let mut by_text: HashMap<String, usize, RandomState> = HashMap::default();
     // A sentence may have as many keywords as words; its text is put together once.
-    let mut last: Option<((Place, Place), usize)> = None;
+    let mut last: Option<((SentenceBound, SentenceBound), usize)> = None;
     for number in candidates {
         let Some(line) = lines[number] else {
             continue;

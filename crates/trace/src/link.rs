@@ -12,7 +12,7 @@ use crate::text::Span;
 
 /// A piece of a specification that an annotation cites, within one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct CitedPiece {
     /// The number of the annotation.
     pub annotation: u32,
     /// What the annotation says of it.
@@ -36,11 +36,17 @@ pub enum Broken {
     EmptySection(u32),
     /// The section does not have the quote.
     UnknownQuote(u32),
+    /// An earlier text of the managed requirement has the quote, the present one does not.
+    Stale(u32),
+    /// The managed requirement never had the version that is pinned.
+    UnknownVersion(u32),
+    /// The managed requirement was deleted or is obsolete.
+    Gone(u32),
 }
 
 /// The text that an annotation cites.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct CitedPassage {
     /// The index of the section.
     pub section: u32,
     /// Where the text stands, line by line; only the title if nothing is quoted.
@@ -50,7 +56,15 @@ pub struct Found {
 }
 
 /// Resolves one annotation in its specification.
-pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Found, Broken> {
+pub fn link(annotation: &Annotation, specification: &Specification) -> Result<CitedPassage, Broken> {
+    match &specification.managed {
+        Some(managed) => managed.link(annotation, specification),
+        None => literal(annotation, specification),
+    }
+}
+
+/// Resolves one annotation as Duvet does, which knows no versions: a quote means its first occurrence.
+pub fn literal(annotation: &Annotation, specification: &Specification) -> Result<CitedPassage, Broken> {
     let section = section(annotation, specification)?;
     match titled(annotation, specification, section) {
         Some(found) => Ok(found),
@@ -58,15 +72,16 @@ pub fn link(annotation: &Annotation, specification: &Specification) -> Result<Fo
     }
 }
 
-/// The quotes of a section that were looked for, and what was found.
-type Quotes<'a> = HashMap<&'a str, Result<Found, Broken>, RandomState>;
+/// The quotes of a section that were looked for, by their addresses, and what was found. Those that were read together
+/// share what is equal; the others are only looked for once more.
+type Quotes = HashMap<usize, Result<CitedPassage, Broken>, RandomState>;
 
 /// Resolves many annotations, on any number of threads. Each quote is looked for once in its section.
 pub struct Linker<'a> {
     specifications: Vec<&'a Arc<Specification>>,
     /// For each specification the position of its first section.
     firsts: Vec<usize>,
-    sections: Vec<Mutex<Quotes<'a>>>,
+    sections: Vec<Mutex<Quotes>>,
 }
 
 impl<'a> Linker<'a> {
@@ -88,14 +103,17 @@ impl<'a> Linker<'a> {
         annotation: &'a Annotation,
         target: u32,
         origin: Option<&Arc<Specification>>,
-    ) -> Result<Found, Broken> {
+    ) -> Result<CitedPassage, Broken> {
         let specification = self.specifications[target as usize];
         let known = annotation.notes.as_ref().and_then(|notes| notes.known.as_ref());
         if let (Some(known), Some(origin)) = (known, origin)
             && Arc::ptr_eq(origin, specification)
         {
             let spans = known.spans.clone();
-            return Ok(Found { section: known.section, spans, likeness: Likeness::Same });
+            return Ok(CitedPassage { section: known.section, spans, likeness: Likeness::Same });
+        }
+        if let Some(managed) = &specification.managed {
+            return managed.link(annotation, specification);
         }
         let section = section(annotation, specification)?;
         if let Some(found) = titled(annotation, specification, section) {
@@ -103,8 +121,9 @@ impl<'a> Linker<'a> {
         }
         let quotes = &self.sections[self.firsts[target as usize] + section as usize];
         let mut quotes = quotes.lock().unwrap_or_else(PoisonError::into_inner);
-        let quote = &*annotation.quote;
-        quotes.entry(quote).or_insert_with(|| quoted(quote, specification, section)).clone()
+        let quote = &annotation.quote;
+        let address = quote.as_ptr().addr();
+        quotes.entry(address).or_insert_with(|| quoted(quote, specification, section)).clone()
     }
 }
 
@@ -120,17 +139,17 @@ fn section(annotation: &Annotation, specification: &Specification) -> Result<u32
 }
 
 /// An annotation without a quote points at the section itself, and covers nothing.
-fn titled(annotation: &Annotation, specification: &Specification, section: u32) -> Option<Found> {
+fn titled(annotation: &Annotation, specification: &Specification, section: u32) -> Option<CitedPassage> {
     let title = specification.sections[section as usize].title_span;
-    let found = || Found { section, spans: Arc::from([title]), likeness: Likeness::Same };
+    let found = || CitedPassage { section, spans: Arc::from([title]), likeness: Likeness::Same };
     annotation.quote.is_empty().then(found)
 }
 
-fn quoted(quote: &str, specification: &Specification, section: u32) -> Result<Found, Broken> {
+fn quoted(quote: &str, specification: &Specification, section: u32) -> Result<CitedPassage, Broken> {
     let view = specification.view(section as usize);
     if view.is_empty() {
         return Err(Broken::EmptySection(section));
     }
     let (range, likeness) = view.find(quote).ok_or(Broken::UnknownQuote(section))?;
-    Ok(Found { section, spans: view.spans(range).collect(), likeness })
+    Ok(CitedPassage { section, spans: view.spans(range).collect(), likeness })
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::annotation::Annotation;
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::managed::ManagedTexts;
 use crate::model::{Model, SourceFile};
 use crate::specification::Specification;
 
@@ -18,10 +19,12 @@ pub(crate) mod files;
 mod index;
 pub(crate) mod listing;
 mod load;
+mod managed;
 mod problems;
 mod scan;
 mod stray;
 mod styles;
+mod texts;
 mod walk;
 
 pub use documents::{Documents, Fetch};
@@ -29,6 +32,7 @@ pub use extracted::folder as requirement_folder;
 pub use files::Reading;
 pub use index::{Changes, Index};
 pub use stray::strays;
+pub use texts::{Sources, Texts};
 
 /// Which project.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +43,16 @@ pub struct Options {
     pub config_path: Option<PathBuf>,
     /// Globs of source code, maybe with marks: `(META,CONTENT)glob`.
     pub source_patterns: Vec<String>,
+    /// Globs of files that are not read as source code, whatever else matches them: reports of tests quote source code.
+    pub excluded_patterns: Vec<String>,
     /// Globs of requirement files.
     pub requirement_patterns: Vec<String>,
     /// Where specifications are kept if there is no configuration.
     pub specification_path: Option<PathBuf>,
     /// Whether nothing outside of the root may be read.
     pub is_confined: bool,
+    /// Where the texts of managed requirements come from.
+    pub managed: Option<Arc<dyn ManagedTexts>>,
 }
 
 /// The usual place of a configuration.
@@ -145,6 +153,13 @@ pub fn open_named(
     let source = SourceFile { path: "".into(), blob_link: None, is_requirements: false };
     let index = documents.find(annotation, &source).map_err(|problem| problem.diagnostic())?;
     Ok(documents.found()[index as usize].specification.clone())
+}
+
+/// Lists the files inside of the root that a glob matches, wherever links lead.
+pub fn matching(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
+    let walk = walk::walk(root, pattern, Some(root)).map_err(|error| error.msg.to_owned())?;
+    let is_inside = |path: &PathBuf| path.is_file() && files::is_inside(root, path);
+    Ok(walk.found.into_iter().filter(is_inside).collect())
 }
 
 /// Reads a file of a project as text, if it is inside of the root wherever links lead.

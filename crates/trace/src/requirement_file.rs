@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use crate::annotation::{Annotation, AnnotationKind, Level, Notes, Places, Unknown};
 use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::interner::Interner;
 use crate::specification::Format;
 use crate::text::Span;
 
@@ -55,7 +56,7 @@ struct Todo {
 }
 
 /// Reads a requirement file.
-pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
+pub fn read(path: &Arc<str>, text: &str, interner: &Interner) -> (Vec<Annotation>, Vec<Diagnostic>) {
     let file: File = match toml::from_str(text) {
         Ok(file) => file,
         Err(error) => return (Vec::new(), vec![toml_error(path, text, &error)]),
@@ -64,6 +65,7 @@ pub fn read(path: &Arc<str>, text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
         path,
         text,
         default_target: file.target.as_ref(),
+        interner,
         annotations: Vec::new(),
         diagnostics: Vec::new(),
     };
@@ -116,6 +118,7 @@ struct Reader<'a> {
     path: &'a Arc<str>,
     text: &'a str,
     default_target: Option<&'a Spanned<String>>,
+    interner: &'a Interner,
     annotations: Vec<Annotation>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -141,8 +144,8 @@ impl Reader<'_> {
             kind: AnnotationKind::Spec,
             level: Level::Auto,
             format: Format::Auto,
-            target: target.as_ref().as_str().into(),
-            quote: join(quote.as_ref()).into(),
+            target: self.interner.intern(target.as_ref()),
+            quote: self.interner.intern(&join(quote.as_ref())),
             notes: None,
             places: Places { target: target.span().into(), text: entry, quote: quote.span().into() },
         }));

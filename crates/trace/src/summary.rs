@@ -7,7 +7,7 @@ use crate::model::{Model, TraceProgress, TraceStatus};
 
 /// How a project fares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct TraceSummary {
     /// For each specification how it fares, by name.
     pub specifications: Vec<SpecificationSummary>,
     /// What to work on next, most important first.
@@ -39,11 +39,11 @@ pub struct Next {
 /// How many requirements are named to work on.
 const NEXT_MAX: usize = 5;
 
-impl Summary {
+impl TraceSummary {
     /// Sums up what is known of a project.
-    pub fn of(model: &Model) -> Summary {
+    pub fn of(model: &Model) -> TraceSummary {
         let catalogue = &model.catalogue;
-        let mut summary = Summary::default();
+        let mut summary = TraceSummary::default();
         for specification in &catalogue.specifications {
             let counts = model.count(catalogue.requirements_of(specification));
             if counts != [0; 4] {

@@ -63,11 +63,27 @@ pub enum Code {
     Report,
     /// Two reports disagree.
     Conflict,
+    /// What a citation quotes stands only in an earlier version of a managed requirement.
+    StaleCitation,
+    /// A managed requirement changed after the version that a citation pins.
+    SuspectCitation,
+    /// What a citation quotes stands in no version of a managed requirement.
+    BrokenCitation,
+    /// A managed requirement was deleted or is obsolete.
+    GoneRequirement,
+    /// A managed requirement is not in the store, or not visible.
+    UnknownRequirement,
+    /// A quote stands in several places of a managed requirement.
+    AmbiguousQuote,
+    /// A target names a managed requirement in a wrong way.
+    ManagedTarget,
+    /// The texts of managed requirements cannot be asked for.
+    UnreachableStore,
 }
 
 impl Code {
     /// Every code, in order.
-    pub const ALL: [Code; 29] = [
+    pub const ALL: [Code; 37] = [
         Code::Configuration,
         Code::Pattern,
         Code::Unreadable,
@@ -97,6 +113,14 @@ impl Code {
         Code::Empty,
         Code::Report,
         Code::Conflict,
+        Code::StaleCitation,
+        Code::SuspectCitation,
+        Code::BrokenCitation,
+        Code::GoneRequirement,
+        Code::UnknownRequirement,
+        Code::AmbiguousQuote,
+        Code::ManagedTarget,
+        Code::UnreachableStore,
     ];
 
     /// The name by which tools know it.
@@ -131,6 +155,14 @@ impl Code {
             Code::Empty => "empty",
             Code::Report => "report",
             Code::Conflict => "conflict",
+            Code::StaleCitation => "stale-citation",
+            Code::SuspectCitation => "suspect-citation",
+            Code::BrokenCitation => "broken-citation",
+            Code::GoneRequirement => "gone-requirement",
+            Code::UnknownRequirement => "unknown-requirement",
+            Code::AmbiguousQuote => "ambiguous-quote",
+            Code::ManagedTarget => "managed-target",
+            Code::UnreachableStore => "unreachable-store",
         }
     }
 
@@ -206,6 +238,30 @@ impl Code {
             }
             Code::Report => "A report that was given cannot be understood.",
             Code::Conflict => "Two reports disagree.",
+            Code::StaleCitation => {
+                "What a citation quotes stands only in an earlier version of a managed requirement. Look whether the code still fits, then write the lines that are offered."
+            }
+            Code::SuspectCitation => {
+                "A managed requirement changed after the version that a citation pins. Look whether the code still fits, then pin the new version."
+            }
+            Code::BrokenCitation => {
+                "What a citation quotes stands in no version of a managed requirement, or it pins a version that does not exist. Quote the nearest sentence that is offered."
+            }
+            Code::GoneRequirement => {
+                "A managed requirement that is cited was deleted or is obsolete. Remove the citation, or cite what replaces it."
+            }
+            Code::UnknownRequirement => {
+                "A managed requirement that is cited does not exist, or is not visible. Correct its reference."
+            }
+            Code::AmbiguousQuote => {
+                "A quote stands in several places of a managed requirement, and covers all of them. Quote the whole sentence to cite one."
+            }
+            Code::ManagedTarget => {
+                "A target that begins with `spexus://` does not name a managed requirement. Write `spexus://REQ-027`, `spexus://SHOP-REQ-027`, `spexus://REQ-027@4` or `spexus://SHOP/REQ-027#text`."
+            }
+            Code::UnreachableStore => {
+                "The store with the managed requirements cannot be reached, or no project is named. What `spexus pull` wrote is used as far as it goes."
+            }
         }
     }
 }

@@ -173,6 +173,7 @@ pub fn rust(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interner::Interner;
     use crate::specification::Format;
     use crate::{extract, requirement_file};
 
@@ -184,7 +185,7 @@ mod tests {
         for section in &spec.sections {
             let requirements = extract::requirements(&spec, section);
             let written = toml("ä/a.md", &spec, section, &requirements);
-            let (read, problems) = requirement_file::read(&"a.toml".into(), &written);
+            let (read, problems) = requirement_file::read(&"a.toml".into(), &written, &Interner::default());
             assert!(problems.is_empty(), "{problems:?}\n{written}");
             let read: Vec<(u32, Places)> = read.iter().map(|one| (one.line, one.places)).collect();
             assert!(!read.is_empty());

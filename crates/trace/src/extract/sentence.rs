@@ -1,17 +1,17 @@
 //! Finds where sentences start and end.
 
-/// A line, and a byte in it.
-pub type Place = (usize, usize);
+/// Where a sentence starts or ends: a line, and a byte in it.
+pub type SentenceBound = (usize, usize);
 
-/// Finds the ends of sentences. Places are asked for in order, so what was found for the one before is used again:
+/// Finds the ends of sentences. Places are asked for in order, so what was found for the previous one is used again:
 /// sentences of many lines, and lines with many keywords, would take quadratic time otherwise.
 pub struct Sentences<'a> {
     lines: &'a [Option<&'a str>],
     stops: Stops<'a>,
     /// The last line that was asked for, and where its sentence starts in the lines before it.
-    before: Option<(usize, Place)>,
+    before: Option<(usize, SentenceBound)>,
     /// The same for where its sentence ends in the lines after it.
-    after: Option<(usize, Place)>,
+    after: Option<(usize, SentenceBound)>,
 }
 
 impl<'a> Sentences<'a> {
@@ -21,7 +21,7 @@ impl<'a> Sentences<'a> {
     }
 
     /// Finds where the sentence starts that has something at a place: after a full stop, or where its paragraph does.
-    pub fn open(&mut self, number: usize, start: usize) -> Place {
+    pub fn open(&mut self, number: usize, start: usize) -> SentenceBound {
         if let Some(offset) = self.lines[number].and_then(|line| self.stops.last_before(line, start)) {
             return (number, offset);
         }
@@ -30,7 +30,7 @@ impl<'a> Sentences<'a> {
         open
     }
 
-    fn open_before(&self, number: usize) -> Place {
+    fn open_before(&self, number: usize) -> SentenceBound {
         if number == 0 {
             return (0, 0);
         }
@@ -52,7 +52,7 @@ impl<'a> Sentences<'a> {
     }
 
     /// Finds where the sentence ends.
-    pub fn close(&mut self, number: usize, end: usize) -> Place {
+    pub fn close(&mut self, number: usize, end: usize) -> SentenceBound {
         if let Some(offset) = self.lines[number].and_then(|line| self.stops.first_after(line, end)) {
             return (number, offset);
         }
@@ -62,7 +62,7 @@ impl<'a> Sentences<'a> {
         close
     }
 
-    fn close_after(&self, number: usize) -> Place {
+    fn close_after(&self, number: usize) -> SentenceBound {
         let mut close = (number + 1, 0);
         for (after, line) in self.lines.iter().enumerate().skip(number + 1) {
             match line {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::annotation::Level;
+use crate::managed;
 use crate::specification::{Format, Section, Specification};
 use crate::target::{Target, clean};
 use crate::text::Span;
@@ -119,6 +120,9 @@ pub struct RequirementEntry {
 impl RequirementEntry {
     /// Its text in one line, with single blanks.
     pub fn text(&self, document: &Specification) -> String {
+        if document.managed.is_some() {
+            return managed::unit_text(document, &self.spans);
+        }
         let pieces = self.spans.iter().map(|span| document.text.get(span.range()).unwrap_or_default());
         let words: Vec<&str> = pieces.flat_map(str::split_whitespace).collect();
         words.join(" ")
@@ -188,7 +192,10 @@ impl Catalogue {
         spellings.dedup();
         self.by_id.insert(id.clone(), specification);
         self.specifications.push(SpecificationEntry {
-            name: identity::name(&id, &best.specification, &best.name),
+            name: match &best.specification.managed {
+                Some(managed) if !managed.title.trim().is_empty() => managed.title.clone(),
+                _ => identity::name(&id, &best.specification, &best.name),
+            },
             title: identity::series_title(&best.specification),
             url: best.target.path.page().unwrap_or_else(|| best.name.clone()),
             description: identity::description(&best.specification),
@@ -270,7 +277,10 @@ impl Catalogue {
     /// What an annotation writes to name the section of a requirement.
     pub fn target(&self, section: u32) -> String {
         let (specification, section) = self.document(section);
-        format!("{}#{}", specification.target, section.id)
+        match &specification.document.managed {
+            Some(managed) => managed.target.clone(),
+            None => format!("{}#{}", specification.target, section.id),
+        }
     }
 
     /// Finds requirements by words, best first.
@@ -348,7 +358,7 @@ impl Catalogue {
                     &second.spellings,
                     &second.path,
                 )
-                && (old.format, &old.text) == (new.format, &new.text)
+                && (old.format, &old.text, &old.managed) == (new.format, &new.text, &new.managed)
         };
         self.requirements == other.requirements
             && self.specifications.len() == other.specifications.len()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::annotation::{Annotation, AnnotationKind};
-use crate::link::Found;
+use crate::link::CitedPassage;
 
 use super::file::LinkedFile;
 
@@ -44,7 +44,7 @@ impl Citation {
     }
 
     /// The text it cites; only the title of the section if it quotes nothing.
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &CitedPassage {
         self.file.links[self.index()].found.as_ref().expect("a citation cites something")
     }
 

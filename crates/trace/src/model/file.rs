@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::annotation::{Annotation, AnnotationKind};
 use crate::diagnostic::Diagnostic;
-use crate::link::Found;
+use crate::link::CitedPassage;
 use crate::specification::Specification;
 
 /// A file, in one of the ways in which it is read.
@@ -53,7 +53,7 @@ pub struct Link {
     /// The index of the specification that it names, among the model's targets.
     pub target: Option<u32>,
     /// The text, if it was found.
-    pub found: Option<Found>,
+    pub found: Option<CitedPassage>,
 }
 
 /// A file with annotations, and what these cite.

@@ -5,12 +5,16 @@ use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use crate::managed::ManagedName;
 use crate::specification::{Format, Specification};
 use crate::target::TargetPath;
 
 /// Tells the id of a specification: `rfc2324`, a draft's name, or its whole path in plain letters.
 pub fn specification_id(path: &TargetPath, shown: &str) -> String {
     if let TargetPath::Url(url) = path {
+        if let Ok(name) = ManagedName::parse(url.as_str()) {
+            return name.reference_id();
+        }
         let last = url.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
         let stem = last.map(|last| last.split('.').next().unwrap_or(last).to_lowercase());
         if let Some(stem) = stem.filter(|stem| is_series(stem)) {

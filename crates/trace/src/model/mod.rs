@@ -21,6 +21,7 @@ mod catalogue;
 mod citation;
 mod file;
 mod identity;
+mod managed;
 mod nearby;
 mod reference;
 mod search;
@@ -34,10 +35,11 @@ pub use catalogue::{Catalogue, NamedTarget, RequirementEntry, SectionEntry, Spec
 pub use citation::Citation;
 pub use file::{Link, LinkedFile, ScannedFile, SourceFile};
 pub use identity::{percent_decode, percent_encode};
+pub use managed::ManagedCitation;
 pub use reference::Named;
 pub use state::{IMPLEMENTED, Label, TESTED, TraceProgress, TraceState, TraceStatus};
 pub use validate::OpenSpecification;
-pub use verdict::{Quoted, Verdict};
+pub use verdict::{CitationVerdict, Quoted, QuotedUnit, lines};
 
 /// What is known of a project at one moment.
 #[derive(Debug, Default)]
@@ -75,6 +77,8 @@ pub struct Setting {
     pub blob_link: Option<String>,
     /// Where issues can be looked at.
     pub issue_link: Option<String>,
+    /// The key of the project that managed requirements without one belong to.
+    pub project_key: Option<String>,
     /// The comment styles that annotations may be written in.
     pub styles: Vec<StyleUse>,
     /// The files of source code, whether they have annotations or not.
@@ -125,6 +129,14 @@ impl Model {
                     requirements.extend(meant.into_iter().map(entry));
                 }
             }
+        }
+        for (named, section) in targets.iter().zip(&first_sections) {
+            let units = named.specification.managed.iter().flat_map(|managed| &managed.units);
+            requirements.extend(units.map(|(spans, level)| RequirementEntry {
+                section: *section,
+                spans: spans.clone(),
+                level: *level,
+            }));
         }
         catalogue.add_requirements(requirements);
         let citations: Vec<Arc<[Citation]>> = by_section.into_iter().map(Arc::from).collect();
@@ -278,6 +290,11 @@ impl Model {
     /// The marks that annotations may have, in order.
     pub fn styles(&self) -> BTreeSet<&Style> {
         self.setting.styles.iter().map(|used| &used.style).collect()
+    }
+
+    /// The comment styles of the project, and the files that each is for.
+    pub fn styles_used(&self) -> &[StyleUse] {
+        &self.setting.styles
     }
 
     /// What is wrong in files, by file and line.

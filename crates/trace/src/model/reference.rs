@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::managed::{self, ManagedName};
 use crate::target::TargetPath;
 
 use super::catalogue::SpecificationEntry;
@@ -59,6 +60,9 @@ impl Model {
                 numbers.map(|number| number as u32).collect()
             }
             Some(Named::Citation(citation)) => self.requirements_of(&citation).collect(),
+            Some(Named::Specification(specification)) if specification.document.managed.is_some() => {
+                self.catalogue.requirements_of(specification).collect()
+            }
             Some(Named::Specification(_)) | None => Vec::new(),
         }
     }
@@ -94,6 +98,9 @@ impl Model {
         if let Some(specification) = self.catalogue.specification(name) {
             return Some(specification);
         }
+        if let Some(managed) = self.managed(name) {
+            return Some(managed);
+        }
         if let Some(id) = series_id(name) {
             return self.catalogue.specification(&id);
         }
@@ -109,6 +116,14 @@ impl Model {
                 || page.as_ref().is_some_and(|page| *page == specification.url)
         });
         by_name.or_else(|| self.catalogue.specification(&id).filter(|_| identity::is_series(&id)))
+    }
+
+    /// Finds a managed requirement by any form of its name, or by its bare reference.
+    pub(super) fn managed(&self, name: &str) -> Option<&SpecificationEntry> {
+        let project = self.setting.project_key.as_deref()?;
+        let target = if managed::is_managed(name) { name.to_owned() } else { managed::bare_reference(name)? };
+        let id = ManagedName::parse(&target).ok()?.within(project).reference_id();
+        self.catalogue.specification(&id).filter(|found| found.document.managed.is_some())
     }
 
     /// A line of a comment without the marks of an annotation.

@@ -7,7 +7,9 @@ use nearest::nearest;
 use crate::annotation::{Annotation, AnnotationKind};
 use crate::comment::{self, Style, StyleUse};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::link::{Broken, Found, link};
+use crate::interner::Interner;
+use crate::link::{Broken, CitedPassage, link};
+use crate::managed::{self, Explained};
 use crate::quote::Likeness;
 use crate::quote::near::{self, Advice};
 use crate::specification::{Format, Specification};
@@ -16,7 +18,7 @@ use crate::target::TargetPath;
 use super::Model;
 use super::catalogue::SpecificationEntry;
 use super::identity;
-use super::verdict::{Verdict, condition, lines};
+use super::verdict::{CitationVerdict, Quoted, QuotedUnit, condition, lines, quoted};
 
 /// Opens the specification that an annotation names although no other does yet.
 pub type OpenSpecification<'a> = dyn Fn(&Annotation) -> Result<Arc<Specification>, Diagnostic> + 'a;
@@ -34,7 +36,12 @@ struct Written<'a> {
 impl Model {
     /// Checks a citation: lines in any of the project's comment styles, or a bare target. With a file it is checked as
     /// if it stood there.
-    pub fn validate(&self, citation: &str, file: Option<&str>, open: &OpenSpecification<'_>) -> Verdict {
+    pub fn validate(
+        &self,
+        citation: &str,
+        file: Option<&str>,
+        open: &OpenSpecification<'_>,
+    ) -> CitationVerdict {
         let default = StyleUse {
             style: Style::default(),
             default_kind: AnnotationKind::default(),
@@ -45,7 +52,8 @@ impl Model {
             Err(verdict) => return *verdict,
         };
         let is_foreign = warning.is_some();
-        let mut verdict = Verdict { warnings: warning.into_iter().collect(), ..Verdict::default() };
+        let mut verdict =
+            CitationVerdict { warnings: warning.into_iter().collect(), ..CitationVerdict::default() };
         for (index, written) in written.iter().enumerate() {
             let next = self.judge(written, open);
             if !next.is_valid() {
@@ -57,6 +65,7 @@ impl Model {
             verdict.warnings.extend(new);
             verdict.is_fuzzy |= next.is_fuzzy;
             verdict.requirements.extend(next.requirements);
+            verdict.units.extend(next.units);
             verdict.lines = match (index, verdict.lines, next.lines) {
                 (0, _, next) => next,
                 (_, all, _) => all,
@@ -70,7 +79,7 @@ impl Model {
     }
 
     /// Checks what was read.
-    fn judge(&self, written: &Written<'_>, open: &OpenSpecification<'_>) -> Verdict {
+    fn judge(&self, written: &Written<'_>, open: &OpenSpecification<'_>) -> CitationVerdict {
         let annotation = &written.annotation;
         let lines = |target: &str, quote: &str| Some(lines(written.used, annotation, target, quote));
         let (document, first_section) = match self.cited_document(annotation, open) {
@@ -79,13 +88,20 @@ impl Model {
         };
         let name = annotation.target_path();
         let target = |index: usize| format!("{name}#{}", document.sections[index].id);
+        let explained = document.managed.as_ref().and_then(|managed| managed.explain(annotation, &document));
         let found = match link(annotation, &document) {
             Ok(found) => found,
+            Err(broken) if explained.is_some() && !is_about_section(broken) => {
+                return explained
+                    .map_or_else(CitationVerdict::default, |explained| outdated(written, explained));
+            }
             Err(broken @ (Broken::NoSection | Broken::UnknownSection)) => {
                 let id = annotation.target_section().unwrap_or_default();
                 let ids = document.sections.iter().map(|section| &*section.id);
                 let known = identity::section(&document, id).map(target);
-                let guess = known.or_else(|| nearest(id, ids).map(|id| format!("{name}#{id}")));
+                // A managed requirement has one section.
+                let only = document.managed.as_ref().map(|managed| managed.target.clone());
+                let guess = known.or(only).or_else(|| nearest(id, ids).map(|id| format!("{name}#{id}")));
                 let (code, detail) = match broken {
                     Broken::NoSection => {
                         (Code::MissingSection, format!("the target {name} names no section"))
@@ -94,29 +110,34 @@ impl Model {
                 };
                 let corrected = guess.as_deref().and_then(|guess| lines(guess, &annotation.quote));
                 let nearest = guess.or_else(|| Some(format!("{name}#section")));
-                return Verdict {
+                return CitationVerdict {
                     nearest,
                     lines: corrected,
-                    ..Verdict::wrong(code, "Section not found", detail)
+                    ..CitationVerdict::wrong(code, "Section not found", detail)
                 };
             }
             Err(Broken::EmptySection(index)) => {
                 let detail =
                     format!("section `{}` of {name} has no text", document.sections[index as usize].id);
-                return Verdict::wrong(Code::EmptySection, "Requirement not found", detail);
+                return CitationVerdict::wrong(Code::EmptySection, "Requirement not found", detail);
             }
-            Err(Broken::UnknownQuote(index)) => {
+            Err(
+                Broken::UnknownQuote(index)
+                | Broken::Stale(index)
+                | Broken::UnknownVersion(index)
+                | Broken::Gone(index),
+            ) => {
                 let id = &document.sections[index as usize].id;
                 let detail = format!("section `{id}` of {name} does not have this text");
-                let wrong = Verdict::wrong(Code::UnknownQuote, "Requirement not found", detail);
+                let wrong = CitationVerdict::wrong(Code::UnknownQuote, "Requirement not found", detail);
                 let section = first_section.map(|first| first + index);
                 return match self.advice(&annotation.quote, &document, index, section) {
-                    Some(Advice::Elsewhere(other)) => Verdict {
+                    Some(Advice::Elsewhere(other)) => CitationVerdict {
                         lines: lines(&target(other), &annotation.quote),
                         nearest: Some(target(other)),
                         ..wrong
                     },
-                    Some(Advice::Nearest { text, difference }) => Verdict {
+                    Some(Advice::Nearest { text, difference }) => CitationVerdict {
                         lines: lines(&annotation.target, &text),
                         nearest: Some(text),
                         difference: Some(difference),
@@ -126,7 +147,14 @@ impl Model {
                 };
             }
         };
-        self.right(written, &document, first_section.map(|first| first + found.section), &found)
+        let mut verdict =
+            self.right(written, &document, first_section.map(|first| first + found.section), &found);
+        if let Some(explained) = explained {
+            let outdated = outdated(written, explained);
+            verdict.warnings.extend(outdated.detail.or(outdated.error));
+            verdict.lines = outdated.lines.or(verdict.lines);
+        }
+        verdict
     }
 
     /// Says what a citation covers that is right, and what is worth a look.
@@ -135,22 +163,31 @@ impl Model {
         written: &Written<'_>,
         document: &Specification,
         section: Option<u32>,
-        found: &Found,
-    ) -> Verdict {
+        found: &CitedPassage,
+    ) -> CitationVerdict {
         let annotation = &written.annotation;
         let whole = |number: u32| {
             Some(lines(written.used, annotation, &annotation.target, &self.catalogue.quote(number)))
         };
-        let mut verdict = Verdict { is_fuzzy: found.likeness == Likeness::OneEdit, ..Verdict::default() };
+        let mut verdict =
+            CitationVerdict { is_fuzzy: found.likeness == Likeness::OneEdit, ..CitationVerdict::default() };
         let mut warn = |warning: String| verdict.warnings.push(warning);
-        if annotation.quote.is_empty() {
+        let title = document.sections[found.section as usize].title_span;
+        if annotation.quote.is_empty() && found.spans.first() == Some(&title) {
             warn("only the target is given, which covers nothing; quote the requirement".to_owned());
             let own = section.map(|section| self.catalogue.sections[section as usize].requirements());
             // Of several nobody knows which is meant.
             verdict.lines = own.filter(|own| own.len() == 1).and_then(|own| whole(own.start as u32));
             return verdict;
         }
-        let requirements = section.map(|section| self.quoted(section, found)).unwrap_or_default();
+        let requirements = match (section, &document.managed) {
+            (Some(section), _) => self.quoted(section, found),
+            // Nothing cites it yet.
+            (None, Some(managed)) => {
+                quoted(managed.units.iter().map(|(spans, _)| &**spans).zip(0..), document, found)
+            }
+            (None, None) => Vec::new(),
+        };
         if requirements.is_empty() {
             warn("the quoted text belongs to no requirement".to_owned());
         }
@@ -161,17 +198,27 @@ impl Model {
                 warn(format!("the quote differs by one edit: {difference}"));
             }
         }
-        if annotation.quote.split_whitespace().count() == 1 {
+        if !annotation.quote.is_empty() && annotation.quote.split_whitespace().count() == 1 {
             warn(ONE_WORD.to_owned());
         }
         let left_out = requirements.iter().find_map(|quoted| condition(&quoted.rest));
         if let Some(condition) = left_out {
             warn(format!("the quote leaves out a condition: {condition}"));
         }
+        if section.is_none() {
+            let units =
+                document.managed.iter().flat_map(|managed| managed.units(document)).collect::<Vec<_>>();
+            let unit = |quoted: Quoted| QuotedUnit {
+                text: units.get(quoted.number as usize).map(|unit| unit.text.clone()).unwrap_or_default(),
+                share: quoted.share,
+                rest: quoted.rest,
+            };
+            return CitationVerdict { units: requirements.into_iter().map(unit).collect(), ..verdict };
+        }
         if !verdict.warnings.is_empty() {
             verdict.lines = requirements.first().and_then(|quoted| whole(quoted.number));
         }
-        Verdict { requirements, ..verdict }
+        CitationVerdict { requirements, ..verdict }
     }
 
     /// Finds the text nearest to a quote: a requirement of the section, else a sentence.
@@ -203,6 +250,10 @@ impl Model {
         open: &OpenSpecification<'_>,
     ) -> Result<(Arc<Specification>, Option<u32>), Diagnostic> {
         let name = annotation.target_path();
+        // A bare reference names a requirement to people, but is not a target.
+        if let Some(entry) = self.managed(name).filter(|_| managed::is_managed(name)) {
+            return Ok((entry.document.clone(), Some(entry.first_section)));
+        }
         let path = match name.starts_with('/') {
             true => Ok(TargetPath::Path(name.into())),
             false => TargetPath::parse(name),
@@ -224,19 +275,35 @@ impl Model {
         Ok((document, entry.map(|entry| entry.first_section)))
     }
 
-    fn unknown_specification(&self, written: &Written<'_>, problem: &Diagnostic) -> Verdict {
+    fn unknown_specification(&self, written: &Written<'_>, problem: &Diagnostic) -> CitationVerdict {
         let annotation = &written.annotation;
         let error = match problem.code {
             Code::InvalidUrl => "Invalid URL",
+            Code::UnknownRequirement => "Requirement not found",
+            Code::ManagedTarget | Code::UnreachableStore => &problem.message,
             _ => "Specification not found",
         };
         let name = annotation.target_path();
+        let meant = match problem.code {
+            Code::UnknownRequirement | Code::ManagedTarget => {
+                problem.help.iter().find_map(|help| help.split('`').nth(1)).map(str::to_owned)
+            }
+            Code::MissingSpecification => managed::bare_reference(&annotation.target),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            return CitationVerdict {
+                lines: Some(lines(written.used, annotation, &meant, &annotation.quote)),
+                nearest: Some(meant),
+                ..CitationVerdict::wrong(problem.code, error, problem.message.clone())
+            };
+        }
         let specifications = &self.catalogue.specifications;
         let known = self.resolve(name).or_else(|| {
             let names = specifications.iter().flat_map(|specification| &specification.spellings);
             nearest(name, names.map(String::as_str)).and_then(|name| self.resolve(name))
         });
-        let mut verdict = Verdict::wrong(problem.code, error, problem.message.clone());
+        let mut verdict = CitationVerdict::wrong(problem.code, error, problem.message.clone());
         let Some(known) = known.filter(|_| problem.code != Code::InvalidUrl) else {
             return verdict;
         };
@@ -254,13 +321,15 @@ impl Model {
         citation: &str,
         file: Option<&str>,
         default: &'a StyleUse,
-    ) -> Result<(Vec<Written<'a>>, Option<String>), Box<Verdict>> {
+    ) -> Result<(Vec<Written<'a>>, Option<String>), Box<CitationVerdict>> {
         let path: Arc<str> = file.unwrap_or("citation").into();
         let of_file: Vec<&StyleUse> =
             self.setting.styles.iter().filter(|used| file.is_some_and(|file| used.is_of(file))).collect();
         let all = self.setting.styles.iter().collect();
         let styles = if of_file.is_empty() { all } else { of_file };
-        let scan = |used: &StyleUse| comment::scan(&path, citation, &used.style, used.default_kind);
+        let interner = Interner::default();
+        let scan =
+            |used: &StyleUse| comment::scan(&path, citation, &used.style, used.default_kind, &interner);
         let mut problem = None;
         for used in &styles {
             let (annotations, problems) = scan(used);
@@ -289,7 +358,8 @@ impl Model {
         let target = citation.trim();
         let is_bare = !target.is_empty() && !target.contains(char::is_whitespace);
         if !is_bare {
-            let mut verdict = Verdict::wrong(Code::MissingTarget, "Invalid citation", "Invalid citation");
+            let mut verdict =
+                CitationVerdict::wrong(Code::MissingTarget, "Invalid citation", "Invalid citation");
             let example = "https://www.rfc-editor.org/rfc/rfc2324#section-2.1";
             verdict.nearest = Some(format!("{} {example}", first.style.meta));
             return Err(Box::new(verdict));
@@ -310,8 +380,8 @@ impl Model {
 }
 
 /// Says what is wrong with the comment itself. Where a word was meant that there is, it is put in its place.
-fn misspelt(citation: &str, problem: Diagnostic) -> Verdict {
-    let mut verdict = Verdict::wrong(problem.code, &problem.message, problem.message.clone());
+fn misspelt(citation: &str, problem: Diagnostic) -> CitationVerdict {
+    let mut verdict = CitationVerdict::wrong(problem.code, &problem.message, problem.message.clone());
     let meant = problem.help.iter().find_map(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"));
     verdict.nearest = meant.map(str::to_owned).or_else(|| problem.help.first().cloned());
     if let (Some(meant), Some(place)) = (meant, problem.places.first()) {
@@ -324,6 +394,26 @@ fn misspelt(citation: &str, problem: Diagnostic) -> Verdict {
         verdict.lines = Some(lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n"));
     }
     verdict
+}
+
+/// Whether a target is wrong, and not what is cited of it.
+fn is_about_section(broken: Broken) -> bool {
+    matches!(broken, Broken::NoSection | Broken::UnknownSection)
+}
+
+/// Says what became of a citation of a managed requirement, and what to write instead.
+fn outdated(written: &Written<'_>, explained: Explained) -> CitationVerdict {
+    let annotation = &written.annotation;
+    let wrong = CitationVerdict::wrong(explained.code, &explained.message, explained.message.clone());
+    let Some(renewed) = explained.renewed else {
+        return CitationVerdict { nearest: explained.help.into_iter().next(), ..wrong };
+    };
+    CitationVerdict {
+        lines: Some(lines(written.used, annotation, &explained.target, &renewed.quote)),
+        nearest: Some(if renewed.quote.is_empty() { explained.target } else { renewed.quote }),
+        difference: Some(renewed.difference).filter(|difference| !difference.is_empty()),
+        ..wrong
+    }
 }
 
 /// What is wrong with a quote of one word.

@@ -1,18 +1,18 @@
 //! What is said of a citation that somebody is about to write: what it covers, and what to write instead.
 
 use crate::annotation::{Annotation, AnnotationKind, Level};
-use crate::comment::{Style, StyleUse};
+use crate::comment::StyleUse;
 use crate::diagnostic::Code;
-use crate::link::Found;
+use crate::link::CitedPassage;
 use crate::overlap::{Cover, Covers, Weight};
-use crate::specification::Format;
+use crate::specification::{Format, Specification};
 use crate::text::Span;
 
 use super::{Citation, Model, TraceStatus};
 
 /// What became of a citation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct CitationVerdict {
     /// What is wrong, if anything, in the words that clients know.
     pub error: Option<String>,
     /// Which kind of thing is wrong.
@@ -29,8 +29,21 @@ pub struct Verdict {
     pub is_fuzzy: bool,
     /// The requirements that it covers, all or in part.
     pub requirements: Vec<Quoted>,
+    /// The units of a managed requirement that it covers, where nothing cites that yet.
+    pub units: Vec<QuotedUnit>,
     /// Comment lines to paste instead, where they would be better.
     pub lines: Option<String>,
+}
+
+/// How much of a unit a citation quotes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuotedUnit {
+    /// The text of the unit.
+    pub text: String,
+    /// The share of it that is quoted, from 0 to 1.
+    pub share: f64,
+    /// The text that is not.
+    pub rest: String,
 }
 
 /// How much of a requirement a citation quotes.
@@ -44,15 +57,20 @@ pub struct Quoted {
     pub rest: String,
 }
 
-impl Verdict {
+impl CitationVerdict {
     /// Whether it is right.
     pub fn is_valid(&self) -> bool {
         self.error.is_none()
     }
 
-    pub(super) fn wrong(code: Code, error: &str, detail: impl Into<String>) -> Verdict {
+    pub(super) fn wrong(code: Code, error: &str, detail: impl Into<String>) -> CitationVerdict {
         let detail = Some(detail.into()).filter(|detail| detail != error);
-        Verdict { error: Some(error.to_owned()), code: Some(code), detail, ..Verdict::default() }
+        CitationVerdict {
+            error: Some(error.to_owned()),
+            code: Some(code),
+            detail,
+            ..CitationVerdict::default()
+        }
     }
 }
 
@@ -78,14 +96,7 @@ impl Model {
 
     /// Comment lines that cite a requirement, to be pasted into a file: as a test where only tests are missing.
     pub fn lines_for(&self, number: u32, file: Option<&str>) -> String {
-        let default = StyleUse {
-            style: Style::default(),
-            default_kind: AnnotationKind::default(),
-            patterns: Vec::new(),
-        };
-        let styles = &self.setting.styles;
-        let of_file = file.and_then(|file| styles.iter().find(|used| used.is_of(file)));
-        let used = of_file.or(styles.first()).unwrap_or(&default);
+        let used = &self.style_of(file);
         let kind = match self.state(number).status {
             TraceStatus::NeedsTests => AnnotationKind::Test,
             _ => AnnotationKind::Citation,
@@ -95,32 +106,58 @@ impl Model {
         commented(used, &target, more.as_slice(), &self.catalogue.quote(number))
     }
 
-    /// Tells how much of which requirements a text of a section covers.
-    pub(super) fn quoted(&self, section: u32, found: &Found) -> Vec<Quoted> {
-        let kind = AnnotationKind::Citation;
-        let cover = |span: &Span| Cover { span: *span, by: 0, kind };
-        let covers = Covers::new(found.spans.iter().map(cover).collect());
-        let document = &self.catalogue.document(section).0.document.text;
-        let range = self.catalogue.sections[section as usize].requirements();
-        let quoted = range.filter_map(|number| {
-            let overlap = covers.over(&self.catalogue.requirements[number].spans);
-            let weight = Weight::Meaning(document);
-            let (n_covered, n_all) = (overlap.covered(&[kind], weight), overlap.whole(weight));
-            let rest = overlap.rest(&[kind]);
-            let words =
-                rest.iter().flat_map(|span| document.get(span.range()).unwrap_or("").split_whitespace());
-            (n_covered > 0).then(|| Quoted {
-                number: number as u32,
-                share: n_covered as f64 / n_all.max(1) as f64,
-                rest: if n_covered == n_all {
-                    String::new()
-                } else {
-                    beginning(&words.collect::<Vec<_>>().join(" "))
-                },
-            })
-        });
-        quoted.collect()
+    /// Comment lines that cite the units of a managed requirement, to be pasted into a file.
+    pub fn lines_for_units(&self, document: &Specification, file: Option<&str>) -> Vec<String> {
+        let used = self.style_of(file);
+        let managed = document.managed.iter();
+        let quotes =
+            managed.flat_map(|managed| managed.quotes(document).into_iter().zip(std::iter::repeat(managed)));
+        quotes.map(|(quote, managed)| commented(&used, &managed.target, &[], &quote)).collect()
     }
+
+    /// How citations are written in a file.
+    fn style_of(&self, file: Option<&str>) -> StyleUse {
+        let styles = &self.setting.styles;
+        let of_file = file.and_then(|file| styles.iter().find(|used| used.is_of(file)));
+        of_file.or(styles.first()).cloned().unwrap_or_default()
+    }
+
+    /// Tells how much of which requirements a text of a section covers.
+    pub(super) fn quoted(&self, section: u32, found: &CitedPassage) -> Vec<Quoted> {
+        let document = &self.catalogue.document(section).0.document;
+        let range = self.catalogue.sections[section as usize].requirements();
+        let spans = range.map(|number| (&*self.catalogue.requirements[number].spans, number as u32));
+        quoted(spans, document, found)
+    }
+}
+
+/// Tells how much of which requirements a text covers, of those that stand somewhere in a document.
+pub(super) fn quoted<'a>(
+    requirements: impl Iterator<Item = (&'a [Span], u32)>,
+    document: &Specification,
+    found: &CitedPassage,
+) -> Vec<Quoted> {
+    let kind = AnnotationKind::Citation;
+    let cover = |span: &Span| Cover { span: *span, by: 0, kind };
+    let covers = Covers::new(found.spans.iter().map(cover).collect());
+    let document = &document.text;
+    let quoted = requirements.filter_map(|(spans, number)| {
+        let overlap = covers.over(spans);
+        let weight = Weight::Meaning(document);
+        let (n_covered, n_all) = (overlap.covered(&[kind], weight), overlap.whole(weight));
+        let rest = overlap.rest(&[kind]);
+        let words = rest.iter().flat_map(|span| document.get(span.range()).unwrap_or("").split_whitespace());
+        (n_covered > 0).then(|| Quoted {
+            number,
+            share: n_covered as f64 / n_all.max(1) as f64,
+            rest: if n_covered == n_all {
+                String::new()
+            } else {
+                beginning(&words.collect::<Vec<_>>().join(" "))
+            },
+        })
+    });
+    quoted.collect()
 }
 
 /// Leaves out what ended the text before: a comma, a semicolon.

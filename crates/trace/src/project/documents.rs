@@ -10,11 +10,13 @@ use rayon::prelude::*;
 
 use crate::annotation::Annotation;
 use crate::extract::{self, ExtractedRequirement};
+use crate::managed::{self, NameError};
 use crate::model::SourceFile;
 use crate::specification::{Format, Specification};
 use crate::target::{Target, TargetPath};
 
 use super::files::Stamp;
+use super::managed::ManagedDocuments;
 use super::{Project, files};
 
 /// Fetches the document at an address, keeps it at a path relative to the project, and returns it, or says why not.
@@ -22,7 +24,7 @@ pub type Fetch = dyn Fn(&str, &Path) -> Result<String, String> + Send + Sync;
 
 /// Why a specification could not be found.
 #[derive(Clone, Debug)]
-pub enum Problem {
+pub enum LookupProblem {
     /// The URL cannot be parsed.
     Url(String),
     /// There is no such file.
@@ -34,6 +36,22 @@ pub enum Problem {
     },
     /// The file cannot be read.
     Unreadable(String),
+    /// The target does not name a managed requirement, though it begins so.
+    Name(NameError),
+    /// There is no such managed requirement.
+    UnknownRequirement {
+        /// Its reference.
+        name: String,
+        /// The target that was probably meant.
+        nearest: Option<String>,
+    },
+    /// The text of a managed requirement cannot be asked for.
+    Unreachable {
+        /// Its reference.
+        name: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A specification that annotations name.
@@ -75,7 +93,7 @@ impl Parsed {
 }
 
 /// The text of a file, and what tells whether it changed.
-type StampedText = (Option<Stamp>, Result<Arc<str>, Problem>);
+type StampedText = (Option<Stamp>, Result<Arc<str>, LookupProblem>);
 
 /// The specifications that were asked for so far.
 pub struct Documents {
@@ -89,8 +107,9 @@ pub struct Documents {
     by_target: HashMap<Target, u32>,
     /// Files that were looked for in vain.
     missing: BTreeSet<PathBuf>,
+    managed: ManagedDocuments,
     /// By what annotations call them, for each format.
-    by_name: [HashMap<String, Result<u32, Problem>, RandomState>; 3],
+    by_name: [HashMap<String, Result<u32, LookupProblem>, RandomState>; 3],
 }
 
 impl std::fmt::Debug for Documents {
@@ -112,6 +131,7 @@ impl Documents {
             found: Vec::new(),
             by_target: HashMap::new(),
             missing: BTreeSet::new(),
+            managed: ManagedDocuments::new(project),
             by_name: Default::default(),
         }
     }
@@ -140,8 +160,12 @@ impl Documents {
     }
 
     /// Opens a specification that the configuration names.
-    pub fn open(&mut self, name: &str, format: Format) -> Result<(Target, Arc<Specification>), Problem> {
-        let path = TargetPath::parse(name).map_err(|error| Problem::Url(error.to_string()))?;
+    pub fn open(
+        &mut self,
+        name: &str,
+        format: Format,
+    ) -> Result<(Target, Arc<Specification>), LookupProblem> {
+        let path = TargetPath::parse(name).map_err(|error| LookupProblem::Url(error.to_string()))?;
         let parsed = self.parse(&path, format, name)?;
         Ok((Target { path, format }, parsed.specification))
     }
@@ -151,7 +175,7 @@ impl Documents {
         &mut self,
         name: &str,
         format: Format,
-    ) -> Result<(Target, Arc<Specification>, &Extraction), Problem> {
+    ) -> Result<(Target, Arc<Specification>, &Extraction), LookupProblem> {
         let (target, specification) = self.open(name, format)?;
         let local = target.path.local(&self.downloads).unwrap_or_default();
         let parsed = &self.parsed[&(local, specification.format)];
@@ -161,10 +185,16 @@ impl Documents {
     /// Reads specifications on all cores, as far as they are there. Extracts their requirements if that is wanted.
     pub fn read_ahead<'n>(&mut self, names: impl Iterator<Item = (&'n str, Format)>, is_extracting: bool) {
         let mut wanted: BTreeSet<(PathBuf, Format)> = BTreeSet::new();
+        let mut managed = Vec::new();
         for (name, format) in names {
+            if self.managed.is_one(name) {
+                managed.push(name);
+                continue;
+            }
             let local = TargetPath::parse(name).ok().and_then(|path| path.local(&self.downloads));
             wanted.extend(local.map(|local| (local, format)));
         }
+        self.managed.look_up(&managed);
         let read = |(local, format): (PathBuf, Format)| {
             let (stamp, text) = match self.texts.get(&local) {
                 Some((stamp, text)) => (*stamp, text.clone().ok()?),
@@ -190,7 +220,7 @@ impl Documents {
     }
 
     /// Finds the specification that an annotation in a file names. Returns its index.
-    pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<u32, Problem> {
+    pub fn find(&mut self, annotation: &Annotation, file: &SourceFile) -> Result<u32, LookupProblem> {
         let name = annotation.target_path();
         // A requirement file may mean a file beside itself.
         let name = match file.is_requirements && !name.contains("://") {
@@ -216,30 +246,49 @@ impl Documents {
         self.texts.keys().chain(&self.missing).map(PathBuf::as_path)
     }
 
-    fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<u32, Problem> {
+    fn look(&mut self, annotation: &Annotation, file: Option<&str>) -> Result<u32, LookupProblem> {
         let name = annotation.target_path();
+        if let Some(found) = self.managed.find(name) {
+            return found.map(|(target, specification)| self.add_parsed(target, specification));
+        }
         let path = if name.starts_with('/') {
             TargetPath::Path(name.into())
         } else if name.contains("://") {
-            TargetPath::parse(name).map_err(|error| Problem::Url(error.to_string()))?
+            TargetPath::parse(name).map_err(|error| LookupProblem::Url(error.to_string()))?
         } else {
-            let missing = Problem::Missing { name: name.to_owned(), copy: None };
+            let missing = LookupProblem::Missing { name: name.to_owned(), copy: None };
             TargetPath::Path(self.nearby(Path::new(name), file).ok_or(missing)?)
         };
         self.add(Target { path, format: annotation.format }, name)
     }
 
     /// Counts a specification among those that were found. Returns its index.
-    pub fn add(&mut self, target: Target, name: &str) -> Result<u32, Problem> {
+    pub fn add(&mut self, target: Target, name: &str) -> Result<u32, LookupProblem> {
         if let Some(known) = self.by_target.get(&target) {
             return Ok(*known);
         }
         let specification = self.parse(&target.path, target.format, name)?.specification;
+        Ok(self.add_parsed(target, specification))
+    }
+
+    fn add_parsed(&mut self, target: Target, specification: Arc<Specification>) -> u32 {
+        if let Some(known) = self.by_target.get(&target) {
+            return *known;
+        }
         let index = self.found.len() as u32;
         self.by_target.insert(target.clone(), index);
-        let local = target.path.local(&self.downloads).unwrap_or_default();
+        let kept = match specification.managed {
+            Some(_) => Path::new(managed::FOLDER),
+            None => &self.downloads,
+        };
+        let local = target.path.local(kept).unwrap_or_default();
         self.found.push(FoundSpecification { local, target, specification });
-        Ok(index)
+        index
+    }
+
+    /// Managed requirements that were asked for.
+    pub fn managed(&self) -> &ManagedDocuments {
+        &self.managed
     }
 
     /// Looks for a file in the root, then around the file that names it, then in the folders above.
@@ -257,8 +306,8 @@ impl Documents {
         None
     }
 
-    fn parse(&mut self, path: &TargetPath, format: Format, name: &str) -> Result<Parsed, Problem> {
-        let missing = |copy| Problem::Missing { name: name.to_owned(), copy };
+    fn parse(&mut self, path: &TargetPath, format: Format, name: &str) -> Result<Parsed, LookupProblem> {
+        let missing = |copy| LookupProblem::Missing { name: name.to_owned(), copy };
         let local = path.local(&self.downloads).ok_or_else(|| missing(None))?;
         let text = match self.texts.get(&local) {
             Some((_, text)) => text.clone()?,
@@ -275,8 +324,8 @@ impl Documents {
     }
 
     /// Reads a file, or explains why it cannot be read in the words of the file alone.
-    fn read_local(&self, local: &Path) -> (Option<Stamp>, Result<Arc<str>, Option<Problem>>) {
-        let unreadable = |message: String| Err(Some(Problem::Unreadable(message)));
+    fn read_local(&self, local: &Path) -> (Option<Stamp>, Result<Arc<str>, Option<LookupProblem>>) {
+        let unreadable = |message: String| Err(Some(LookupProblem::Unreadable(message)));
         if self.is_confined && !files::is_inside(&self.root, local) {
             return (
                 None,
@@ -311,7 +360,7 @@ impl Documents {
                         Err(reason) => Some((shown, Some(reason))),
                     },
                 };
-                Problem::Missing { name: name.to_owned(), copy }
+                LookupProblem::Missing { name: name.to_owned(), copy }
             }
         };
         (stamp, Err(problem))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::annotation::{Annotation, AnnotationKind, Known, Notes};
+use crate::annotation::{Annotation, AnnotationKind, KnownPlace, Notes};
 use crate::diagnostic::Diagnostic;
 use crate::extract::{ExtractedRequirement, render};
 use crate::specification::{Format, Specification};
@@ -57,7 +57,7 @@ impl ExtractedSection {
             };
             let notes = Notes {
                 comment: requirement.lines(text).flat_map(|line| [line, "\n"]).collect(),
-                known: Some(Known { section: index, spans }),
+                known: Some(KnownPlace { section: index, spans }),
                 ..Notes::default()
             };
             Annotation {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::diagnostic::Diagnostic;
+use crate::interner::Interner;
 use crate::model::{ChangedFile, LinkedFile, Model};
 
 use super::documents::Documents;
@@ -40,6 +41,8 @@ pub struct Index {
     links: Vec<PathBuf>,
     /// How often everything was looked at.
     n_builds: u64,
+    /// The edition of managed requirements that was read.
+    edition: u64,
     model: Arc<Model>,
 }
 
@@ -78,6 +81,7 @@ impl Index {
             globbed: BTreeSet::new(),
             links: Vec::new(),
             n_builds: 0,
+            edition: 0,
             model: Arc::default(),
         };
         index.reload(&BTreeSet::new());
@@ -126,6 +130,22 @@ impl Index {
         }
         let changes = if is_more { None } else { self.read_again(&edited) };
         changes.unwrap_or_else(|| self.reload(&paths))
+    }
+
+    /// The edition of managed requirements that the model shows.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// Follows changes of managed requirements. Those that nothing cites change nothing.
+    pub fn follow_managed(&mut self) -> Changes {
+        let now = self.options.managed.as_ref().map_or(0, |texts| texts.edition());
+        if now == self.edition {
+            return Changes::default();
+        }
+        let has_changed = self.documents.as_ref().is_none_or(|documents| documents.managed().has_changed());
+        self.edition = now;
+        if has_changed { self.reload(&BTreeSet::new()) } else { Changes::default() }
     }
 
     /// Looks at every file for changes that nobody told of.
@@ -199,7 +219,7 @@ impl Index {
         let project = self.project.as_ref()?;
         let documents = self.documents.as_ref()?;
         let root = &self.options.root;
-        let nothing = Files::default();
+        let (nothing, interner) = (Files::default(), Interner::default());
         let read = |plan: &FilePlan| {
             let path = Path::new(&*plan.path);
             // It may have become a link.
@@ -207,7 +227,7 @@ impl Index {
             if is_new_link || self.options.is_confined && !files::is_inside(root, path) {
                 return None;
             }
-            let after = load::read(project, plan, &self.extracted, Some(&nothing));
+            let after = load::read(project, plan, &self.extracted, &interner, Some(&nothing));
             after.stamp.is_some().then_some(after)
         };
         let states: Option<Vec<FileState>> = edited.par_iter().map(read).collect();
@@ -243,7 +263,7 @@ impl Index {
         let (links, unresolved) = load::link(documents, &scanned, &targets);
         let mut problems: Vec<Vec<Diagnostic>> =
             scanned.iter().map(|scanned| scanned.problems.to_vec()).collect();
-        let mut texts = FileTexts::new(root, &self.extracted);
+        let mut texts = FileTexts::new(project, &self.extracted);
         for problem in unresolved {
             let described = problem.describe(&mut texts, &scanned[problem.file], documents);
             problems[problem.file].push(described);
@@ -293,6 +313,8 @@ impl Index {
 
     fn build(&mut self, changed: &BTreeSet<PathBuf>) -> Model {
         self.n_builds += 1;
+        // Before anything is looked up, so that a change meanwhile is seen next time.
+        self.edition = self.options.managed.as_ref().map_or(0, |texts| texts.edition());
         let files = std::mem::take(&mut self.files);
         let documents = self.documents.take();
         self.known = BTreeSet::from([self.config_path().to_path_buf()]);
@@ -324,6 +346,7 @@ impl Index {
         self.known.extend(files.iter().map(|state| PathBuf::from(&*state.scanned.path)));
         let locals = documents.locals().map(|local| files::tidy(&self.options.root, local));
         self.known.extend(locals);
+        self.known.extend(documents.managed().files());
         self.patterns = patterns(&project);
         self.globbed = folders.into_iter().collect();
         self.links = links(&self.options.root, &files);

@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use glob::{MatchOptions, Pattern, PatternError};
+
 use crate::annotation::AnnotationKind;
 use crate::comment::Style;
 use crate::diagnostic::{Code, Diagnostic, Place};
@@ -73,23 +75,31 @@ impl Listing {
             let kind = Arc::new(kind);
             listing.entries.extend(found.into_iter().map(|path| (path, kind.clone())));
         };
-        for pattern in &project.options.source_patterns {
-            let (style, pattern) = marks(pattern);
-            let default_kind = AnnotationKind::default();
-            add(pattern, FileKind::Source { style, default_kind, blob_link: None });
-        }
-        for source in project.config.iter().flat_map(|config| &config.sources) {
-            let kind = FileKind::Source {
-                style: source.style.clone(),
-                default_kind: source.default_kind,
-                blob_link: source.blob_link.clone(),
-            };
-            add(&source.pattern, kind);
+        for (pattern, kind) in sources(project) {
+            add(pattern, kind);
         }
         for pattern in requirement_globs(project) {
             add(pattern, FileKind::Requirements);
         }
+        listing.exclude(&project.options.excluded_patterns, diagnostics);
         listing
+    }
+
+    /// Leaves out source code that a glob excludes.
+    fn exclude(&mut self, patterns: &[String], diagnostics: &mut Vec<Diagnostic>) {
+        let mut excluded = Vec::with_capacity(patterns.len());
+        for pattern in patterns {
+            match Pattern::new(pattern.trim_start_matches("./")) {
+                Ok(pattern) => excluded.push(pattern),
+                Err(error) => diagnostics.push(not_a_glob(pattern, &error)),
+            }
+        }
+        // A `*` matches no `/`, as in the globs that list files.
+        let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+        self.entries.retain(|(path, kind)| {
+            **kind == FileKind::Requirements
+                || !excluded.iter().any(|pattern| pattern.matches_with(path, options))
+        });
     }
 
     /// Leaves out the files that are outside of the project, wherever links lead, and warns of them.
@@ -140,6 +150,23 @@ impl Listing {
     }
 }
 
+/// The globs of a project's source code, and how each says that files are read.
+pub fn sources(project: &Project) -> impl Iterator<Item = (&str, FileKind)> {
+    let of_options = project.options.source_patterns.iter().map(|pattern| {
+        let (style, pattern) = marks(pattern);
+        (pattern, FileKind::Source { style, default_kind: AnnotationKind::default(), blob_link: None })
+    });
+    let configured = project.config.iter().flat_map(|config| &config.sources).map(|source| {
+        let kind = FileKind::Source {
+            style: source.style.clone(),
+            default_kind: source.default_kind,
+            blob_link: source.blob_link.clone(),
+        };
+        (&*source.pattern, kind)
+    });
+    of_options.chain(configured)
+}
+
 fn requirement_globs(project: &Project) -> impl Iterator<Item = &str> {
     let configured = project.config.iter().flat_map(|config| &config.requirements);
     configured.chain(&project.options.requirement_patterns).map(String::as_str)
@@ -168,6 +195,10 @@ pub fn marks(pattern: &str) -> (Style, &str) {
     (style, glob)
 }
 
+fn not_a_glob(pattern: &str, error: &PatternError) -> Diagnostic {
+    Diagnostic::error(Code::Pattern, format!("`{pattern}` is not a glob: {}", error.msg))
+}
+
 /// Lists what a glob matches.
 pub fn expand(
     options: &Options,
@@ -182,8 +213,7 @@ pub fn expand(
     let walk = match walk::walk(root, pattern, options.is_confined.then_some(root)) {
         Ok(walk) => walk,
         Err(error) => {
-            let message = format!("`{pattern}` is not a glob: {}", error.msg);
-            diagnostics.push(Diagnostic::error(Code::Pattern, message));
+            diagnostics.push(not_a_glob(pattern, &error));
             return Vec::new();
         }
     };

@@ -8,11 +8,12 @@ use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::interner::Interner;
 use crate::link::{Broken, Linker};
 use crate::model::{Link, LinkedFile, Model, NamedTarget, ScannedFile, Setting};
 use crate::specification::Format;
 
-use super::documents::{Documents, Problem};
+use super::documents::{Documents, LookupProblem};
 use super::extracted::{self, Extracted};
 use super::files::Stamp;
 use super::listing::{FileKind, FilePlan, Listing};
@@ -54,6 +55,7 @@ pub fn load(
     watch: &mut Watch<'_>,
 ) -> Loaded {
     let mut general = Vec::new();
+    let interner = Interner::default();
     let ((extracted, problems), (mut listing, scanned, more)) = rayon::join(
         || {
             let mut problems = Vec::new();
@@ -69,7 +71,7 @@ pub fn load(
                 listing.plans().into_iter().filter(|plan| !plan.is_requirements()).collect();
             let nothing = Extracted::default();
             let scanned: Vec<FileState> =
-                sources.par_iter().map(|plan| read(project, plan, &nothing, known)).collect();
+                sources.par_iter().map(|plan| read(project, plan, &nothing, &interner, known)).collect();
             (listing, scanned, problems)
         },
     );
@@ -92,11 +94,44 @@ pub fn load(
         .map(|plan| scanned.next_if(|state| state.scanned.path == plan.path).ok_or(plan))
         .collect();
     let states = states.into_par_iter().with_min_len(16);
-    let states: Vec<FileState> =
-        states.map(|state| state.unwrap_or_else(|plan| read(project, plan, &extracted, known))).collect();
+    let states: Vec<FileState> = states
+        .map(|state| state.unwrap_or_else(|plan| read(project, plan, &extracted, &interner, known)))
+        .collect();
+    drop(interner);
     watch(Phase::Read, states.iter().map(|state| state.scanned.annotations.len()).sum());
 
     let sources = plans.iter().filter(|plan| plan.is_source()).map(|plan| plan.path.clone()).collect();
+    let texts = FileTexts::new(project, &extracted);
+    let unmatched = std::mem::take(&mut listing.unmatched);
+    let open = |documents: &mut Documents| open_configured(project, documents);
+    let read = Read { states: &states, texts, general, sources, unmatched };
+    let model = put_together(project, documents, read, &open, watch);
+    Loaded { model, files: states, folders: listing.folders, extracted }
+}
+
+/// What was read, before it is resolved.
+pub struct Read<'a> {
+    /// Files, by path.
+    pub states: &'a [FileState],
+    /// Their texts, to show what is wrong in them.
+    pub texts: FileTexts<'a>,
+    /// What is wrong with the project as a whole.
+    pub general: Vec<Diagnostic>,
+    /// The files of source code.
+    pub sources: Vec<Arc<str>>,
+    /// The globs of source code that match nothing.
+    pub unmatched: Vec<String>,
+}
+
+/// Resolves what was read, and makes a model of it. `open` opens the specifications that are wanted beside those that are cited.
+pub fn put_together(
+    project: &Project,
+    documents: &mut Documents,
+    read: Read<'_>,
+    open: &dyn Fn(&mut Documents),
+    watch: &mut Watch<'_>,
+) -> Model {
+    let Read { states, mut texts, mut general, sources, unmatched } = read;
     let files: Vec<ScannedFile> = states
         .iter()
         .map(|state| state.scanned.clone())
@@ -106,8 +141,7 @@ pub fn load(
     for scanned in states.iter().map(|state| &state.scanned).filter(|scanned| !scanned.problems.is_empty()) {
         problems.entry(scanned.path.clone()).or_default().extend(scanned.problems.iter().cloned());
     }
-    let (links, unresolved) = resolve(project, documents, &files, watch);
-    let mut texts = FileTexts::new(&project.options.root, &extracted);
+    let (links, unresolved) = resolve(documents, &files, open, watch);
     for problem in &unresolved {
         let scanned = &files[problem.file];
         let diagnostic = problem.describe(&mut texts, scanned, documents);
@@ -121,22 +155,39 @@ pub fn load(
         .into_iter()
         .zip(links)
         .map(|(scanned, links)| Arc::new(LinkedFile { scanned, links: links.into_boxed_slice() }));
+    let note = |note| Diagnostic::warning(Code::UnreachableStore, note);
+    general.extend(documents.managed().notes().into_iter().map(note));
     let setting = Setting {
+        project_key: project.options.managed.as_ref().map(|texts| texts.project().to_owned()),
         root: project.options.root.clone(),
         downloads: project.downloads.clone(),
         blob_link: project.config.as_ref().and_then(|config| config.report.blob_link.clone()),
         issue_link: project.config.as_ref().and_then(|config| config.report.issue_link.clone()),
         styles: project.styles(),
         sources,
-        unmatched: std::mem::take(&mut listing.unmatched),
+        unmatched,
     };
     let targets = targets(project, documents);
-    let model = Model::new(setting, general, targets, linked.collect(), problems.collect());
-    Loaded { model, files: states, folders: listing.folders, extracted }
+    Model::new(setting, general, targets, linked.collect(), problems.collect())
+}
+
+/// Opens the specifications that the configuration names: one that nobody cites is there all the same.
+fn open_configured(project: &Project, documents: &mut Documents) {
+    for source in project.config.iter().flat_map(|config| &config.specifications) {
+        if let Ok((target, _)) = documents.open(&source.source, source.format) {
+            let _ = documents.add(target, &source.source);
+        }
+    }
 }
 
 /// Reads a file, unless it was read before and did not change.
-pub fn read(project: &Project, plan: &FilePlan, extracted: &Extracted, known: Option<&Files>) -> FileState {
+pub fn read(
+    project: &Project,
+    plan: &FilePlan,
+    extracted: &Extracted,
+    interner: &Interner,
+    known: Option<&Files>,
+) -> FileState {
     let root = &project.options.root;
     let stamp = known.and_then(|_| Stamp::of(&root.join(&*plan.path)));
     let same = known.and_then(|known| known.get(&plan.path)).filter(|state| {
@@ -146,16 +197,21 @@ pub fn read(project: &Project, plan: &FilePlan, extracted: &Extracted, known: Op
     });
     match same {
         Some(state) => state.clone(),
-        None => FileState { stamp, kinds: plan.kinds.clone(), scanned: scan::scan(root, plan, extracted) },
+        None => {
+            let scanned = scan::scan(root, plan, extracted, interner);
+            FileState { stamp, kinds: plan.kinds.clone(), scanned }
+        }
     }
 }
 
-/// Why an annotation is not resolved.
+/// Why an annotation is not resolved, or is worth a look.
 pub enum Reason {
     /// Its specification could not be found.
-    Specification(Problem),
+    Specification(LookupProblem),
     /// Its specification, by index, does not have what it cites.
     Broken(u32, Broken),
+    /// There is something to know about how it cites a managed requirement, by index.
+    Managed(u32),
 }
 
 /// An annotation that is not resolved.
@@ -175,6 +231,7 @@ impl Unresolved {
         documents: &Documents,
     ) -> Diagnostic {
         let path = &scanned.path;
+        let style = matches!(self.reason, Reason::Managed(_)).then(|| texts.style(path)).unwrap_or_default();
         texts.describe(path, &scanned.annotations[self.annotation], |annotation, text| match &self.reason {
             Reason::Specification(problem) => {
                 problem.diagnostic().at(Place::new(path, text, annotation.places.target, "named here"))
@@ -183,15 +240,22 @@ impl Unresolved {
                 let specification = &documents.found()[*target as usize].specification;
                 broken.diagnostic(annotation, path, text, specification)
             }
+            Reason::Managed(target) => {
+                let specification = &documents.found()[*target as usize].specification;
+                let managed = specification.managed.as_ref();
+                let explained = managed.and_then(|managed| managed.explain(annotation, specification));
+                let explained = explained.expect("it was explained before");
+                explained.diagnostic(annotation, path, text, &style)
+            }
         })
     }
 }
 
 /// Resolves the annotations of files. Also returns those that could not be resolved, and why.
 fn resolve(
-    project: &Project,
     documents: &mut Documents,
     files: &[ScannedFile],
+    open: &dyn Fn(&mut Documents),
     watch: &mut Watch<'_>,
 ) -> (Vec<Vec<Link>>, Vec<Unresolved>) {
     let mut names: HashSet<(&str, Format), RandomState> = HashSet::default();
@@ -227,12 +291,7 @@ fn resolve(
         }
         targets.push(found);
     }
-    // A specification that nobody cites is there all the same.
-    for source in project.config.iter().flat_map(|config| &config.specifications) {
-        if let Ok((target, _)) = documents.open(&source.source, source.format) {
-            let _ = documents.add(target, &source.source);
-        }
-    }
+    open(documents);
     watch(Phase::Opened, documents.found().len());
 
     let (links, broken) = link(documents, files, &targets);
@@ -256,11 +315,21 @@ pub fn link(
         for (index, (annotation, target)) in file.annotations.iter().zip(targets).enumerate() {
             let found = target.and_then(|target| {
                 let found = linker.link(annotation, target, file.origin.as_ref());
-                let broken = |broken| {
-                    let reason = Reason::Broken(target, broken);
-                    unresolved.push(Unresolved { file: number, annotation: index, reason });
-                };
-                found.map_err(broken).ok()
+                let specification = &documents.found()[target as usize].specification;
+                let mut note =
+                    |reason| unresolved.push(Unresolved { file: number, annotation: index, reason });
+                match (&specification.managed, &found) {
+                    (None, Ok(_)) => {}
+                    (None, Err(broken)) | (_, Err(broken @ (Broken::NoSection | Broken::UnknownSection))) => {
+                        note(Reason::Broken(target, *broken));
+                    }
+                    (Some(managed), _) => {
+                        if managed.explain(annotation, specification).is_some() {
+                            note(Reason::Managed(target));
+                        }
+                    }
+                }
+                found.ok()
             });
             links.push(Link { target: *target, found });
         }

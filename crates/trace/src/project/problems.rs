@@ -6,28 +6,46 @@ use std::sync::Arc;
 use nearest::nearest;
 
 use crate::annotation::{Annotation, Places};
+use crate::comment::StyleUse;
 use crate::config::SpecificationSource;
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::link;
+use crate::managed::{self, Explained};
+use crate::model::lines;
 use crate::quote::near;
 use crate::specification::Specification;
 use crate::text::{Lines, Span};
 
-use super::documents::Problem;
+use super::documents::LookupProblem;
 use super::extracted::Extracted;
-use super::files;
+use super::{Project, Texts, files};
 
 /// The texts of files with something wrong in them, each read once for all that is.
 pub struct FileTexts<'a> {
+    project: &'a Project,
     root: &'a Path,
     extracted: &'a Extracted,
+    texts: Option<&'a Texts>,
     last: Option<(Arc<str>, String, Lines)>,
+    styles: Option<Vec<StyleUse>>,
 }
 
 impl<'a> FileTexts<'a> {
     /// Starts without any.
-    pub fn new(root: &'a Path, extracted: &'a Extracted) -> FileTexts<'a> {
-        FileTexts { root, extracted, last: None }
+    pub fn new(project: &'a Project, extracted: &'a Extracted) -> FileTexts<'a> {
+        let root = &project.options.root;
+        FileTexts { project, root, extracted, texts: None, last: None, styles: None }
+    }
+
+    /// The same with texts in place of files.
+    pub fn with(self, texts: &'a Texts) -> FileTexts<'a> {
+        FileTexts { texts: Some(texts), ..self }
+    }
+
+    /// How citations are written in a file.
+    pub fn style(&mut self, path: &str) -> StyleUse {
+        let styles = self.styles.get_or_insert_with(|| self.project.styles());
+        styles.iter().find(|used| used.is_of(path)).unwrap_or(&styles[0]).clone()
     }
 
     /// Has something described that is wrong with an annotation of a file. `make` sees only the lines that matter, as
@@ -42,7 +60,10 @@ impl<'a> FileTexts<'a> {
         let (_, text, lines) = self.last.insert(last.unwrap_or_else(|| {
             let text = match self.extracted.file(path) {
                 Some(section) => section.toml(),
-                None => files::read(&self.root.join(&**path)).unwrap_or_default(),
+                None => match self.texts.map(|texts| texts.get(path)) {
+                    Some(text) => text.map(|text| text.to_string()).unwrap_or_default(),
+                    None => files::read(&self.root.join(&**path)).unwrap_or_default(),
+                },
             };
             let lines = Lines::new(&text);
             (path.clone(), text, lines)
@@ -75,25 +96,50 @@ impl<'a> FileTexts<'a> {
 }
 
 /// Describes why a configured specification could not be found.
-pub fn configured(problem: &Problem, source: &SpecificationSource) -> Diagnostic {
+pub fn configured(problem: &LookupProblem, source: &SpecificationSource) -> Diagnostic {
     problem.diagnostic().at(source.place.clone())
 }
 
-impl Problem {
+impl LookupProblem {
     /// Says what is wrong.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
-            Problem::Url(reason) => Diagnostic::error(Code::InvalidUrl, format!("invalid URL: {reason}")),
-            Problem::Unreadable(message) => Diagnostic::error(Code::MissingSpecification, message.clone()),
-            Problem::Missing { name, copy: None } => {
+            LookupProblem::Url(reason) => {
+                Diagnostic::error(Code::InvalidUrl, format!("invalid URL: {reason}"))
+            }
+            LookupProblem::Name(error) => {
+                let problem = Diagnostic::error(Code::ManagedTarget, error.message.clone());
+                error
+                    .nearest
+                    .iter()
+                    .fold(problem, |problem, nearest| problem.help(format!("did you mean `{nearest}`?")))
+            }
+            LookupProblem::UnknownRequirement { name, nearest } => {
+                let message = format!("{name} does not exist, or is not visible");
+                let problem = Diagnostic::error(Code::UnknownRequirement, message);
+                nearest
+                    .iter()
+                    .fold(problem, |problem, nearest| problem.help(format!("did you mean `{nearest}`?")))
+            }
+            LookupProblem::Unreachable { name, reason } => {
+                let message = format!("the text of {name} is not known: {reason}");
+                Diagnostic::error(Code::UnreachableStore, message)
+            }
+            LookupProblem::Unreadable(message) => {
+                Diagnostic::error(Code::MissingSpecification, message.clone())
+            }
+            LookupProblem::Missing { name, copy: None } => {
                 let message = match name.as_str() {
                     "" => "the target names no specification".to_owned(),
                     name => format!("specification not found: {name}"),
                 };
-                Diagnostic::error(Code::MissingSpecification, message)
-                    .help("paths are relative to the root of the project")
+                let problem = Diagnostic::error(Code::MissingSpecification, message);
+                match managed::bare_reference(name) {
+                    Some(target) => problem.help(format!("a managed requirement is cited as `{target}`")),
+                    None => problem.help("paths are relative to the root of the project"),
+                }
             }
-            Problem::Missing { name, copy: Some((path, reason)) } => {
+            LookupProblem::Missing { name, copy: Some((path, reason)) } => {
                 let message = format!("specification not found: {name}");
                 let error = Diagnostic::error(Code::MissingSpecification, message);
                 let error = match reason {
@@ -115,15 +161,7 @@ impl link::Broken {
         text: &str,
         specification: &Specification,
     ) -> Diagnostic {
-        let at = |span: Span, label: &str| {
-            let is_there = text.get(span.range()).is_some();
-            // The file may have changed since it was read.
-            if is_there {
-                Place::new(path, text, span, label)
-            } else {
-                Place { line: annotation.line, column: 1, ..Place::file(path.clone(), label) }
-            }
-        };
+        let at = |span: Span, label: &str| place(annotation, path, text, span, label);
         let (target, quote) = (annotation.places.target, annotation.places.quote);
         let name = annotation.target_path();
         let section = |index: u32| &specification.sections[index as usize].id;
@@ -146,13 +184,52 @@ impl link::Broken {
                 let message = format!("section `{}` of {name} has no text", section(index));
                 Diagnostic::error(Code::EmptySection, message).at(at(quote, "nothing to quote there"))
             }
-            link::Broken::UnknownQuote(index) => {
+            link::Broken::UnknownQuote(index)
+            | link::Broken::Stale(index)
+            | link::Broken::UnknownVersion(index)
+            | link::Broken::Gone(index) => {
                 let message = format!("section `{}` of {name} does not have this text", section(index));
                 let error = Diagnostic::error(Code::UnknownQuote, message).at(at(quote, "not there"));
                 let advice = near::advice(&annotation.quote, specification, index as usize);
                 advice.into_iter().flat_map(|advice| advice.help(specification)).fold(error, Diagnostic::help)
             }
         }
+    }
+}
+
+impl Explained {
+    /// Says what is worth knowing about a citation of a managed requirement, with the lines to write instead.
+    pub fn diagnostic(
+        self,
+        annotation: &Annotation,
+        path: &Arc<str>,
+        text: &str,
+        used: &StyleUse,
+    ) -> Diagnostic {
+        let (span, label) = match self.code {
+            Code::StaleCitation => (annotation.places.quote, "quoted here"),
+            Code::AmbiguousQuote => (annotation.places.quote, "not one place"),
+            Code::BrokenCitation if !annotation.quote.is_empty() => (annotation.places.quote, "not there"),
+            _ => (annotation.places.target, "cited here"),
+        };
+        let problem = Diagnostic { severity: self.severity, ..Diagnostic::error(self.code, self.message) };
+        let problem = self.help.into_iter().fold(problem, Diagnostic::help);
+        let problem = match self.renewed {
+            Some(renewed) => {
+                let lines = lines(used, annotation, &self.target, &renewed.quote);
+                problem.help(format!("write instead:\n{lines}"))
+            }
+            None => problem,
+        };
+        problem.at(place(annotation, path, text, span, label))
+    }
+}
+
+/// A place in the file of an annotation, which may have changed since it was read.
+fn place(annotation: &Annotation, path: &Arc<str>, text: &str, span: Span, label: &str) -> Place {
+    match text.get(span.range()) {
+        Some(_) => Place::new(path, text, span, label),
+        None => Place { line: annotation.line, column: 1, ..Place::file(path.clone(), label) },
     }
 }
 

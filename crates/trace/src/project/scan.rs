@@ -6,15 +6,17 @@ use std::sync::Arc;
 use crate::annotation::Annotation;
 use crate::comment;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::interner::Interner;
 use crate::model::{ScannedFile, SourceFile};
 use crate::requirement_file;
+use crate::specification::Specification;
 
 use super::extracted::Extracted;
 use super::files;
 use super::listing::{FileKind, FilePlan};
 
 /// Reads a file in all the ways that its plan has.
-pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile {
+pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted, interner: &Interner) -> ScannedFile {
     let section = plan.is_requirements().then(|| extracted.file(&plan.path)).flatten();
     let mut found: Vec<(Vec<Annotation>, &FileKind)> = Vec::with_capacity(plan.kinds.len());
     let mut problems: Vec<Diagnostic> = Vec::new();
@@ -23,12 +25,7 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
     if plan.kinds.iter().any(|kind| !is_replaced(kind)) {
         let read = files::read_with(&root.join(&*plan.path), |text| {
             for kind in plan.kinds.iter().filter(|kind| !is_replaced(kind)) {
-                let (annotations, more) = match &**kind {
-                    FileKind::Source { style, default_kind, .. } => {
-                        comment::scan(&plan.path, text, style, *default_kind)
-                    }
-                    FileKind::Requirements => requirement_file::read(&plan.path, text),
-                };
+                let (annotations, more) = annotations(plan, kind, text, interner);
                 found.push((annotations, kind));
                 problems.extend(more);
             }
@@ -40,6 +37,41 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
     if let Some(section) = section {
         found.push((section.annotations.clone(), &FileKind::Requirements));
     }
+    scanned(plan, found, problems, section.map(|section| section.specification.clone()))
+}
+
+/// Reads a text in all the ways that its plan has.
+pub fn scan_text(plan: &FilePlan, text: &str, interner: &Interner) -> ScannedFile {
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    let found = plan.kinds.iter().map(|kind| {
+        let (annotations, more) = annotations(plan, kind, text, interner);
+        problems.extend(more);
+        (annotations, &**kind)
+    });
+    let found = found.collect();
+    scanned(plan, found, problems, None)
+}
+
+fn annotations(
+    plan: &FilePlan,
+    kind: &FileKind,
+    text: &str,
+    interner: &Interner,
+) -> (Vec<Annotation>, Vec<Diagnostic>) {
+    match kind {
+        FileKind::Source { style, default_kind, .. } => {
+            comment::scan(&plan.path, text, style, *default_kind, interner)
+        }
+        FileKind::Requirements => requirement_file::read(&plan.path, text, interner),
+    }
+}
+
+fn scanned(
+    plan: &FilePlan,
+    mut found: Vec<(Vec<Annotation>, &FileKind)>,
+    problems: Vec<Diagnostic>,
+    origin: Option<Arc<Specification>>,
+) -> ScannedFile {
     found.retain(|(annotations, _)| !annotations.is_empty());
     let sources: Vec<SourceFile> = found.iter().map(|(_, kind)| source_file(&plan.path, kind)).collect();
     let (annotations, source_of) = merge(found.into_iter().map(|(annotations, _)| annotations), &sources);
@@ -49,7 +81,7 @@ pub fn scan(root: &Path, plan: &FilePlan, extracted: &Extracted) -> ScannedFile 
         annotations: Arc::new(annotations),
         source_of: Arc::new(source_of),
         problems: problems.into(),
-        origin: section.map(|section| section.specification.clone()),
+        origin,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::comment::{Style, StyleUse};
+use crate::comment::{Spaced, Style, StyleUse};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::model::Model;
 use crate::text::{self, Span};
@@ -42,11 +42,16 @@ fn strays_in(model: &Model, path: &Arc<str>, text: &str, styles: &[&Style]) -> V
     for style in styles {
         // In `#=` and `#` the mark of a quote is that of any comment.
         let has_quotes = !style.content.is_empty() && !style.meta.starts_with(&*style.content);
+        let spaced = Spaced::of(path, style);
         let mut before = Role::Other;
         let mut is_citing = false;
         let mut is_after_gap = false;
         for line in text::lines(text).map(str::trim) {
-            let role = role(line, style);
+            let role = match &spaced {
+                Some(spaced) if spaced.meta(line).is_some() => Role::Meta,
+                Some(spaced) if is_citing && spaced.content(line).is_some() => Role::Quote,
+                _ => role(line, style),
+            };
             match role {
                 Role::Meta => (is_citing, is_after_gap) = (true, false),
                 Role::Quote if is_citing => {}

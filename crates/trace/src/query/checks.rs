@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::cover::{QuoteCover, QuotedTexts};
-use super::filter::Filter;
-use super::{Finding, Outcome, Related};
+use super::filter::AnnotationFilter;
+use super::{QueryFinding, QueryOutcome, Related};
 use crate::annotation::AnnotationKind;
 use crate::report::Report;
 
@@ -15,7 +15,7 @@ pub struct Context<'a> {
     /// Its texts.
     pub texts: QuotedTexts<'a>,
     /// What the query is about.
-    pub filter: &'a Filter,
+    pub filter: &'a AnnotationFilter,
 }
 
 impl Context<'_> {
@@ -35,16 +35,17 @@ impl Context<'_> {
     pub fn each(
         &self,
         kind: AnnotationKind,
-        find: impl Fn(u32) -> Vec<Finding> + Send + Sync,
-    ) -> Vec<Finding> {
+        find: impl Fn(u32) -> Vec<QueryFinding> + Send + Sync,
+    ) -> Vec<QueryFinding> {
         let all = 0..self.report.annotations.len() as u32;
         let picked: Vec<u32> =
             all.filter(|number| self.kind(*number) == kind && self.picks(*number)).collect();
-        let findings: Vec<Vec<Finding>> = picked.into_par_iter().with_min_len(16).map(find).collect();
-        let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+        let findings: Vec<Vec<QueryFinding>> = picked.into_par_iter().with_min_len(16).map(find).collect();
+        let mut findings: Vec<QueryFinding> = findings.into_iter().flatten().collect();
         // The same quote may be in the way of many.
         let mut seen = std::collections::HashSet::new();
-        findings.retain(|finding| finding.outcome != Outcome::Unmatched || seen.insert(finding.annotation));
+        findings
+            .retain(|finding| finding.outcome != QueryOutcome::Unmatched || seen.insert(finding.annotation));
         findings
     }
 
@@ -53,7 +54,7 @@ impl Context<'_> {
         &self,
         number: u32,
         kinds: &[AnnotationKind],
-        findings: &mut Vec<Finding>,
+        findings: &mut Vec<QueryFinding>,
     ) -> Option<QuoteCover> {
         let cover = self.texts.cover(number, |other| kinds.contains(&self.kind(other)));
         note_unmatched(number, cover.as_ref(), findings);
@@ -62,7 +63,7 @@ impl Context<'_> {
 }
 
 /// Every requirement is implemented, true without code, or left out for a reason.
-pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
+pub fn implementation(context: &Context<'_>) -> Vec<QueryFinding> {
     const DONE: &[AnnotationKind] =
         &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
     context.each(AnnotationKind::Spec, |number| {
@@ -74,11 +75,11 @@ pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
             return findings;
         };
         let outcome = match (done.is_whole(), done.by.is_empty(), todo.by.is_empty()) {
-            (true, _, true) => Outcome::Complete,
-            (true, ..) | (false, false, false) => Outcome::Mixed,
-            (false, false, true) => Outcome::Partial,
-            (false, true, false) => Outcome::Todo,
-            (false, true, true) => Outcome::Missing,
+            (true, _, true) => QueryOutcome::Complete,
+            (true, ..) | (false, false, false) => QueryOutcome::Mixed,
+            (false, false, true) => QueryOutcome::Partial,
+            (false, true, false) => QueryOutcome::Todo,
+            (false, true, true) => QueryOutcome::Missing,
         };
         let mut finding = finding(context, number, outcome, &done);
         finding.related.extend(todo.by.iter().map(|other| Related::new(*other)));
@@ -88,7 +89,7 @@ pub fn implementation(context: &Context<'_>) -> Vec<Finding> {
 }
 
 /// Every implementation is tested.
-pub fn test(context: &Context<'_>) -> Vec<Finding> {
+pub fn test(context: &Context<'_>) -> Vec<QueryFinding> {
     context.each(AnnotationKind::Citation, |number| {
         let mut findings = Vec::new();
         if let Some(cover) = context.cover(number, &[AnnotationKind::Test], &mut findings) {
@@ -99,7 +100,7 @@ pub fn test(context: &Context<'_>) -> Vec<Finding> {
 }
 
 /// No annotation says what others of its kind say already.
-pub fn duplicates(context: &Context<'_>) -> Vec<Finding> {
+pub fn duplicates(context: &Context<'_>) -> Vec<QueryFinding> {
     let of_kind = |kind| {
         context.each(kind, |number| {
             let is_candidate = |other| context.kind(other) == kind && context.picks(other);
@@ -108,9 +109,9 @@ pub fn duplicates(context: &Context<'_>) -> Vec<Finding> {
             note_unmatched(number, cover.as_ref(), &mut findings);
             if let Some(cover) = cover {
                 let outcome = match outcome(&cover) {
-                    Outcome::Complete => Outcome::Duplicate,
-                    Outcome::Partial => Outcome::Overlap,
-                    _ => Outcome::Unique,
+                    QueryOutcome::Complete => QueryOutcome::Duplicate,
+                    QueryOutcome::Partial => QueryOutcome::Overlap,
+                    _ => QueryOutcome::Unique,
                 };
                 findings.push(finding(context, number, outcome, &cover));
             }
@@ -121,28 +122,30 @@ pub fn duplicates(context: &Context<'_>) -> Vec<Finding> {
 }
 
 /// Says in one word how an annotation is covered.
-pub fn outcome(cover: &QuoteCover) -> Outcome {
+pub fn outcome(cover: &QuoteCover) -> QueryOutcome {
     match (cover.is_whole(), cover.by.is_empty()) {
-        (true, _) => Outcome::Complete,
-        (false, false) => Outcome::Partial,
-        (false, true) => Outcome::Missing,
+        (true, _) => QueryOutcome::Complete,
+        (false, false) => QueryOutcome::Partial,
+        (false, true) => QueryOutcome::Missing,
     }
 }
 
-fn finding(context: &Context<'_>, number: u32, outcome: Outcome, cover: &QuoteCover) -> Finding {
-    let is_partial = !cover.is_whole() && !cover.by.is_empty() && outcome != Outcome::Overlap;
-    Finding {
+fn finding(context: &Context<'_>, number: u32, outcome: QueryOutcome, cover: &QuoteCover) -> QueryFinding {
+    let is_partial = !cover.is_whole() && !cover.by.is_empty() && outcome != QueryOutcome::Overlap;
+    QueryFinding {
         related: cover.by.iter().map(|other| Related::new(*other)).collect(),
         missing: if is_partial { context.texts.missing(number, cover) } else { Vec::new() },
-        ..Finding::new(number, outcome)
+        ..QueryFinding::new(number, outcome)
     }
 }
 
-fn note_unmatched(number: u32, cover: Option<&QuoteCover>, findings: &mut Vec<Finding>) {
+fn note_unmatched(number: u32, cover: Option<&QuoteCover>, findings: &mut Vec<QueryFinding>) {
     match cover {
-        None => findings.push(Finding::new(number, Outcome::Unmatched)),
+        None => findings.push(QueryFinding::new(number, QueryOutcome::Unmatched)),
         Some(cover) => {
-            findings.extend(cover.unmatched.iter().map(|other| Finding::new(*other, Outcome::Unmatched)));
+            findings.extend(
+                cover.unmatched.iter().map(|other| QueryFinding::new(*other, QueryOutcome::Unmatched)),
+            );
         }
     }
 }

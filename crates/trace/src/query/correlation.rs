@@ -1,9 +1,9 @@
 //! The checks with coverage: every test ran, and what it tests ran in the same measurement.
 
 use super::checks::Context;
-use super::execution::Execution;
+use super::execution::LineExecution;
 use super::measurement::Measurement;
-use super::{Finding, Outcome, Related};
+use super::{QueryFinding, QueryOutcome, Related};
 use crate::annotation::AnnotationKind;
 
 /// What a test can be about.
@@ -11,19 +11,23 @@ const TESTED: &[AnnotationKind] =
     &[AnnotationKind::Citation, AnnotationKind::Implication, AnnotationKind::Exception];
 
 /// Looks at every test, or at those alone that may have run.
-pub fn check(context: &Context<'_>, measurements: &[Measurement], is_executed_only: bool) -> Vec<Finding> {
+pub fn check(
+    context: &Context<'_>,
+    measurements: &[Measurement],
+    is_executed_only: bool,
+) -> Vec<QueryFinding> {
     context.each(AnnotationKind::Test, |number| {
         let mut findings = Vec::new();
         if let Some(cover) = context.cover(number, TESTED, &mut findings) {
             let test = best(number, measurements.iter());
-            let finding = if test == Execution::NotExecuted && is_executed_only {
-                Finding::new(number, Outcome::Skipped)
+            let finding = if test == LineExecution::NotExecuted && is_executed_only {
+                QueryFinding::new(number, QueryOutcome::Skipped)
             } else if !cover.is_whole() && cover.by.is_empty() {
-                Finding::new(number, Outcome::NoImplementation)
+                QueryFinding::new(number, QueryOutcome::NoImplementation)
             } else {
                 correlate(number, test, &cover.by, measurements)
             };
-            findings.push(Finding { execution: Some(test), ..finding });
+            findings.push(QueryFinding { execution: Some(test), ..finding });
         }
         findings
     })
@@ -31,29 +35,32 @@ pub fn check(context: &Context<'_>, measurements: &[Measurement], is_executed_on
 
 /// A test shows something about an implementation only where both ran: that one ran here and the other there says
 /// nothing.
-fn correlate(number: u32, test: Execution, tested: &[u32], measurements: &[Measurement]) -> Finding {
-    if test != Execution::Executed {
+fn correlate(number: u32, test: LineExecution, tested: &[u32], measurements: &[Measurement]) -> QueryFinding {
+    if test != LineExecution::Executed {
         let related = tested.iter().map(|other| Related::new(*other)).collect();
-        return Finding { related, ..Finding::new(number, Outcome::TestNotExecuted) };
+        return QueryFinding { related, ..QueryFinding::new(number, QueryOutcome::TestNotExecuted) };
     }
-    let witnesses = || measurements.iter().filter(|one| one.execution(number) == Execution::Executed);
+    let witnesses = || measurements.iter().filter(|one| one.execution(number) == LineExecution::Executed);
     let related: Vec<Related> = tested
         .iter()
         .map(|other| Related { annotation: *other, execution: Some(best(*other, witnesses())) })
         .collect();
-    let is_run = |related: &Related| related.execution == Some(Execution::Executed);
-    let outcome =
-        if related.iter().all(is_run) { Outcome::Executed } else { Outcome::ImplementationNotExecuted };
-    Finding { related, ..Finding::new(number, outcome) }
+    let is_run = |related: &Related| related.execution == Some(LineExecution::Executed);
+    let outcome = if related.iter().all(is_run) {
+        QueryOutcome::Executed
+    } else {
+        QueryOutcome::ImplementationNotExecuted
+    };
+    QueryFinding { related, ..QueryFinding::new(number, outcome) }
 }
 
 /// What measurements say together: executed if one says so, else what tells most.
-fn best<'a>(number: u32, measurements: impl Iterator<Item = &'a Measurement>) -> Execution {
-    let weight = |execution: &Execution| match execution {
-        Execution::NotExecuted => 0,
-        Execution::Structural => 1,
-        Execution::Unknown(_) => 2,
-        Execution::Executed => 3,
+fn best<'a>(number: u32, measurements: impl Iterator<Item = &'a Measurement>) -> LineExecution {
+    let weight = |execution: &LineExecution| match execution {
+        LineExecution::NotExecuted => 0,
+        LineExecution::Structural => 1,
+        LineExecution::Unknown(_) => 2,
+        LineExecution::Executed => 3,
     };
-    measurements.map(|one| one.execution(number)).max_by_key(weight).unwrap_or(Execution::NotExecuted)
+    measurements.map(|one| one.execution(number)).max_by_key(weight).unwrap_or(LineExecution::NotExecuted)
 }

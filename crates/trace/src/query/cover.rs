@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Place;
+use super::CitedAt;
 use crate::quote::normalize::{Normalized, normalize};
 use crate::report::Report;
 
@@ -46,7 +46,7 @@ impl QuoteCover {
 impl<'a> QuotedTexts<'a> {
     /// Takes the texts of a project.
     pub fn new(report: &'a Report<'a>) -> QuotedTexts<'a> {
-        let place = |place: Option<Place>| place.map(|place| (place.target, place.section));
+        let place = |place: Option<CitedAt>| place.map(|place| (place.target, place.section));
         let places: Vec<_> = super::places(report).into_iter().map(place).collect();
         let mut distinct: Vec<(u32, u32)> = places.iter().flatten().copied().collect();
         distinct.sort_unstable();

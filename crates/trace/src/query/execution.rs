@@ -15,7 +15,7 @@ pub type LineRuns = BTreeMap<u32, bool>;
 
 /// What became of the code that an annotation speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Execution {
+pub enum LineExecution {
     /// It ran.
     Executed,
     /// It did not run.
@@ -28,7 +28,7 @@ pub enum Execution {
 
 /// The source code of a file, as far as executions are concerned.
 #[derive(Debug)]
-pub enum Code {
+pub enum SourceCode {
     /// In a language that we know.
     Known {
         /// For each line what it holds, if that is known.
@@ -42,12 +42,12 @@ pub enum Code {
     Broken(Vec<u32>),
 }
 
-impl Code {
+impl SourceCode {
     /// Reads a file. Its annotations are given by their first and last lines.
-    pub fn read(path: &str, text: &str, annotations: impl Iterator<Item = (u32, u32)>) -> Code {
+    pub fn read(path: &str, text: &str, annotations: impl Iterator<Item = (u32, u32)>) -> SourceCode {
         let (mut classes, blocks) = match parse(path, text) {
             Some(Ok((classes, blocks))) => (classes, Some(blocks)),
-            Some(Err(lines)) => return Code::Broken(lines),
+            Some(Err(lines)) => return SourceCode::Broken(lines),
             None => (line::plain(text), None),
         };
         for (first, last) in annotations {
@@ -56,35 +56,35 @@ impl Code {
             classes[first..last].fill(Some(Class::ANNOTATION));
         }
         let Some(mut blocks) = blocks else {
-            return Code::Plain(classes);
+            return SourceCode::Plain(classes);
         };
         if blocks.is_empty() && !classes.is_empty() {
             blocks.push(Block { first: 1, last: classes.len() as u32 });
         }
-        Code::Known { classes, blocks }
+        SourceCode::Known { classes, blocks }
     }
 
     /// Tells what became of the code below an annotation.
-    pub fn execution(&self, (first, last): (u32, u32), runs: &LineRuns) -> Execution {
+    pub fn execution(&self, (first, last): (u32, u32), runs: &LineRuns) -> LineExecution {
         match self {
-            Code::Broken(lines) => Execution::Unknown(lines.first().copied().unwrap_or_default()),
-            Code::Plain(classes) => {
+            SourceCode::Broken(lines) => LineExecution::Unknown(lines.first().copied().unwrap_or_default()),
+            SourceCode::Plain(classes) => {
                 let target = target(classes, last);
                 match target.and_then(|line| runs.get(&line)) {
-                    Some(true) => Execution::Executed,
-                    Some(false) => Execution::NotExecuted,
-                    None => Execution::Unknown(target.unwrap_or_default()),
+                    Some(true) => LineExecution::Executed,
+                    Some(false) => LineExecution::NotExecuted,
+                    None => LineExecution::Unknown(target.unwrap_or_default()),
                 }
             }
-            Code::Known { classes, blocks } => {
+            SourceCode::Known { classes, blocks } => {
                 let bounds = (runs.keys().next(), runs.keys().next_back());
                 if bounds.0 == Some(&0) || bounds.1.is_some_and(|line| *line as usize > classes.len()) {
                     // The file is not the one that ran.
-                    return Execution::Unknown(first);
+                    return LineExecution::Unknown(first);
                 }
                 match target(classes, last) {
                     Some(line) => known(line, classes, blocks, runs),
-                    None => Execution::Structural,
+                    None => LineExecution::Structural,
                 }
             }
         }
@@ -123,25 +123,25 @@ fn target(classes: &[Option<Class>], last: u32) -> Option<u32> {
     None
 }
 
-fn known(line: u32, classes: &[Option<Class>], blocks: &[Block], runs: &LineRuns) -> Execution {
+fn known(line: u32, classes: &[Option<Class>], blocks: &[Block], runs: &LineRuns) -> LineExecution {
     let Some(class) = classes[line as usize - 1] else {
-        return Execution::Unknown(line);
+        return LineExecution::Unknown(line);
     };
     if class.has(Class::LABEL) {
-        return Execution::Unknown(line);
+        return LineExecution::Unknown(line);
     }
     if ran(line, class, classes, blocks, runs) {
-        return Execution::Executed;
+        return LineExecution::Executed;
     }
     if !class.has(Class::STATEMENT) && class.has(Class::DECLARATION) {
         let around = blocks.iter().filter(|block| block.contains(line));
         // Of equally long ones the first counts.
         let nearest = around.min_by_key(|block| block.last - block.first);
         if nearest.is_some_and(|block| !has(classes, *block, Class::STATEMENT)) {
-            return Execution::Structural;
+            return LineExecution::Structural;
         }
     }
-    Execution::NotExecuted
+    LineExecution::NotExecuted
 }
 
 /// Whether a line ran, or introduces one that ran: one below in the same block, without a statement or the start or

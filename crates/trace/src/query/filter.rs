@@ -4,19 +4,19 @@ use crate::annotation::Annotation;
 
 /// Picks annotations by section and by text. Empty lists pick all.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct AnnotationFilter {
     sections: Vec<(String, Option<String>)>,
     quotes: Vec<String>,
 }
 
-impl Filter {
+impl AnnotationFilter {
     /// Sections are written as in targets, `path#section` or `path`; quotes are parts of what annotations quote.
-    pub fn new(sections: &[String], quotes: &[String]) -> Filter {
+    pub fn new(sections: &[String], quotes: &[String]) -> AnnotationFilter {
         let split = |section: &String| match section.split_once('#') {
             Some((path, section)) => (path.to_owned(), Some(section.to_owned())),
             None => (section.clone(), None),
         };
-        Filter {
+        AnnotationFilter {
             sections: sections.iter().map(split).collect(),
             quotes: quotes.iter().map(|quote| quote.to_lowercase()).collect(),
         }
@@ -47,7 +47,7 @@ impl Filter {
     pub fn idle<'a>(&self, annotations: impl Iterator<Item = &'a Annotation> + Clone) -> Vec<String> {
         let mut idle = Vec::new();
         for section in &self.sections {
-            let one = Filter { sections: vec![section.clone()], quotes: Vec::new() };
+            let one = AnnotationFilter { sections: vec![section.clone()], quotes: Vec::new() };
             if !annotations.clone().any(|annotation| one.picks(annotation)) {
                 idle.push(match section {
                     (path, Some(section)) => format!("{path}#{section}"),
@@ -56,7 +56,7 @@ impl Filter {
             }
         }
         for quote in &self.quotes {
-            let one = Filter { sections: Vec::new(), quotes: vec![quote.clone()] };
+            let one = AnnotationFilter { sections: Vec::new(), quotes: vec![quote.clone()] };
             if !annotations.clone().any(|annotation| one.picks(annotation)) {
                 idle.push(quote.clone());
             }

@@ -44,7 +44,7 @@ fn wrong(path: &Arc<str>, text: &str, position: u64, problem: &str) -> Diagnosti
     let rest = text.get(position..).unwrap_or_default();
     let position = position + rest.len() - rest.trim_start().len();
     let place = Place::new(path, text, Span::new(position, position), "here");
-    Diagnostic::error(Code::Coverage, format!("{path}:{} is no JaCoCo report: {problem}", place.line))
+    Diagnostic::error(Code::Coverage, format!("{path}:{} is not a JaCoCo report: {problem}", place.line))
         .at(place)
 }
 
@@ -128,7 +128,7 @@ fn line(element: &BytesStart<'_>, file: &mut File) -> Result<(), String> {
             let value: &str = &attribute.value;
             let max = if index == 0 { u64::from(u32::MAX) } else { u64::MAX };
             let number = value.parse().ok().filter(|number| *number <= max);
-            let number = number.ok_or_else(|| format!("`{}` is no number: {value:?}", NAMES[index]))?;
+            let number = number.ok_or_else(|| format!("`{}` is not a number: {value:?}", NAMES[index]))?;
             values[index] = Some(number);
         }
     }

@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::execution::Execution;
-use super::{Answer, Finding, Outcome, Place, Related};
+use super::execution::LineExecution;
+use super::{CitedAt, QueryAnswer, QueryFinding, QueryOutcome, Related};
 use crate::report::Report;
 
 /// Writes answers as one JSON document.
-pub fn write(report: &Report<'_>, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report<'_>, answers: &[QueryAnswer], out: &mut dyn Write) -> io::Result<()> {
     let places = super::places(report);
     let document = AnswerDocument {
-        is_passed: answers.iter().all(Answer::is_passed),
+        is_passed: answers.iter().all(QueryAnswer::is_passed),
         checks: answers.iter().map(|answer| check(report, &places, answer)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -68,10 +68,10 @@ struct AnnotationRow<'a> {
     unknown_line: Option<u32>,
 }
 
-fn check<'a>(report: &'a Report<'a>, places: &[Option<Place>], answer: &'a Answer) -> CheckRow<'a> {
+fn check<'a>(report: &'a Report<'a>, places: &[Option<CitedAt>], answer: &'a QueryAnswer) -> CheckRow<'a> {
     let count =
-        |outcome: Outcome| answer.findings.iter().filter(|finding| finding.outcome == outcome).count();
-    let counts = Outcome::ALL.into_iter().map(|outcome| (outcome.name(), count(outcome)));
+        |outcome: QueryOutcome| answer.findings.iter().filter(|finding| finding.outcome == outcome).count();
+    let counts = QueryOutcome::ALL.into_iter().map(|outcome| (outcome.name(), count(outcome)));
     let counts = counts.filter(|(_, count)| *count > 0);
     CheckRow {
         check: answer.check.name(),
@@ -82,7 +82,7 @@ fn check<'a>(report: &'a Report<'a>, places: &[Option<Place>], answer: &'a Answe
     }
 }
 
-fn row<'a>(report: &'a Report<'a>, places: &[Option<Place>], finding: &'a Finding) -> FindingRow<'a> {
+fn row<'a>(report: &'a Report<'a>, places: &[Option<CitedAt>], finding: &'a QueryFinding) -> FindingRow<'a> {
     let own = Related { annotation: finding.annotation, execution: finding.execution };
     FindingRow {
         outcome: finding.outcome.name(),
@@ -94,10 +94,14 @@ fn row<'a>(report: &'a Report<'a>, places: &[Option<Place>], finding: &'a Findin
     }
 }
 
-fn annotation<'a>(report: &'a Report<'a>, places: &[Option<Place>], related: &Related) -> AnnotationRow<'a> {
+fn annotation<'a>(
+    report: &'a Report<'a>,
+    places: &[Option<CitedAt>],
+    related: &Related,
+) -> AnnotationRow<'a> {
     let numbered = &report.annotations[related.annotation as usize];
     let unknown_line = match related.execution {
-        Some(Execution::Unknown(line)) if line > 0 => Some(line),
+        Some(LineExecution::Unknown(line)) if line > 0 => Some(line),
         _ => None,
     };
     AnnotationRow {
@@ -107,10 +111,10 @@ fn annotation<'a>(report: &'a Report<'a>, places: &[Option<Place>], related: &Re
         target: &numbered.annotation.target,
         specification_line: places[related.annotation as usize].map(|place| place.line),
         execution: related.execution.map(|execution| match execution {
-            Execution::Executed => "executed",
-            Execution::NotExecuted => "not-executed",
-            Execution::Structural => "structural",
-            Execution::Unknown(_) => "unknown",
+            LineExecution::Executed => "executed",
+            LineExecution::NotExecuted => "not-executed",
+            LineExecution::Structural => "structural",
+            LineExecution::Unknown(_) => "unknown",
         }),
         unknown_line,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::execution::{Code, Execution, LineRuns};
+use super::execution::{LineExecution, LineRuns, SourceCode};
 use super::jacoco::JacocoCoverage;
 use crate::diagnostic::{self, Diagnostic, Place};
 use crate::report::Report;
@@ -14,14 +14,14 @@ use crate::report::Report;
 /// What became of each annotation in a file that a coverage report knows.
 #[derive(Debug, Default)]
 pub struct Measurement {
-    executions: HashMap<u32, Execution>,
+    executions: HashMap<u32, LineExecution>,
 }
 
 impl Measurement {
     /// Tells what became of the code that an annotation speaks of.
-    pub fn execution(&self, number: u32) -> Execution {
+    pub fn execution(&self, number: u32) -> LineExecution {
         // What no report knows did not run.
-        self.executions.get(&number).copied().unwrap_or(Execution::NotExecuted)
+        self.executions.get(&number).copied().unwrap_or(LineExecution::NotExecuted)
     }
 }
 
@@ -88,7 +88,7 @@ pub fn measure(
 
 /// A file, and the first and last lines of its annotations.
 struct File {
-    code: Code,
+    code: SourceCode,
     annotations: Vec<(u32, (u32, u32))>,
 }
 
@@ -107,7 +107,7 @@ fn read(
     by_path: &HashMap<&str, Vec<u32>>,
 ) -> Result<File, Diagnostic> {
     let Some(numbers) = by_path.get(&**path) else {
-        return Ok(File { code: Code::Plain(Vec::new()), annotations: Vec::new() });
+        return Ok(File { code: SourceCode::Plain(Vec::new()), annotations: Vec::new() });
     };
     let text = (sources.read)(path)?;
     let lines = |number: &u32| {
@@ -117,12 +117,12 @@ fn read(
         (*number, (annotation.line, annotation.line + n_lines - 1))
     };
     let annotations: Vec<_> = numbers.iter().map(lines).collect();
-    let code = Code::read(path, &text, annotations.iter().map(|(_, lines)| *lines));
+    let code = SourceCode::read(path, &text, annotations.iter().map(|(_, lines)| *lines));
     Ok(File { code, annotations })
 }
 
 fn warning(path: &Arc<str>, file: &File) -> Option<Diagnostic> {
-    let Code::Broken(lines) = &file.code else {
+    let SourceCode::Broken(lines) = &file.code else {
         return None;
     };
     let message = format!("{path} cannot be understood, so nobody knows what of it ran");

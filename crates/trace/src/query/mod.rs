@@ -22,13 +22,13 @@ pub use measured::measure;
 
 use checks::Context;
 use cover::QuotedTexts;
-use execution::Execution;
-use filter::Filter;
+use execution::LineExecution;
+use filter::AnnotationFilter;
 use measurement::Measurement;
 
 /// What can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum QueryCheck {
     /// Every requirement is implemented.
     Implementation,
     /// Every implementation is tested.
@@ -41,40 +41,45 @@ pub enum Check {
     Duplicates,
 }
 
-impl Check {
+impl QueryCheck {
     /// Every check.
-    pub const ALL: [Check; 5] =
-        [Check::Implementation, Check::Test, Check::Coverage, Check::ExecutedCoverage, Check::Duplicates];
+    pub const ALL: [QueryCheck; 5] = [
+        QueryCheck::Implementation,
+        QueryCheck::Test,
+        QueryCheck::Coverage,
+        QueryCheck::ExecutedCoverage,
+        QueryCheck::Duplicates,
+    ];
 
     /// The name that people write.
     pub fn name(self) -> &'static str {
         match self {
-            Check::Implementation => "implementation",
-            Check::Test => "test",
-            Check::Coverage => "coverage",
-            Check::ExecutedCoverage => "executed-coverage",
-            Check::Duplicates => "duplicates",
+            QueryCheck::Implementation => "implementation",
+            QueryCheck::Test => "test",
+            QueryCheck::Coverage => "coverage",
+            QueryCheck::ExecutedCoverage => "executed-coverage",
+            QueryCheck::Duplicates => "duplicates",
         }
     }
 
     /// Whether it needs measurements.
     pub fn needs_coverage(self) -> bool {
-        matches!(self, Check::Coverage | Check::ExecutedCoverage)
+        matches!(self, QueryCheck::Coverage | QueryCheck::ExecutedCoverage)
     }
 }
 
 /// What a check found out.
 #[derive(Debug)]
-pub struct Answer {
+pub struct QueryAnswer {
     /// Which check.
-    pub check: Check,
+    pub check: QueryCheck,
     /// One for each annotation that was looked at, and for each quote that was in the way.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<QueryFinding>,
     /// How many coverage reports there were, if the check needs any.
     pub n_measurements: Option<usize>,
 }
 
-impl Answer {
+impl QueryAnswer {
     /// Whether nothing is wrong.
     pub fn is_passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.outcome.is_passed())
@@ -83,22 +88,22 @@ impl Answer {
 
 /// What was found out about an annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct QueryFinding {
     /// Its number.
     pub annotation: u32,
     /// In one word.
-    pub outcome: Outcome,
+    pub outcome: QueryOutcome,
     /// Whether its own code ran, if that was asked.
-    pub execution: Option<Execution>,
+    pub execution: Option<LineExecution>,
     /// The annotations that share text with it.
     pub related: Vec<Related>,
     /// The words that none of them has, if they have some of the text.
     pub missing: Vec<String>,
 }
 
-impl Finding {
-    fn new(annotation: u32, outcome: Outcome) -> Finding {
-        Finding { annotation, outcome, execution: None, related: Vec::new(), missing: Vec::new() }
+impl QueryFinding {
+    fn new(annotation: u32, outcome: QueryOutcome) -> QueryFinding {
+        QueryFinding { annotation, outcome, execution: None, related: Vec::new(), missing: Vec::new() }
     }
 }
 
@@ -108,7 +113,7 @@ pub struct Related {
     /// Its number.
     pub annotation: u32,
     /// Whether its code ran, if that was asked.
-    pub execution: Option<Execution>,
+    pub execution: Option<LineExecution>,
 }
 
 impl Related {
@@ -119,7 +124,7 @@ impl Related {
 
 /// What was found out about an annotation, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum QueryOutcome {
     /// All of its text is implemented, or tested.
     Complete,
     /// The test ran, and what it tests ran with it.
@@ -150,54 +155,54 @@ pub enum Outcome {
     Unmatched,
 }
 
-impl Outcome {
+impl QueryOutcome {
     /// Every outcome, in order.
-    pub const ALL: [Outcome; 14] = [
-        Outcome::Complete,
-        Outcome::Executed,
-        Outcome::Unique,
-        Outcome::Overlap,
-        Outcome::Skipped,
-        Outcome::Duplicate,
-        Outcome::Partial,
-        Outcome::Mixed,
-        Outcome::Todo,
-        Outcome::Missing,
-        Outcome::NoImplementation,
-        Outcome::TestNotExecuted,
-        Outcome::ImplementationNotExecuted,
-        Outcome::Unmatched,
+    pub const ALL: [QueryOutcome; 14] = [
+        QueryOutcome::Complete,
+        QueryOutcome::Executed,
+        QueryOutcome::Unique,
+        QueryOutcome::Overlap,
+        QueryOutcome::Skipped,
+        QueryOutcome::Duplicate,
+        QueryOutcome::Partial,
+        QueryOutcome::Mixed,
+        QueryOutcome::Todo,
+        QueryOutcome::Missing,
+        QueryOutcome::NoImplementation,
+        QueryOutcome::TestNotExecuted,
+        QueryOutcome::ImplementationNotExecuted,
+        QueryOutcome::Unmatched,
     ];
 
     /// Whether a check passes with it.
     pub fn is_passed(self) -> bool {
-        self <= Outcome::Skipped
+        self <= QueryOutcome::Skipped
     }
 
     /// The name by which tools know it.
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Complete => "complete",
-            Outcome::Executed => "executed",
-            Outcome::Unique => "unique",
-            Outcome::Overlap => "overlap",
-            Outcome::Skipped => "skipped",
-            Outcome::Duplicate => "duplicate",
-            Outcome::Partial => "partial",
-            Outcome::Mixed => "mixed",
-            Outcome::Todo => "todo",
-            Outcome::Missing => "missing",
-            Outcome::NoImplementation => "no-implementation",
-            Outcome::TestNotExecuted => "test-not-executed",
-            Outcome::ImplementationNotExecuted => "implementation-not-executed",
-            Outcome::Unmatched => "unmatched",
+            QueryOutcome::Complete => "complete",
+            QueryOutcome::Executed => "executed",
+            QueryOutcome::Unique => "unique",
+            QueryOutcome::Overlap => "overlap",
+            QueryOutcome::Skipped => "skipped",
+            QueryOutcome::Duplicate => "duplicate",
+            QueryOutcome::Partial => "partial",
+            QueryOutcome::Mixed => "mixed",
+            QueryOutcome::Todo => "todo",
+            QueryOutcome::Missing => "missing",
+            QueryOutcome::NoImplementation => "no-implementation",
+            QueryOutcome::TestNotExecuted => "test-not-executed",
+            QueryOutcome::ImplementationNotExecuted => "implementation-not-executed",
+            QueryOutcome::Unmatched => "unmatched",
         }
     }
 }
 
 /// Where the text of an annotation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CitedAt {
     /// The index of the specification in the report.
     pub target: u32,
     /// The index of the section there.
@@ -207,12 +212,12 @@ pub struct Place {
 }
 
 /// Tells for each annotation where its text stands.
-fn places(report: &Report<'_>) -> Vec<Option<Place>> {
+fn places(report: &Report<'_>) -> Vec<Option<CitedAt>> {
     let mut places = vec![None; report.annotations.len()];
     for (index, target) in report.targets.iter().enumerate() {
         for reference in &target.references {
             let line = || target.specification.lines.line(reference.span.start);
-            places[reference.annotation as usize].get_or_insert_with(|| Place {
+            places[reference.annotation as usize].get_or_insert_with(|| CitedAt {
                 target: index as u32,
                 section: reference.section,
                 line: line(),
@@ -225,19 +230,19 @@ fn places(report: &Report<'_>) -> Vec<Option<Place>> {
 /// Runs checks, in order.
 pub fn answer(
     report: &Report<'_>,
-    checks: &[Check],
-    filter: &Filter,
+    checks: &[QueryCheck],
+    filter: &AnnotationFilter,
     measurements: &[Measurement],
-) -> Vec<Answer> {
+) -> Vec<QueryAnswer> {
     let context = Context { report, texts: QuotedTexts::new(report), filter };
-    let answer = |check: &Check| Answer {
+    let answer = |check: &QueryCheck| QueryAnswer {
         check: *check,
         findings: match check {
-            Check::Implementation => checks::implementation(&context),
-            Check::Test => checks::test(&context),
-            Check::Duplicates => checks::duplicates(&context),
-            Check::Coverage => correlation::check(&context, measurements, false),
-            Check::ExecutedCoverage => correlation::check(&context, measurements, true),
+            QueryCheck::Implementation => checks::implementation(&context),
+            QueryCheck::Test => checks::test(&context),
+            QueryCheck::Duplicates => checks::duplicates(&context),
+            QueryCheck::Coverage => correlation::check(&context, measurements, false),
+            QueryCheck::ExecutedCoverage => correlation::check(&context, measurements, true),
         },
         n_measurements: check.needs_coverage().then_some(measurements.len()),
     };

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::execution::Execution;
-use super::{Answer, Check, Finding, Outcome, Place, Related};
+use super::execution::LineExecution;
+use super::{CitedAt, QueryAnswer, QueryCheck, QueryFinding, QueryOutcome, Related};
 use crate::annotation::AnnotationKind;
 use crate::comment::Style;
 use crate::report::Report;
@@ -12,7 +12,7 @@ use crate::target::TargetPath;
 /// Writes answers: what is wrong in full, what is right as a number, or in full too.
 pub fn write(
     report: &Report<'_>,
-    answers: &[Answer],
+    answers: &[QueryAnswer],
     is_verbose: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -34,12 +34,12 @@ pub fn write(
 
 struct TextAnswer<'a> {
     report: &'a Report<'a>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<CitedAt>>,
     is_verbose: bool,
 }
 
 impl TextAnswer<'_> {
-    fn answer(&self, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+    fn answer(&self, answer: &QueryAnswer, out: &mut dyn Write) -> io::Result<()> {
         let verdict = if answer.is_passed() { "passed" } else { "failed" };
         write!(out, "{}: {verdict}, {}", answer.check.name(), count(answer))?;
         match answer.n_measurements {
@@ -57,22 +57,22 @@ impl TextAnswer<'_> {
         if is_shown { writeln!(out) } else { Ok(()) }
     }
 
-    fn finding(&self, check: Check, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    fn finding(&self, check: QueryCheck, finding: &QueryFinding, out: &mut dyn Write) -> io::Result<()> {
         let annotation = &self.report.annotations[finding.annotation as usize].annotation;
         let mark = if finding.outcome.is_passed() { '+' } else { '-' };
         let what = label(check, finding);
         let place = match check {
-            Check::Implementation => self.requirement(finding.annotation),
+            QueryCheck::Implementation => self.requirement(finding.annotation),
             _ => self.place(finding.annotation),
         };
         writeln!(out, "  {mark} {place}: {what} ({})", annotation.target)?;
-        if finding.outcome == Outcome::Missing {
+        if finding.outcome == QueryOutcome::Missing {
             return self.proposal(check, finding, out);
         }
         if !annotation.quote.is_empty() {
             writeln!(out, "      {}", annotation.quote)?;
         }
-        if finding.outcome == Outcome::Unmatched {
+        if finding.outcome == QueryOutcome::Unmatched {
             writeln!(out, "      the section has: {}", self.original(finding.annotation))?;
         }
         for words in &finding.missing {
@@ -85,11 +85,11 @@ impl TextAnswer<'_> {
     }
 
     /// Writes the annotation that is missing.
-    fn proposal(&self, check: Check, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    fn proposal(&self, check: QueryCheck, finding: &QueryFinding, out: &mut dyn Write) -> io::Result<()> {
         let annotation = &self.report.annotations[finding.annotation as usize].annotation;
         let Style { meta, content } = Style::default();
         writeln!(out, "      {meta} {}", annotation.target)?;
-        if check == Check::Test {
+        if check == QueryCheck::Test {
             writeln!(out, "      {meta} type={}", AnnotationKind::Test)?;
         }
         writeln!(out, "      {content} {}", annotation.quote)
@@ -136,53 +136,55 @@ impl TextAnswer<'_> {
     }
 }
 
-fn count(answer: &Answer) -> String {
-    let of = |wanted: &dyn Fn(Outcome) -> bool| {
+fn count(answer: &QueryAnswer) -> String {
+    let of = |wanted: &dyn Fn(QueryOutcome) -> bool| {
         answer.findings.iter().filter(|finding| wanted(finding.outcome)).count()
     };
-    let n_passed = of(&|outcome| outcome.is_passed() && outcome != Outcome::Skipped);
-    let n_skipped = of(&|outcome| outcome == Outcome::Skipped);
-    let n_all = of(&|outcome| outcome != Outcome::Skipped);
+    let n_passed = of(&|outcome| outcome.is_passed() && outcome != QueryOutcome::Skipped);
+    let n_skipped = of(&|outcome| outcome == QueryOutcome::Skipped);
+    let n_all = of(&|outcome| outcome != QueryOutcome::Skipped);
     let (of_what, is_done) = match answer.check {
-        Check::Implementation => ("requirements", "implemented"),
-        Check::Test => ("implementations", "tested"),
-        Check::Coverage | Check::ExecutedCoverage => ("tests", "shown to run what they test"),
-        Check::Duplicates => ("annotations", "no duplicates"),
+        QueryCheck::Implementation => ("requirements", "implemented"),
+        QueryCheck::Test => ("implementations", "tested"),
+        QueryCheck::Coverage | QueryCheck::ExecutedCoverage => ("tests", "shown to run what they test"),
+        QueryCheck::Duplicates => ("annotations", "no duplicates"),
     };
     let text = format!("{n_passed} of {n_all} {of_what} are {is_done}");
     if n_skipped > 0 { format!("{text} ({n_skipped} skipped that did not run)") } else { text }
 }
 
-fn label(check: Check, finding: &Finding) -> String {
-    let done = if check == Check::Test { "tested" } else { "implemented" };
+fn label(check: QueryCheck, finding: &QueryFinding) -> String {
+    let done = if check == QueryCheck::Test { "tested" } else { "implemented" };
     match finding.outcome {
-        Outcome::Complete => done.to_owned(),
-        Outcome::Partial => format!("{done} in part"),
-        Outcome::Missing => format!("not {done}; the annotation would be"),
-        Outcome::Mixed if finding.missing.is_empty() => "implemented, but a todo is left".to_owned(),
-        Outcome::Mixed => "implemented in part, and a todo is left".to_owned(),
-        Outcome::Todo => "only a todo".to_owned(),
-        Outcome::Executed => "ran, and so did what it tests".to_owned(),
-        Outcome::Skipped => "did not run".to_owned(),
-        Outcome::NoImplementation => "tests what nobody implements".to_owned(),
-        Outcome::TestNotExecuted => describe(finding.execution.unwrap_or(Execution::NotExecuted)),
-        Outcome::ImplementationNotExecuted => "ran, but not all that it tests".to_owned(),
-        Outcome::Unique => "the only one".to_owned(),
-        Outcome::Overlap => "shares words with others".to_owned(),
-        Outcome::Duplicate if finding.related.is_empty() => "quotes nothing".to_owned(),
-        Outcome::Duplicate => "says what others say".to_owned(),
-        Outcome::Unmatched => "differs from its section, and checks take quotes word for word".to_owned(),
+        QueryOutcome::Complete => done.to_owned(),
+        QueryOutcome::Partial => format!("{done} in part"),
+        QueryOutcome::Missing => format!("not {done}; the annotation would be"),
+        QueryOutcome::Mixed if finding.missing.is_empty() => "implemented, but a todo is left".to_owned(),
+        QueryOutcome::Mixed => "implemented in part, and a todo is left".to_owned(),
+        QueryOutcome::Todo => "only a todo".to_owned(),
+        QueryOutcome::Executed => "ran, and so did what it tests".to_owned(),
+        QueryOutcome::Skipped => "did not run".to_owned(),
+        QueryOutcome::NoImplementation => "tests what nobody implements".to_owned(),
+        QueryOutcome::TestNotExecuted => describe(finding.execution.unwrap_or(LineExecution::NotExecuted)),
+        QueryOutcome::ImplementationNotExecuted => "ran, but not all that it tests".to_owned(),
+        QueryOutcome::Unique => "the only one".to_owned(),
+        QueryOutcome::Overlap => "shares words with others".to_owned(),
+        QueryOutcome::Duplicate if finding.related.is_empty() => "quotes nothing".to_owned(),
+        QueryOutcome::Duplicate => "says what others say".to_owned(),
+        QueryOutcome::Unmatched => {
+            "differs from its section, and checks take quotes word for word".to_owned()
+        }
     }
 }
 
-fn describe(execution: Execution) -> String {
+fn describe(execution: LineExecution) -> String {
     match execution {
-        Execution::Executed => "ran".to_owned(),
-        Execution::NotExecuted => "did not run".to_owned(),
-        Execution::Structural => {
+        LineExecution::Executed => "ran".to_owned(),
+        LineExecution::NotExecuted => "did not run".to_owned(),
+        LineExecution::Structural => {
             "stands above nothing that can run; `type=implication` needs no run".to_owned()
         }
-        Execution::Unknown(0) => "stands above no code".to_owned(),
-        Execution::Unknown(line) => format!("may have run or not: line {line} is not known to be code"),
+        LineExecution::Unknown(0) => "stands above no code".to_owned(),
+        LineExecution::Unknown(line) => format!("may have run or not: line {line} is not known to be code"),
     }
 }

@@ -30,6 +30,9 @@ struct Part {
     source: Span,
 }
 
+/// A quote that occurs more often says nothing.
+const OCCURRENCES_MAX: usize = 100;
+
 /// How alike a quote and the text are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
@@ -80,6 +83,18 @@ impl View {
         }
         let range = one_edit::find(needle.as_bytes(), haystack.text.as_bytes())?;
         Some((self.original(haystack, range), Likeness::OneEdit))
+    }
+
+    /// Finds all places of a quote, but for blanks and punctuation.
+    pub fn find_all(&self, quote: &str) -> Vec<Range<usize>> {
+        let needle = normalize::normalize(quote);
+        if needle.is_empty() {
+            return Vec::new();
+        }
+        let haystack = self.normalized.get_or_init(|| Normalized::new(&self.text));
+        let starts = exact::occurrences(haystack.text.as_bytes(), needle.as_bytes());
+        let range = |start: usize| self.original(haystack, start..start + needle.len());
+        starts.take(OCCURRENCES_MAX).map(range).collect()
     }
 
     /// Whether a quote is there, but for blanks and punctuation.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::line::LineCursor;
 use super::{Combination, Numbered, Report, TargetReport};
 use crate::annotation::{AnnotationKind, Level};
-use crate::link::Reference;
+use crate::link::CitedPiece;
 use crate::overlap::Coverage;
 use crate::specification::Section;
 
@@ -69,7 +69,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     })?;
     parts.out.write_all(b"],\"statuses\":{")?;
-    let is_spec = |reference: &Reference| reference.kind == AnnotationKind::Spec;
+    let is_spec = |reference: &CitedPiece| reference.kind == AnnotationKind::Spec;
     let with_any = report.targets.iter().filter(|target| target.references.iter().any(is_spec));
     parts.write(&Vec::from_iter(with_any), |target, part| {
         let mut members = Members::default();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::link::Reference;
+use crate::link::CitedPiece;
 use crate::specification::Specification;
 use crate::text::Span;
 
@@ -10,7 +10,7 @@ use crate::text::Span;
 #[derive(Clone)]
 pub struct LineCursor<'a> {
     specification: &'a Specification,
-    references: &'a [Reference],
+    references: &'a [CitedPiece],
     /// Pairs of line and index of a reference, in order.
     by_line: Arc<[(u32, u32)]>,
     /// The last line that was asked for.
@@ -18,14 +18,14 @@ pub struct LineCursor<'a> {
     /// Where it starts among the pairs.
     position: usize,
     /// Those of the line.
-    of_line: Vec<&'a Reference>,
+    of_line: Vec<&'a CitedPiece>,
     /// Those of a piece.
-    of_piece: Vec<&'a Reference>,
+    of_piece: Vec<&'a CitedPiece>,
 }
 
 impl<'a> LineCursor<'a> {
     /// Sorts references by line.
-    pub fn new(specification: &'a Specification, references: &'a [Reference]) -> LineCursor<'a> {
+    pub fn new(specification: &'a Specification, references: &'a [CitedPiece]) -> LineCursor<'a> {
         let mut unordered = Vec::with_capacity(references.len());
         for (index, reference) in references.iter().enumerate() {
             let (first, last) = specification.lines.lines(reference.span);
@@ -77,7 +77,7 @@ impl<'a> LineCursor<'a> {
     pub fn each_piece<E>(
         &mut self,
         line: Span,
-        mut each: impl FnMut(Span, &[&'a Reference]) -> Result<(), E>,
+        mut each: impl FnMut(Span, &[&'a CitedPiece]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut start = line.start;
         while start < line.end {

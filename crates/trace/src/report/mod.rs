@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::annotation::{Annotation, AnnotationKind, Level};
-use crate::link::Reference;
+use crate::link::{self, CitedPiece};
 use crate::model::{Model, NamedTarget, SourceFile};
 use crate::overlap::{Cover, Coverage, Covers};
 use crate::specification::Specification;
@@ -51,10 +51,16 @@ pub struct Numbered<'a> {
 }
 
 impl<'a> Numbered<'a> {
+    fn is_managed(&self) -> bool {
+        self.target.is_some_and(|named| named.specification.managed.is_some())
+    }
+
     /// The specification that it names: the path that was found, or the URL as it is written.
     pub fn target_path(&self) -> Cow<'a, str> {
         match self.target.map(|named| &named.target.path) {
             None => "".into(),
+            // A managed requirement has many names, and the report one.
+            Some(TargetPath::Url(url)) if self.is_managed() => url.as_str().into(),
             Some(TargetPath::Url(_)) => self.annotation.target_path().into(),
             Some(TargetPath::Path(path)) => path.to_string_lossy(),
         }
@@ -73,7 +79,7 @@ pub struct TargetReport<'a> {
     /// The specification.
     pub specification: &'a Arc<Specification>,
     /// By annotation, then by place.
-    pub references: Vec<Reference>,
+    pub references: Vec<CitedPiece>,
 }
 
 impl<'a> Report<'a> {
@@ -88,7 +94,7 @@ impl<'a> Report<'a> {
                 n_references[target as usize] += found.spans.len();
             }
         }
-        let mut references: Vec<Vec<Reference>> = n_references.into_iter().map(Vec::with_capacity).collect();
+        let mut references: Vec<Vec<CitedPiece>> = n_references.into_iter().map(Vec::with_capacity).collect();
         for file in model.files() {
             let first_file = files.len() as u32;
             files.extend(file.scanned.sources.iter());
@@ -100,10 +106,13 @@ impl<'a> Report<'a> {
                     file: first_file + file.scanned.source_of(index),
                     target,
                 });
-                let (Some(target), Some(found)) = (link.target, &link.found) else {
+                let managed = target.filter(|named| named.specification.managed.is_some());
+                let managed = managed.map(|named| link::literal(annotation, &named.specification).ok());
+                let found = managed.as_ref().unwrap_or(&link.found);
+                let (Some(target), Some(found)) = (link.target, found) else {
                     continue;
                 };
-                references[target as usize].extend(found.spans.iter().map(|span| Reference {
+                references[target as usize].extend(found.spans.iter().map(|span| CitedPiece {
                     annotation: number,
                     kind: annotation.kind,
                     level: annotation.level,
@@ -148,7 +157,7 @@ impl TargetReport<'_> {
         let requirements = self.references.chunk_by(|first, second| first.annotation == second.annotation);
         let requirements = requirements.filter(|pieces| pieces[0].kind == AnnotationKind::Spec);
         let mut spans = Vec::new();
-        let measure = |pieces: &[Reference]| {
+        let measure = |pieces: &[CitedPiece]| {
             spans.clear();
             spans.extend(pieces.iter().map(|piece| piece.span));
             (pieces[0].annotation, Coverage::literal(covers.over(&spans)))
@@ -171,7 +180,7 @@ struct Combination {
 }
 
 impl Combination {
-    fn of<'a>(references: impl IntoIterator<Item = &'a Reference>) -> Combination {
+    fn of<'a>(references: impl IntoIterator<Item = &'a CitedPiece>) -> Combination {
         let mut combination = Combination::default();
         for reference in references {
             combination.kinds[reference.kind as usize] = true;

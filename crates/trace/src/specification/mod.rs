@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 
 use crate::annotation::Unknown;
+use crate::managed::ManagedDocument;
+use crate::meaning;
 use crate::quote::View;
 use crate::text::{Lines, Span};
 
@@ -28,6 +30,8 @@ pub struct Specification {
     pub lines: Lines,
     /// In the order of the document.
     pub sections: Vec<Section>,
+    /// What only a managed requirement has.
+    pub managed: Option<Box<ManagedDocument>>,
     by_id: HashMap<String, usize, RandomState>,
 }
 
@@ -78,7 +82,7 @@ impl Specification {
         });
         let by_id = sections.iter().enumerate().map(|(index, section)| (section.id.clone(), index));
         let by_id = by_id.collect();
-        Specification { title, format, lines, text, sections, by_id }
+        Specification { title, format, lines, text, sections, managed: None, by_id }
     }
 
     /// Finds a section by its id, with or without the prefix of IETF documents. Returns its index.
@@ -98,6 +102,15 @@ impl Specification {
     pub fn view(&self, section: usize) -> &View {
         let section = &self.sections[section];
         section.view.get_or_init(|| View::new(&self.text, section.spans()))
+    }
+}
+
+impl Specification {
+    /// Returns the same without the marks of lists.
+    pub fn unmarked_view(&self, section: usize) -> View {
+        let lines: Vec<Span> = self.sections[section].spans().collect();
+        let unmarked = lines.iter().map(|line| meaning::unmarked(&self.text, *line));
+        View::new(&self.text, unmarked)
     }
 }
 

@@ -9,7 +9,7 @@ use trace::model::{Model, TraceProgress, TraceStatus};
 use trace::project::{Index, Options, Project, open_named};
 use trace::report::html::Page;
 use trace::report::{Report, json};
-use trace::summary::Summary;
+use trace::summary::TraceSummary;
 
 use crate::random::{Files, annotation, project, write};
 
@@ -25,7 +25,7 @@ proptest! {
         let index = Index::open(Options { is_confined: true, ..options }, Box::new(|_| None));
         prop_assert_eq!(statuses(&model), statuses(&index.model()));
         prop_assert_eq!(page(&model), statuses(&model));
-        prop_assert_eq!(Summary::of(&model).counts(), model.counts());
+        prop_assert_eq!(TraceSummary::of(&model).counts(), model.counts());
         let uncited = model.uncited(true);
         for number in 0..model.catalogue.requirements.len() as u32 {
             let state = model.state(number);

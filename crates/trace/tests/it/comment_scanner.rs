@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use trace::comment::{Style, scan};
+use trace::interner::Interner;
 use trace::{Annotation, AnnotationKind, Diagnostic};
 
 #[test]
@@ -195,7 +196,8 @@ fn marks_may_be_anything() {
         [("*=", "*#"), ("##=", "##%"), ("# //=", "# //#"), ("(*=", "(*#"), ("é=", "é#"), ("//", "--")]
     {
         let text = format!("  {meta} s.md#a\n  {content} quote\n  */\n");
-        let (annotations, problems) = scan(&"a".into(), &text, &style(meta, content), AnnotationKind::Test);
+        let (annotations, problems) =
+            scan(&"a".into(), &text, &style(meta, content), AnnotationKind::Test, &Interner::default());
         assert!(problems.is_empty());
         assert_eq!(show(&annotations, &problems), "1 test s.md#a `quote`\n", "{meta} {content}");
     }
@@ -255,12 +257,13 @@ fn check(text: &str, expected: Expect) {
 
 #[track_caller]
 fn check_style((meta, content): (&str, &str), text: &str, expected: Expect) {
-    let (annotations, problems) = scan(&"a".into(), text, &style(meta, content), AnnotationKind::Citation);
+    let (annotations, problems) =
+        scan(&"a".into(), text, &style(meta, content), AnnotationKind::Citation, &Interner::default());
     expected.assert_eq(&show(&annotations, &problems));
 }
 
 fn scan_default(text: &str) -> (Vec<Annotation>, Vec<Diagnostic>) {
-    scan(&"a".into(), text, &Style::default(), AnnotationKind::Citation)
+    scan(&"a".into(), text, &Style::default(), AnnotationKind::Citation, &Interner::default())
 }
 
 fn style(meta: &str, content: &str) -> Style {

@@ -101,6 +101,34 @@ fn a_cell_of_a_table_is_a_requirement() {
 }
 
 #[test]
+fn a_cell_of_a_drawn_table_is_a_requirement() {
+    let table = "\
+        \u{20}  +--------+----------------+-------+\n\
+        \u{20}  | Field  | Rule           | Why   |\n\
+        \u{20}  +========+================+=======+\n\
+        \u{20}  | number | A number MUST  | habit |\n\
+        \u{20}  |        | have 13 digits |       |\n\
+        \u{20}  +--------+----------------+-------+\n\
+        \u{20}  | pin    | It SHOULD be 4 |       |\n\
+        \u{20}  +--------+----------------+-------+\n";
+    // The columns of a picture are not those of its rule.
+    let picture = "   +-+-+-+-+-+-+-+\n   | It MUST be 1  |\n   +-+-+-+-+-+-+-+\n";
+    let specification = format!("1.  Card\n\n{table}\n{picture}\n   A lid MUST fit.\n");
+    let source = "//= card.txt#1\n//# A number MUST\n\n//= card.txt#1\n//# have 13 digits\n";
+    check(
+        &[("card.txt", &specification), ("lib.rs", source)],
+        "card.txt",
+        &expect![[r#"
+        card-txt: card.txt (card.txt)
+          section-1 MUST A number MUST have 13 digits | needs tests, Missing test, 23/23 0/23
+          section-1 SHOULD It SHOULD be 4 | not started, not started, 0/11 0/11
+          section-1 MUST +-+-+-+-+-+-+-+ | It MUST be 1 | +-+-+-+-+-+-+-+ | not started, not started, 0/41 0/41
+          section-1 MUST A lid MUST fit. | not started, not started, 0/12 0/12
+    "#]],
+    );
+}
+
+#[test]
 fn spellings_of_one_document_are_one() {
     let copy = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt";
     let text = "1.  Brewing\n\n   The pot MUST accept BREW.  The pot MAY\n   be blue.\n";

@@ -6,6 +6,7 @@
 use bolero::check;
 use trace::comment::{Style, scan};
 use trace::extract::{render, requirements};
+use trace::interner::Interner;
 use trace::{AnnotationKind, Format, Specification, requirement_file};
 
 const ITERATIONS: usize = 5_000;
@@ -102,7 +103,8 @@ fn comments_survive_any_text() {
         let text = expand(input, COMMENT_PIECES);
         for (meta, content) in [("//=", "//#"), ("#", "\""), ("", ""), ("=", "="), ("é", "\0")] {
             let style = Style { meta: meta.into(), content: content.into() };
-            let (annotations, problems) = scan(&"a".into(), &text, &style, AnnotationKind::Citation);
+            let (annotations, problems) =
+                scan(&"a".into(), &text, &style, AnnotationKind::Citation, &Interner::default());
             let n_lines = text.lines().count() as u32;
             for annotation in &annotations {
                 assert!((1..=n_lines).contains(&annotation.line));
@@ -118,7 +120,7 @@ fn comments_survive_any_text() {
 fn requirement_files_survive_any_text() {
     check!().with_iterations(ITERATIONS).with_max_len(LENGTH_MAX).for_each(|input: &[u8]| {
         let text = expand(input, TOML_PIECES);
-        let (annotations, _) = requirement_file::read(&"a.toml".into(), &text);
+        let (annotations, _) = requirement_file::read(&"a.toml".into(), &text, &Interner::default());
         assert!(annotations.iter().all(|annotation| annotation.line > 0));
     });
 }
@@ -164,7 +166,7 @@ fn read_back(text: &str, format: Format) {
         assert_eq!(spec.section(&section.id), Some(number));
         let found = requirements(&spec, section);
         let written = render::toml("s", &spec, section, &found);
-        let (read, problems) = requirement_file::read(&"s.toml".into(), &written);
+        let (read, problems) = requirement_file::read(&"s.toml".into(), &written, &Interner::default());
         assert!(problems.is_empty(), "{problems:?} in {written}");
         let places = render::places("s", &spec, section, &found);
         assert_eq!(read.iter().map(|read| (read.line, read.places)).collect::<Vec<_>>(), places);

@@ -9,12 +9,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use tempfile::TempDir;
+use trace::managed::{ManagedKind, ManagedText, ManagedTexts, body, render};
 use trace::project::{Options, Project};
 use trace::report::gate::Gate;
 use trace::report::{Report, json, json_v2, lcov, snapshot};
+
+use crate::managed::{in_memory, managed};
 
 #[test]
 fn a_markdown_specification_with_annotations_of_every_kind() {
@@ -44,6 +48,28 @@ fn texts_that_are_there_twice_or_end_with_a_single_character() {
 #[test]
 fn flags_of_older_versions_without_a_configuration() {
     check("old-flags");
+}
+
+#[test]
+fn managed_requirements_in_the_form_that_duvet_reads() {
+    check("managed");
+    // The same reports are made where versions of these requirements are known.
+    let case = Case::read("managed");
+    let texts = case.file.iter().filter_map(|file| {
+        let reference = Path::new(&file.path).file_stem()?.to_str()?;
+        let kind = ManagedKind::of(reference)?;
+        let text = ManagedText {
+            title: if kind == ManagedKind::Requirement {
+                "Links *expire* {soon}".into()
+            } else {
+                String::new()
+            },
+            ..managed(reference, body(&file.contents))
+        };
+        assert_eq!(render(&text), file.contents, "{reference} is as `spexus pull` writes it");
+        Some(text)
+    });
+    check_with("managed", Some(in_memory(&texts.collect::<Vec<_>>())));
 }
 
 /// A project and the arguments it is reported with.
@@ -100,10 +126,16 @@ fn folder() -> PathBuf {
 
 #[track_caller]
 fn check(name: &str) {
+    check_with(name, None);
+}
+
+#[track_caller]
+fn check_with(name: &str, managed: Option<Arc<dyn ManagedTexts>>) {
     let case = Case::read(name);
     let root = case.write();
     let root = root.path().canonicalize().expect("the folder is there");
-    let project = Project::open(case.options(root.clone()), &|_| None).expect("the configuration is right");
+    let options = Options { managed, ..case.options(root.clone()) };
+    let project = Project::open(options, &|_| None).expect("the configuration is right");
     let model = project.load(None, &mut |_, _| {});
     assert!(!model.has_errors(), "{:#?}", model.diagnostics());
     let report = &Report::of(&model);

@@ -15,6 +15,7 @@ mod json_v2;
 mod layers;
 mod lcov;
 mod linear;
+mod managed;
 mod matching;
 mod merge;
 mod page;

@@ -1,8 +1,11 @@
 //! What is in the page before any browser looks at it.
 
+use serde_json::{Value, json};
+use trace::model::Model;
 use trace::report::html::Page;
 
 use crate::documents::load;
+use crate::managed::stale_model;
 
 #[test]
 fn nothing_in_the_data_can_end_it() {
@@ -13,7 +16,7 @@ fn nothing_in_the_data_can_end_it() {
     let (_, rest) = page.split_once("id=\"data\">").expect("the page has data");
     let (data, _) = rest.split_once("</script>").expect("the data ends");
     assert!(!data.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{data}");
-    let data: serde_json::Value = serde_json::from_str(data).expect("the data is JSON");
+    let data: Value = serde_json::from_str(data).expect("the data is JSON");
     assert_eq!(data["specifications"][0]["name"], hostile);
     assert_eq!(data["problems"].as_array().map(Vec::len), Some(1));
 }
@@ -35,11 +38,36 @@ fn the_same_project_gives_the_same_page() {
     assert_eq!(write(&files), write(&files));
 }
 
+#[test]
+fn a_stale_citation_is_shown_with_both_versions_and_the_lines_to_write() {
+    let data = data_of(&stale_model());
+    let problem = &data["problems"][0];
+    assert_eq!((&problem["code"], &problem["is_error"]), (&json!("stale-citation"), &json!(true)));
+    let message = "SHOP-REQ-027 changed in version 7: version 4 is the last that has this quote";
+    assert_eq!(problem["message"], message);
+    let help = [
+        "the difference is: A link MUST stop working after [-an hour.-]{+two hours.+}",
+        "write instead:\n//= spexus://REQ-027\n//# A link MUST stop working after two hours.",
+    ];
+    assert_eq!(problem["help"], json!(help));
+}
+
 fn write(files: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (_, model) = load(folder.path(), files, "coffee.md");
-    let page = Page::new("coffee & <tea>".to_owned(), &model);
+    written(&model)
+}
+
+fn written(model: &Model) -> String {
+    let page = Page::new("coffee & <tea>".to_owned(), model);
     let mut out = Vec::new();
     page.write(&mut out).expect("memory can be written");
     String::from_utf8(out).expect("the page is text")
+}
+
+fn data_of(model: &Model) -> Value {
+    let page = written(model);
+    let (_, rest) = page.split_once("id=\"data\">").expect("the page has data");
+    let (data, _) = rest.split_once("</script>").expect("the data ends");
+    serde_json::from_str(data).expect("the data is JSON")
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use expect_test::{Expect, expect};
 use trace::model::Model;
 use trace::project::{Options, Project};
-use trace::query::filter::Filter;
-use trace::query::{Check, answer, json, measure, text};
+use trace::query::filter::AnnotationFilter;
+use trace::query::{QueryCheck, answer, json, measure, text};
 use trace::report::Report;
 
 pub const SPEC: &str = "# Pot\n\n## Brewing\n\nThe pot MUST accept BREW, and it MUST accept POST.\n\
@@ -19,7 +19,7 @@ const CONFIG: &str = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0
 #[test]
 fn a_requirement_is_implemented_by_quotes_that_have_all_its_words() {
     check(
-        &[Check::Implementation],
+        &[QueryCheck::Implementation],
         &[(
             "src/lib.rs",
             "//= spec.md#brewing\n//# The pot MUST accept BREW, and\n\n\
@@ -50,7 +50,7 @@ fn a_requirement_is_implemented_by_quotes_that_have_all_its_words() {
 #[test]
 fn what_is_missing_is_shown_as_the_annotation_that_would_do() {
     check(
-        &[Check::Implementation, Check::Test],
+        &[QueryCheck::Implementation, QueryCheck::Test],
         &[(
             "src/lib.rs",
             "//= spec.md#brewing\n//# Milk SHOULD be warm.\n\n//= spec.md#tea\n//# Tea MAY be refused.\n\n\
@@ -87,7 +87,7 @@ fn what_is_missing_is_shown_as_the_annotation_that_would_do() {
 #[test]
 fn an_annotation_that_says_nothing_new_is_a_duplicate() {
     check(
-        &[Check::Duplicates],
+        &[QueryCheck::Duplicates],
         &[(
             "src/lib.rs",
             "//= spec.md#brewing\n//# The pot MUST accept BREW\n\n//= spec.md#brewing\n//# pot MUST\n\n\
@@ -119,7 +119,7 @@ fn an_annotation_that_says_nothing_new_is_a_duplicate() {
 #[test]
 fn a_quote_with_an_edit_fails_the_check_and_shows_what_is_right() {
     check(
-        &[Check::Test],
+        &[QueryCheck::Test],
         &[("src/lib.rs", "//= spec.md#brewing\n//# Milk SHOULD be wurm.\n")],
         expect![[r#"
             test: failed, 0 of 1 implementations are tested
@@ -150,8 +150,8 @@ fn a_filter_picks_what_is_looked_at_and_never_what_covers_it() {
         (&["spec"], &[], "implementation: passed, 0 of 0 requirements are implemented"),
     ] {
         let strings = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
-        let filter = Filter::new(&strings(sections), &strings(quotes));
-        let answers = answer(&Report::of(&loaded), &[Check::Implementation], &filter, &[]);
+        let filter = AnnotationFilter::new(&strings(sections), &strings(quotes));
+        let answers = answer(&Report::of(&loaded), &[QueryCheck::Implementation], &filter, &[]);
         let mut shown = Vec::new();
         text::write(&Report::of(&loaded), &answers, false, &mut shown).unwrap();
         let shown = String::from_utf8(shown).unwrap();
@@ -168,8 +168,9 @@ fn a_filter_picks_what_is_looked_at_and_never_what_covers_it() {
 #[test]
 fn programs_get_every_finding() {
     let loaded = load(&[("src/lib.rs", "//= spec.md#tea\n//# Tea MAY\n")]);
-    let filter = Filter::new(&["spec.md#tea".to_owned()], &[]);
-    let answers = answer(&Report::of(&loaded), &[Check::Implementation, Check::Duplicates], &filter, &[]);
+    let filter = AnnotationFilter::new(&["spec.md#tea".to_owned()], &[]);
+    let answers =
+        answer(&Report::of(&loaded), &[QueryCheck::Implementation, QueryCheck::Duplicates], &filter, &[]);
     let mut shown = Vec::new();
     json::write(&Report::of(&loaded), &answers, &mut shown).unwrap();
     expect![[r#"
@@ -245,9 +246,9 @@ fn programs_get_every_finding() {
 }
 
 #[track_caller]
-fn check(checks: &[Check], files: &[(&str, &str)], expected: Expect) {
+fn check(checks: &[QueryCheck], files: &[(&str, &str)], expected: Expect) {
     let loaded = load(files);
-    let answers = answer(&Report::of(&loaded), checks, &Filter::default(), &[]);
+    let answers = answer(&Report::of(&loaded), checks, &AnnotationFilter::default(), &[]);
     let mut shown = Vec::new();
     text::write(&Report::of(&loaded), &answers, true, &mut shown).unwrap();
     expected.assert_eq(&String::from_utf8(shown).unwrap());
@@ -274,7 +275,7 @@ pub fn open(folder: &Path, files: &[(&str, &str)]) -> Model {
 }
 
 /// Answers with coverage reports, or says what is wrong with them.
-pub fn answer_with(loaded: &Model, check: Check, patterns: &[&str]) -> String {
+pub fn answer_with(loaded: &Model, check: QueryCheck, patterns: &[&str]) -> String {
     let patterns: Vec<String> = patterns.iter().map(|pattern| pattern.to_string()).collect();
     let mut shown = Vec::new();
     match measure(&Report::of(loaded), &patterns) {
@@ -282,7 +283,7 @@ pub fn answer_with(loaded: &Model, check: Check, patterns: &[&str]) -> String {
             for warning in warnings {
                 shown.extend(format!("warning: {}\n", warning.message).into_bytes());
             }
-            let answers = answer(&Report::of(loaded), &[check], &Filter::default(), &measurements);
+            let answers = answer(&Report::of(loaded), &[check], &AnnotationFilter::default(), &measurements);
             text::write(&Report::of(loaded), &answers, true, &mut shown).unwrap();
         }
         Err(problems) => {

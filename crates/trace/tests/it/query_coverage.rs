@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
-use trace::query::execution::{Code, LineRuns};
-use trace::query::{Check, jacoco, java};
+use trace::query::execution::{LineRuns, SourceCode};
+use trace::query::{QueryCheck, jacoco, java};
 
 use crate::query::{answer_with, open};
 
@@ -31,10 +31,10 @@ fn a_test_must_run_together_with_what_it_tests() {
 
         passed
     "#]];
-    check(&files, Check::Coverage, &["both.xml"], both);
+    check(&files, QueryCheck::Coverage, &["both.xml"], both);
     check(
         &files,
-        Check::Coverage,
+        QueryCheck::Coverage,
         &["one.xml"],
         expect![[r#"
         coverage: failed, 0 of 1 tests are shown to run what they test according to 1 coverage report
@@ -48,7 +48,7 @@ fn a_test_must_run_together_with_what_it_tests() {
     // Each ran somewhere, but nowhere together.
     check(
         &files,
-        Check::Coverage,
+        QueryCheck::Coverage,
         &["o*.xml"],
         expect![[r#"
         coverage: failed, 0 of 1 tests are shown to run what they test according to 2 coverage reports
@@ -61,7 +61,7 @@ fn a_test_must_run_together_with_what_it_tests() {
     );
     check(
         &files,
-        Check::ExecutedCoverage,
+        QueryCheck::ExecutedCoverage,
         &["one.xml"],
         expect![[r#"
             executed-coverage: passed, 0 of 0 tests are shown to run what they test (1 skipped that did not run) according to 1 coverage report
@@ -73,7 +73,7 @@ fn a_test_must_run_together_with_what_it_tests() {
     );
     check(
         &files,
-        Check::ExecutedCoverage,
+        QueryCheck::ExecutedCoverage,
         &["none.xml", "no/*.xml"],
         expect![[r#"
             warning: `no/*.xml` matches no coverage report
@@ -95,7 +95,7 @@ fn a_test_without_an_implementation_fails() {
     ];
     check(
         &files,
-        Check::ExecutedCoverage,
+        QueryCheck::ExecutedCoverage,
         &["report.xml"],
         expect![[r#"
         executed-coverage: failed, 0 of 1 tests are shown to run what they test according to 1 coverage report
@@ -118,7 +118,7 @@ fn a_path_that_may_be_two_files_is_refused() {
     ];
     check(
         &files,
-        Check::Coverage,
+        QueryCheck::Coverage,
         &["short.xml"],
         expect![[r#"
         error: short.xml: `pot.rs` may be src/a/pot.rs or src/b/pot.rs
@@ -126,7 +126,7 @@ fn a_path_that_may_be_two_files_is_refused() {
     );
     check(
         &files,
-        Check::Coverage,
+        QueryCheck::Coverage,
         &["long.xml"],
         expect![[r#"
         error: long.xml has several entries that may be src/a/pot.rs: a/pot.rs, src/a/pot.rs
@@ -134,7 +134,7 @@ fn a_path_that_may_be_two_files_is_refused() {
     );
     check(
         &files,
-        Check::Coverage,
+        QueryCheck::Coverage,
         &["right.xml"],
         expect![[r#"
         coverage: passed, 1 of 1 tests are shown to run what they test according to 1 coverage report
@@ -150,19 +150,19 @@ fn a_path_that_may_be_two_files_is_refused() {
 #[test]
 fn a_broken_report_is_an_error_with_its_line() {
     for (text, expected) in [
-        ("<report>\n<package>\n</package></report>", "2 is no JaCoCo report: <package> has no `name`"),
-        ("<report>\n\n</package>", "3 is no JaCoCo report: "),
-        ("<report>\n<package name='x'>\n", "3 is no JaCoCo report: ends inside <report><package>"),
-        ("<report>\n<package name='x'", "2 is no JaCoCo report: "),
+        ("<report>\n<package>\n</package></report>", "2 is not a JaCoCo report: <package> has no `name`"),
+        ("<report>\n\n</package>", "3 is not a JaCoCo report: "),
+        ("<report>\n<package name='x'>\n", "3 is not a JaCoCo report: ends inside <report><package>"),
+        ("<report>\n<package name='x'", "2 is not a JaCoCo report: "),
         (
             "<package name='x'><sourcefile name='y'>\n<line nr='x'/>",
-            "2 is no JaCoCo report: `nr` is no number: \"x\"",
+            "2 is not a JaCoCo report: `nr` is not a number: \"x\"",
         ),
         (
             "<package name='x'><sourcefile name='y'>\n<line nr='1' mi='1' ci='0' mb='0'/>",
-            "2 is no JaCoCo report: <line> has no `cb`",
+            "2 is not a JaCoCo report: <line> has no `cb`",
         ),
-        (&"<a>".repeat(100), "1 is no JaCoCo report: elements are nested deeper than 64"),
+        (&"<a>".repeat(100), "1 is not a JaCoCo report: elements are nested deeper than 64"),
     ] {
         let problem = jacoco::read(&Arc::from("report.xml"), text).unwrap_err();
         let found = &problem.message;
@@ -288,7 +288,7 @@ fn code_that_is_not_java_says_nothing() {
     ];
     check(
         &files,
-        Check::ExecutedCoverage,
+        QueryCheck::ExecutedCoverage,
         &["report.xml"],
         expect![[r#"
             warning: src/Pot.java cannot be understood, so nobody knows what of it ran
@@ -313,7 +313,7 @@ proptest! {
     fn no_text_makes_readers_panic(text in "[<>/='\" \na-c{}();&\u{e9}*]{0,60}", line in 1u32..9, last in 0u32..9) {
         let _ = jacoco::read(&Arc::from("report.xml"), &text);
         for path in ["A.java", "a.rs"] {
-            let code = Code::read(path, &text, [(line, last)].into_iter());
+            let code = SourceCode::read(path, &text, [(line, last)].into_iter());
             let _ = code.execution((line, last), &LineRuns::from([(line, true), (last, false)]));
         }
     }
@@ -344,7 +344,7 @@ fn check_lines(marked: &str, expected: Expect) {
         n_lines += 1;
         runs.extend(ran.map(|ran| (n_lines, ran)));
     }
-    let code = Code::read("Pot.java", &source, asked.iter().map(|(line, _)| (*line, *line)));
+    let code = SourceCode::read("Pot.java", &source, asked.iter().map(|(line, _)| (*line, *line)));
     let mut shown = String::new();
     for (line, text) in asked {
         let _ = writeln!(shown, "{text}: {:?}", code.execution((line, line), &runs));
@@ -370,7 +370,7 @@ fn report(files: &[(&str, &str)]) -> String {
 }
 
 #[track_caller]
-fn check(files: &[(&str, String)], check: Check, patterns: &[&str], expected: Expect) {
+fn check(files: &[(&str, String)], check: QueryCheck, patterns: &[&str], expected: Expect) {
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let loaded = open(folder.path(), &files);

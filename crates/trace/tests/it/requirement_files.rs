@@ -1,6 +1,7 @@
 //! Requirement files: every spelling that is accepted, and what is wrong with the others.
 
 use expect_test::{Expect, expect};
+use trace::interner::Interner;
 use trace::requirement_file::read;
 
 use crate::comment_scanner::show;
@@ -120,12 +121,12 @@ fn what_is_wrong_is_told_with_its_line() {
 
 #[track_caller]
 fn check(text: &str, expected: Expect) {
-    let (annotations, problems) = read(&"r.toml".into(), text);
+    let (annotations, problems) = read(&"r.toml".into(), text, &Interner::default());
     expected.assert_eq(&show(&annotations, &problems));
 }
 
 #[track_caller]
 fn check_line(text: &str, expected: &str) {
-    let (annotations, problems) = read(&"r.toml".into(), text);
+    let (annotations, problems) = read(&"r.toml".into(), text, &Interner::default());
     assert_eq!(show(&annotations, &problems).trim_end(), expected, "{text}");
 }

@@ -30,7 +30,7 @@ pub fn is_hidden(path: &Path) -> bool {
 /// Whether a specification may be shown: it is not hidden, or it is kept where the project keeps specifications.
 pub fn is_shown(model: &Model, entry: &SpecificationEntry) -> bool {
     let kept = entry.path.strip_prefix(&model.setting.downloads);
-    !is_hidden(kept.unwrap_or(&entry.path))
+    entry.document.managed.is_some() || !is_hidden(kept.unwrap_or(&entry.path))
 }
 
 /// All specifications with how many requirements are how far.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::data::Numbers;
 use crate::annotation::{AnnotationKind, Level};
-use crate::link::Reference;
+use crate::link::CitedPiece;
 use crate::meaning;
 use crate::model::{Model, SpecificationEntry, TraceStatus};
 use crate::report::line::LineCursor;
@@ -43,14 +43,14 @@ const NO_REQUIREMENT: usize = TraceStatus::ALL.len();
 
 /// Lists what is said of a document. Citations are told by their numbers in the page, requirements by their positions
 /// in the document.
-pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) -> Vec<Reference> {
+pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) -> Vec<CitedPiece> {
     let mut references = Vec::new();
     let (text, level) = (&entry.document.text, Level::Auto);
     for (position, number) in model.catalogue.requirements_of(entry).enumerate() {
         let requirement = model.requirement(number);
         let (annotation, kind, section) = (position as u32, AnnotationKind::Spec, requirement.section);
         let spans = requirement.spans.iter().map(|span| meaning::unmarked(text, *span));
-        references.extend(spans.map(|span| Reference { annotation, kind, level, section, span }));
+        references.extend(spans.map(|span| CitedPiece { annotation, kind, level, section, span }));
     }
     for section in entry.sections() {
         for citation in model.citations(section) {
@@ -59,7 +59,7 @@ pub fn references(model: &Model, entry: &SpecificationEntry, numbers: &Numbers) 
             let is_title = citation.annotation().quote.is_empty();
             let marked = |span: &Span| if is_title { *span } else { meaning::unmarked(text, *span) };
             let spans = citation.found().spans.iter().map(marked);
-            references.extend(spans.map(|span| Reference { annotation, kind, level, section, span }));
+            references.extend(spans.map(|span| CitedPiece { annotation, kind, level, section, span }));
         }
     }
     references
@@ -73,7 +73,7 @@ pub struct Cutter<'a, 'b> {
 
 impl<'a: 'b, 'b> Cutter<'a, 'b> {
     /// Prepares a document.
-    pub fn new(specification: &'a Specification, references: &'b [Reference]) -> Cutter<'a, 'b> {
+    pub fn new(specification: &'a Specification, references: &'b [CitedPiece]) -> Cutter<'a, 'b> {
         Cutter { specification, lines: LineCursor::new(specification, references) }
     }
 
@@ -107,7 +107,7 @@ impl<'a: 'b, 'b> Cutter<'a, 'b> {
     }
 }
 
-fn piece<'a>(text: &'a str, references: &[&Reference]) -> PieceData<'a> {
+fn piece<'a>(text: &'a str, references: &[&CitedPiece]) -> PieceData<'a> {
     let has = |kind: AnnotationKind| references.iter().any(|reference| reference.kind == kind);
     let numbers = |are_requirements: bool| {
         let wanted = references
