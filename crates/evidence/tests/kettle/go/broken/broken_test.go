@@ -1,0 +1,7 @@
+package broken
+
+import "testing"
+
+func TestImports(t *testing.T) {
+	missing()
+}

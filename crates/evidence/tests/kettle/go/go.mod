@@ -1,0 +1,3 @@
+module example.com/kettle
+
+go 1.19

@@ -1,0 +1,3 @@
+require("./missing.js");
+
+it("imports", () => {});

@@ -1,0 +1,5 @@
+import { it } from "vitest";
+
+import "./missing.js";
+
+it("imports", () => {});
