@@ -17,7 +17,7 @@ impl File<'_> {
     /// Everything before the first project.
     pub fn start(&self) -> String {
         let style = [design::TOKENS, design::STATES, crate::STYLE, include_str!("file.css")].concat();
-        // What follows is written as it is read, so that the elements that it stands in stay open.
+        // The rest is streamed as it is read, so the enclosing elements stay open.
         let head = html! {
             head {
                 meta charset="utf-8";

@@ -15,11 +15,11 @@ pub struct Markdown<'a> {
     pub link: &'a dyn Fn(&str) -> Option<String>,
     /// The level of the heading that the text stands below: its own headings are deeper. Zero leaves them as they are.
     pub below: u8,
-    /// What the text stands in.
+    /// Where the text is shown.
     pub surroundings: Surroundings,
 }
 
-/// What a text stands in.
+/// Where a text is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surroundings {
     /// A page of a server, where paths lead to other pages of it.

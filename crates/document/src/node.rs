@@ -15,6 +15,9 @@ pub struct Node {
     pub reference_id: String,
     /// What it is.
     pub kind: NodeKind,
+    /// Goes up by one with each change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
     /// The title; acceptance criteria have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -48,6 +51,7 @@ impl Node {
             number: None,
             reference_id: reference_id.to_owned(),
             kind,
+            version: None,
             title: Some(title.to_owned()),
             status: None,
             state: None,

@@ -13,9 +13,11 @@ pub struct Look<'a> {
     pub link: &'a dyn Fn(&str) -> Option<String>,
     /// What can be done with a section, where anything can.
     pub actions: Option<&'a dyn Fn(&Node) -> Markup>,
+    /// What stands below the text of a section, where anything does.
+    pub below: Option<&'a dyn Fn(&Node) -> Markup>,
     /// The level of the heading of an epic.
     pub top: u8,
-    /// What it stands in.
+    /// The page or file that contains it.
     pub surroundings: Surroundings,
 }
 
@@ -44,13 +46,11 @@ fn section(node: &Node, look: &Look<'_>) -> Markup {
         (node.title.as_deref().unwrap_or_default()) " " (reference(&node.reference_id, look))
     };
     html! {
-        section.{ (class) } id=(node.reference_id) {
+        section.{ (class) } id=(node.reference_id) data-version=[version(node, look)] {
             (heading(level, &inside))
             (facts(node, look))
-            (prose(node.description.as_deref(), level, look))
-            @if let Some(rationale) = node.rationale.as_deref() {
-                div.rationale { p.lead { "Rationale" } (prose(Some(rationale), level, look)) }
-            }
+            (text(node, level, look))
+            @if let Some(below) = look.below { (below(node)) }
         }
     }
 }
@@ -62,19 +62,39 @@ fn criteria(run: &[Node], look: &Look<'_>) -> Markup {
             p.lead { "Acceptance criteria" }
             ul {
                 @for node in run {
-                    li id=(node.reference_id) {
+                    li id=(node.reference_id) data-version=[version(node, look)] {
                         (reference(&node.reference_id, look))
                         div {
-                            (prose(node.description.as_deref(), look.top + 1, look))
-                            @if let Some(rationale) = node.rationale.as_deref() {
-                                div.rationale { p.lead { "Rationale" } (prose(Some(rationale), look.top + 1, look)) }
-                            }
+                            (text(node, look.top + 1, look))
+                            @if let Some(below) = look.below { (below(node)) }
                         }
                         @if let Some(actions) = look.actions { (actions(node)) }
                     }
                 }
             }
         }
+    }
+}
+
+/// What scripts of a page compare with the versions that they hear of.
+fn version(node: &Node, look: &Look<'_>) -> Option<String> {
+    let version = node.version.filter(|_| look.surroundings == Surroundings::Page)?;
+    Some(format!("{}@{version}", node.reference_id))
+}
+
+/// The text and why it is wanted. In a page, scripts put a form into its place, and passages can be commented on.
+fn text(node: &Node, level: u8, look: &Look<'_>) -> Markup {
+    let inside = |is_quotable: bool| {
+        html! {
+            (prose(node.description.as_deref(), level, look, is_quotable.then_some(node.reference_id.as_str())))
+            @if let Some(rationale) = node.rationale.as_deref() {
+                div.rationale { p.lead { "Rationale" } (prose(Some(rationale), level, look, None)) }
+            }
+        }
+    };
+    match look.surroundings {
+        Surroundings::Page => html! { div.text id={ "text-" (node.reference_id) } { (inside(true)) } },
+        Surroundings::File => inside(false),
     }
 }
 
@@ -101,9 +121,9 @@ fn facts(node: &Node, look: &Look<'_>) -> Markup {
 /// What priorities are called.
 const PRIORITIES: [&str; 4] = ["Critical", "High", "Medium", "Low"];
 
-fn prose(text: Option<&str>, level: u8, look: &Look<'_>) -> Markup {
+fn prose(text: Option<&str>, level: u8, look: &Look<'_>, quotable: Option<&str>) -> Markup {
     let markdown = Markdown { link: look.link, below: level, surroundings: look.surroundings };
-    html! { @if let Some(text) = text { div.prose { (markdown.render(text)) } } }
+    html! { @if let Some(text) = text { div.prose data-quotable=[quotable] { (markdown.render(text)) } } }
 }
 
 fn reference(reference: &str, look: &Look<'_>) -> Markup {

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::kind::{Kind, plain_name};
+use crate::kind::{RecordKind, plain_name};
 use crate::reading::{Draft, Gathering, Given, RECORD_MAX_BYTES, Value, shown};
 use crate::record::{Field, Place, Record};
 
@@ -268,7 +268,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) 
             None => Column::Unknown,
         };
         let message = match (column, nearest::nearest(&name, known.iter().copied())) {
-            (Column::Known(_), _) if found.contains(&column) => "this column stands here twice".to_owned(),
+            (Column::Known(_), _) if found.contains(&column) => "this column is here twice".to_owned(),
             (Column::Known(_) | Column::Nameless, _) => String::new(),
             (Column::Unknown, Some(right)) => format!("unknown column; did you mean `{right}`?"),
             (Column::Unknown, None) => format!("unknown column; the columns are {}", known.join(", ")),
@@ -331,7 +331,7 @@ fn read_row(columns: &[Column], row: &ByteRecord, mut draft: Draft, reading: &mu
 /// What people look for first stands on the left.
 pub fn columns() -> Vec<&'static str> {
     let mut columns = vec!["kind", "reference_id", "epic", "user_story"];
-    for kind in [Kind::Requirement].into_iter().chain(Kind::all()) {
+    for kind in [RecordKind::Requirement].into_iter().chain(RecordKind::all()) {
         for field in kind.shape().fields() {
             if !columns.contains(&field.name) {
                 columns.push(field.name);

@@ -1,14 +1,14 @@
 //! What can be exchanged: every kind and its fields, said once. Readers, writers and checks follow this table.
 
 use Form::{Flag, Number, Prose, Text, Title};
-use Kind::*;
+use RecordKind::*;
 
 pub(crate) use words::name::plain as plain_name;
 
 /// A kind of record, in the order in which an importer needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are the entities'")]
-pub enum Kind {
+pub enum RecordKind {
     Project,
     RequirementType,
     RelationshipType,
@@ -29,7 +29,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Shape {
     /// The kind.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Its name in files: `user_story`.
     pub name: &'static str,
     groups: &'static [&'static [FieldShape]],
@@ -192,9 +192,9 @@ const SHAPES: [Shape; 14] = [
     ),
 ];
 
-impl Kind {
+impl RecordKind {
     /// Every kind.
-    pub fn all() -> impl Iterator<Item = Kind> {
+    pub fn all() -> impl Iterator<Item = RecordKind> {
         SHAPES.iter().map(|shape| shape.kind)
     }
 
@@ -210,9 +210,9 @@ impl Kind {
     }
 
     /// Finds a kind as a person may have written it: `user_story`, `User Story`.
-    pub fn find(name: &str) -> Option<Kind> {
+    pub fn find(name: &str) -> Option<RecordKind> {
         let name = plain_name(name);
-        Kind::all().find(|kind| kind.name() == name)
+        RecordKind::all().find(|kind| kind.name() == name)
     }
 }
 
@@ -227,13 +227,13 @@ impl Shape {
         self.fields().find(|field| field.name == name)
     }
 
-    /// The field that stands in a place of its own: the title, or the long text.
+    /// The field with a place of its own: the title, or the long text.
     pub fn field_of_form(&self, form: Form) -> Option<&'static FieldShape> {
         self.fields().find(|field| field.form == form)
     }
 }
 
-const fn shape(kind: Kind, name: &'static str, groups: &'static [&'static [FieldShape]]) -> Shape {
+const fn shape(kind: RecordKind, name: &'static str, groups: &'static [&'static [FieldShape]]) -> Shape {
     Shape { kind, name, groups }
 }
 

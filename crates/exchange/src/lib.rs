@@ -21,10 +21,10 @@ use std::io::{self, Read as _};
 use reading::Gathering;
 
 pub use csv::{MARK as CSV_MARK, columns, write_columns, write_rows as write_csv_rows};
-pub use kind::{FieldShape, Form, Kind, Shape};
+pub use kind::{FieldShape, Form, RecordKind, Shape};
 pub use members::Members;
 pub use prose::{is_prose, read_prose};
-pub use reading::{PROBLEMS_MAX, Problem, Reading, TableNotes};
+pub use reading::{FileProblem, PROBLEMS_MAX, Reading, TableNotes};
 pub use record::{Field, Place, Record};
 pub use sheet::{
     Known, Mapping, PreviewedColumn, TableFormat, TableOptions, TablePreview, Target, decoded, is_own_csv,

@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::kind::{Form, Kind};
+use crate::kind::{Form, RecordKind};
 use crate::reading::{Draft, Gathering, Given, Value};
 use crate::record::{Field, Place, Record};
 
@@ -189,7 +189,7 @@ fn read_record(lines: &[&str], line: u64, reading: &mut Gathering<'_>) {
 
 /// Gives the heading and the text below it to the fields that they stand for.
 fn read_body(mut body: &[&str], mut line: u64, draft: &mut Draft) -> Result<(), String> {
-    let Some(shape) = Kind::find(&draft.kind).map(Kind::shape) else {
+    let Some(shape) = RecordKind::find(&draft.kind).map(RecordKind::shape) else {
         return Ok(());
     };
     let has = |draft: &Draft, name: &str| draft.values.iter().any(|given| given.name == name);

@@ -1,4 +1,4 @@
-//! The members of a JSON object in their order, so that a name which stands there twice is noticed.
+//! The members of a JSON object in their order, so that duplicate names are detected.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io::{self, Read};
 
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::markdown::has_records;
 use crate::reading::{Draft, Gathering, Given, Reading, Value};
 use crate::record::{Place, Record};
@@ -57,7 +57,7 @@ enum What {
     Paragraph,
 }
 
-/// The parts of a text. What is within a fence belongs to the paragraph or the item that it stands in.
+/// The parts of a text. Fenced code belongs to the paragraph or list item that contains it.
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut is_open = false;
@@ -156,7 +156,7 @@ fn item(line: &str) -> Option<&str> {
 
 /// A thing on its way.
 struct Node {
-    kind: Kind,
+    kind: RecordKind,
     place: Place,
     title: String,
     /// What stands below its title.
@@ -222,10 +222,12 @@ impl<'s> Outline<'s> {
                 self.lists_criteria = true
             }
             What::Item if self.lists_criteria => {
-                self.add_demand(Kind::AcceptanceCriteria, &block.text, place)
+                self.add_demand(RecordKind::AcceptanceCriteria, &block.text, place)
             }
-            What::Item => self.add_demand(Kind::Requirement, &block.text, place),
-            What::Paragraph if demands(&block.text) => self.add_demand(Kind::Requirement, &block.text, place),
+            What::Item => self.add_demand(RecordKind::Requirement, &block.text, place),
+            What::Paragraph if demands(&block.text) => {
+                self.add_demand(RecordKind::Requirement, &block.text, place)
+            }
             What::Paragraph => match self.story.or(self.epic) {
                 Some(node) => {
                     let text = &mut self.nodes[node].text;
@@ -240,7 +242,7 @@ impl<'s> Outline<'s> {
         if level < self.epic_level {
             (self.epic, self.story) = (None, None);
         } else if level == self.epic_level {
-            self.epic = Some(self.push(Kind::Epic, title, None, place));
+            self.epic = Some(self.push(RecordKind::Epic, title, None, place));
             self.story = None;
         } else {
             let epic = self.some_epic(&place);
@@ -253,7 +255,7 @@ impl<'s> Outline<'s> {
                     title.to_owned()
                 }
             };
-            self.story = Some(self.push(Kind::UserStory, &title, Some(epic), place));
+            self.story = Some(self.push(RecordKind::UserStory, &title, Some(epic), place));
         }
     }
 
@@ -261,7 +263,7 @@ impl<'s> Outline<'s> {
         match self.epic {
             Some(epic) => epic,
             None => {
-                let epic = self.push(Kind::Epic, "Imported requirements", None, place.clone());
+                let epic = self.push(RecordKind::Epic, "Imported requirements", None, place.clone());
                 self.epic = Some(epic);
                 epic
             }
@@ -269,13 +271,13 @@ impl<'s> Outline<'s> {
     }
 
     /// Adds a requirement or a criterion.
-    fn add_demand(&mut self, kind: Kind, text: &str, place: Place) {
+    fn add_demand(&mut self, kind: RecordKind, text: &str, place: Place) {
         let story = match self.story {
             Some(story) => story,
             None => {
                 let epic = self.some_epic(&place);
                 let title = self.nodes[epic].title.clone();
-                let story = self.push(Kind::UserStory, &title, Some(epic), place.clone());
+                let story = self.push(RecordKind::UserStory, &title, Some(epic), place.clone());
                 (self.story, self.story_title) = (Some(story), None);
                 story
             }
@@ -286,12 +288,12 @@ impl<'s> Outline<'s> {
         if let Some(id) = id.filter(|id| self.taken.insert(id.clone())) {
             self.nodes[node].external_id = id;
         }
-        if text.trim() != title || kind == Kind::AcceptanceCriteria {
+        if text.trim() != title || kind == RecordKind::AcceptanceCriteria {
             self.nodes[node].text = text.trim().to_owned();
         }
     }
 
-    fn push(&mut self, kind: Kind, title: &str, above: Option<usize>, place: Place) -> usize {
+    fn push(&mut self, kind: RecordKind, title: &str, above: Option<usize>, place: Place) -> usize {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let path = above.map(|above| self.nodes[above].external_id.clone() + "/").unwrap_or_default();
         let name = format!("{path}{}", slug(&title));
@@ -317,13 +319,13 @@ impl<'s> Outline<'s> {
         let name = |id: &str| format!("{}:{id}", self.scheme);
         for node in &self.nodes {
             let mut values = vec![("aliases", name(&node.external_id))];
-            if node.kind != Kind::AcceptanceCriteria {
+            if node.kind != RecordKind::AcceptanceCriteria {
                 values.push(("title", words::cut(&node.title, TITLE_MAX_CHARS).to_owned()));
             }
             if !node.text.is_empty() {
                 values.push(("description", node.text.clone()));
             }
-            let field = if node.kind == Kind::UserStory { "epic" } else { "user_story" };
+            let field = if node.kind == RecordKind::UserStory { "epic" } else { "user_story" };
             values.extend(node.above.map(|above| (field, name(&self.nodes[above].external_id))));
             let given = values.into_iter().map(|(name, text)| Given {
                 name: name.to_owned(),

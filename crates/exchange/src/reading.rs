@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-use crate::kind::{FieldShape, Kind, plain_name};
+use crate::kind::{FieldShape, RecordKind, plain_name};
 use crate::record::{Field, Place, Record};
 
 /// How many problems, and how many notes, are listed.
@@ -27,9 +27,9 @@ pub struct Reading {
     /// Those with problems, as far as they were understood, so that all mistakes can be told at once. Empty as above.
     pub unsound: Vec<Record>,
     /// What has to be corrected.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// What was left out or guessed, though nothing is wrong: files of other tools say more than we know.
-    pub notes: Vec<Problem>,
+    pub notes: Vec<FileProblem>,
     /// Whether there may be records of which nothing is known, not even their names.
     pub is_incomplete: bool,
     /// Values that were not understood. One may be the name of a record, and others are right to use it.
@@ -55,8 +55,8 @@ pub(crate) struct Gathering<'a> {
     each: Each<'a>,
     /// Why a record could not be handed on. Nothing comes after it.
     failed: Option<io::Error>,
-    problems: Vec<Problem>,
-    notes: Vec<Problem>,
+    problems: Vec<FileProblem>,
+    notes: Vec<FileProblem>,
     pub is_incomplete: bool,
     lost: Vec<String>,
     pub table: Option<TableNotes>,
@@ -66,7 +66,7 @@ pub(crate) struct Gathering<'a> {
 
 /// Something about one place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FileProblem {
     /// Where.
     pub place: Place,
     /// Which field or column, as it is spelled in the file.
@@ -75,7 +75,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.field {
             Some(field) => write!(f, "{}: {field}: {}", self.place, self.message),
@@ -99,7 +99,7 @@ impl Draft {
     }
 }
 
-/// A value beside the name that stands in the file.
+/// A value with the name that the file uses for it.
 pub(crate) struct Given {
     pub name: String,
     pub value: Value,
@@ -173,10 +173,10 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn kind(&mut self, place: &Place, name: &str) -> Option<Kind> {
-        let found = Kind::find(name);
+    fn kind(&mut self, place: &Place, name: &str) -> Option<RecordKind> {
+        let found = RecordKind::find(name);
         if found.is_none() {
-            let message = match nearest::nearest(name, Kind::all().map(Kind::name)) {
+            let message = match nearest::nearest(name, RecordKind::all().map(RecordKind::name)) {
                 _ if name.trim().is_empty() => format!("expected one of {}, found nothing", kinds()),
                 Some(right) => format!("unknown kind {}; did you mean `{right}`?", shown(name)),
                 None => format!("unknown kind {}; expected one of {}", shown(name), kinds()),
@@ -213,7 +213,7 @@ impl<'a> Gathering<'a> {
         {
             if n_more > 0 {
                 let message = format!("{n_more} more like these are not listed");
-                listed.push(Problem { place: Place::default(), field: None, message });
+                listed.push(FileProblem { place: Place::default(), field: None, message });
             }
         }
         let Gathering { problems, notes, is_incomplete, lost, table, .. } = self;
@@ -221,13 +221,19 @@ impl<'a> Gathering<'a> {
     }
 }
 
-fn list(listed: &mut Vec<Problem>, n_more: &mut usize, place: &Place, field: Option<&str>, message: String) {
+fn list(
+    listed: &mut Vec<FileProblem>,
+    n_more: &mut usize,
+    place: &Place,
+    field: Option<&str>,
+    message: String,
+) {
     if listed.len() == PROBLEMS_MAX {
         *n_more += 1;
         return;
     }
     let field = field.map(|field| shortened(field).into_owned());
-    listed.push(Problem { place: place.clone(), field, message });
+    listed.push(FileProblem { place: place.clone(), field, message });
 }
 
 impl Value {
@@ -264,7 +270,7 @@ impl Value {
     }
 }
 
-fn unknown_field(kind: Kind, name: &str) -> String {
+fn unknown_field(kind: RecordKind, name: &str) -> String {
     let kind_name = kind.name();
     let names = || kind.shape().fields().map(|field| field.name);
     match nearest::nearest(name, names()) {
@@ -274,7 +280,7 @@ fn unknown_field(kind: Kind, name: &str) -> String {
 }
 
 fn kinds() -> String {
-    Kind::all().map(Kind::name).collect::<Vec<_>>().join(", ")
+    RecordKind::all().map(RecordKind::name).collect::<Vec<_>>().join(", ")
 }
 
 /// A value as messages show it: quoted, on one line, not too long.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::kind::{FieldShape, Form, Kind};
+use crate::kind::{FieldShape, Form, RecordKind};
 
 /// A record: fields of its kind, each of the right form. A field that is not there is null.
 ///
@@ -11,7 +11,7 @@ use crate::kind::{FieldShape, Form, Kind};
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The kind.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Where it stood in the file that it was read from.
     pub place: Place,
     fields: BTreeMap<&'static str, Field>,
@@ -37,7 +37,7 @@ pub struct Place {
 
 impl Record {
     /// A record without fields.
-    pub fn new(kind: Kind) -> Record {
+    pub fn new(kind: RecordKind) -> Record {
         Record { kind, place: Place::default(), fields: BTreeMap::new() }
     }
 

@@ -10,7 +10,7 @@ mod xlsx;
 
 use std::io::{self, Read};
 
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::reading::{Gathering, Reading, TableNotes};
 use crate::record::{Place, Record};
 
@@ -39,7 +39,7 @@ pub struct TableOptions {
 }
 
 /// Says of external ids what kind of thing is stored under each, if any.
-pub type Known<'k> = &'k mut dyn FnMut(&str, &[String]) -> io::Result<Vec<Option<Kind>>>;
+pub type Known<'k> = &'k mut dyn FnMut(&str, &[String]) -> io::Result<Vec<Option<RecordKind>>>;
 
 /// Reads a table. All of its rows are in memory until the last one: a row may belong to one that comes later.
 pub fn read_table(
@@ -73,7 +73,7 @@ pub struct TablePreview {
     /// Whether it has a column `kind` and is one of our own exports, which needs no mapping.
     pub is_ours: bool,
     /// Why it could not be read, as far as it could not.
-    pub problems: Vec<crate::Problem>,
+    pub problems: Vec<crate::FileProblem>,
 }
 
 /// A column of a table.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::read::{File, Identifiers, place};
 use super::xml::{Element, Node};
-use crate::kind::{Kind, plain_name};
+use crate::kind::{RecordKind, plain_name};
 use crate::reading::{Draft, Gathering, Given, Value, shown};
 use crate::record::Place;
 
@@ -81,7 +81,7 @@ impl<'a> Foreign<'a> {
 
     /// Takes `Status` for the status where it can be one.
     fn take_by_name(&mut self, name: &str, text: String, object: &mut Object<'a>) {
-        let field = Kind::Requirement
+        let field = RecordKind::Requirement
             .shape()
             .field(&plain_name(name))
             .filter(|field| TAKEN_BY_NAME.contains(&field.name) && !object.values.contains_key(field.name));
@@ -164,12 +164,12 @@ impl<'a> Foreign<'a> {
         if object.is_chapter {
             values.retain(|(name, _)| *name != "type");
             values.push(("epic", position.epic.clone()));
-            check(Kind::UserStory, &object.place, values, reading);
+            check(RecordKind::UserStory, &object.place, values, reading);
             return Some(reference);
         }
         let story = story.unwrap_or_else(|| position.default_story(&object.place, reading));
         values.push(("user_story", story.clone()));
-        check(Kind::Requirement, &object.place, values, reading);
+        check(RecordKind::Requirement, &object.place, values, reading);
         self.requirements.insert(object.identifier, reference);
         Some(story)
     }
@@ -184,7 +184,7 @@ impl<'a> Foreign<'a> {
         let name = relation.referred("TYPE").and_then(|identifier| file.name(identifier));
         let kind = name.map(plain_name).filter(|name| !name.is_empty()).unwrap_or("relates_to".to_owned());
         let values = vec![("source", source.clone()), ("target", target.clone()), ("type", kind)];
-        check(Kind::Relationship, &place, values, reading);
+        check(RecordKind::Relationship, &place, values, reading);
     }
 
     pub fn say_what_was_left_out(self, reading: &mut Gathering<'_>) {
@@ -214,7 +214,7 @@ impl Position {
         let story = format!("{}.story", self.epic);
         let values =
             vec![("reference_id", story.clone()), ("epic", self.epic.clone()), ("title", self.title.clone())];
-        check(Kind::UserStory, place, values, reading);
+        check(RecordKind::UserStory, place, values, reading);
         self.story = Some(story.clone());
         story
     }
@@ -228,11 +228,11 @@ fn has_attachment(element: &Element) -> bool {
 fn start_epic(title: Option<&str>, identifier: &str, place: &Place, reading: &mut Gathering<'_>) -> Position {
     let title = title.filter(|title| !title.trim().is_empty()).unwrap_or("Imported requirements").to_owned();
     let values = vec![("reference_id", identifier.to_owned()), ("title", title.clone())];
-    check(Kind::Epic, place, values, reading);
+    check(RecordKind::Epic, place, values, reading);
     Position { title, epic: identifier.to_owned(), story: None }
 }
 
-fn check(kind: Kind, place: &Place, values: Vec<(&str, String)>, reading: &mut Gathering<'_>) {
+fn check(kind: RecordKind, place: &Place, values: Vec<(&str, String)>, reading: &mut Gathering<'_>) {
     let values = values.into_iter().map(|(name, text)| {
         let value = Value::Spelled(text);
         Given { name: name.to_owned(), value, line: None }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::foreign::Foreign;
 use super::text::{reference, unescape};
 use super::xml::{Element, Node};
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::reading::{Draft, Gathering, Given, Value};
 use crate::record::Place;
 
@@ -62,7 +62,7 @@ pub fn read(text: &str, reading: &mut Gathering<'_>) {
 fn read_own(
     file: &File<'_>,
     object: &Element,
-    kind: Kind,
+    kind: RecordKind,
     mut values: Vec<Given>,
     reading: &mut Gathering<'_>,
 ) {
@@ -130,9 +130,9 @@ impl<'a> File<'a> {
     }
 
     /// Which of our kinds an object or relation is.
-    fn kind(&self, element: &Element) -> Option<Kind> {
+    fn kind(&self, element: &Element) -> Option<RecordKind> {
         let name = element.referred("TYPE")?.strip_prefix("type.")?;
-        Kind::all().find(|kind| kind.name() == name)
+        RecordKind::all().find(|kind| kind.name() == name)
     }
 
     /// An attribute's value as text, whatever its type.
@@ -233,7 +233,7 @@ fn add_loose(element: &Element, text: &mut String) {
 
 fn end_line(text: &mut String) {
     text.truncate(text.trim_end_matches(' ').len());
-    // A list mark whose text stands in a paragraph of its own.
+    // A list mark whose text is in a paragraph of its own.
     if text.ends_with("\n-") || text == "-" {
         text.push(' ');
     } else if !text.is_empty() && !text.ends_with('\n') {

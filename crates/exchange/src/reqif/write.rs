@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::text::{escape, identifier};
-use crate::kind::{FieldShape, Form, Kind, Shape};
+use crate::kind::{FieldShape, Form, RecordKind, Shape};
 use crate::record::{Field, Record};
 
-/// How long a text may be, as tools are told; nothing here cuts one.
+/// The maximum text length that exports declare to other tools; nothing here truncates.
 const TEXT_MAX_CHARS: u32 = 1_000_000;
 /// When the types took their present shape; they do not change between exports.
 const TYPES_CHANGED: &str = "2026-11-01T00:00:00Z";
@@ -18,7 +18,7 @@ const NO_TIME: &str = "1970-01-01T00:00:00Z";
 pub fn write(time: &str, records: impl Iterator<Item = Record>, out: &mut impl Write) -> io::Result<()> {
     let mut records = records.peekable();
     let title = match records.peek() {
-        Some(first) if first.kind == Kind::Project => first.text("name").unwrap_or("Requirements"),
+        Some(first) if first.kind == RecordKind::Project => first.text("name").unwrap_or("Requirements"),
         _ => "Requirements",
     };
     out.write_all(head(title, known_time(Some(time))).as_bytes())?;
@@ -27,7 +27,7 @@ pub fn write(time: &str, records: impl Iterator<Item = Record>, out: &mut impl W
     let mut relations = Vec::new();
     out.write_all(b"      <SPEC-OBJECTS>\n")?;
     for (index, record) in records.enumerate() {
-        if record.kind == Kind::Relationship {
+        if record.kind == RecordKind::Relationship {
             relations.push((index, record));
             continue;
         }
@@ -72,8 +72,9 @@ fn head(title: &str, time: &str) -> String {
         i64::MIN,
         i64::MAX,
     );
-    for shape in Kind::all().map(Kind::shape) {
-        let tag = if shape.kind == Kind::Relationship { "SPEC-RELATION-TYPE" } else { "SPEC-OBJECT-TYPE" };
+    for shape in RecordKind::all().map(RecordKind::shape) {
+        let tag =
+            if shape.kind == RecordKind::Relationship { "SPEC-RELATION-TYPE" } else { "SPEC-OBJECT-TYPE" };
         head.push_str(&spec_type(shape, tag));
     }
     _ = write!(
@@ -124,8 +125,8 @@ fn data_type(form: Form) -> (&'static str, &'static str) {
 }
 
 /// Whether a field is an end of a relation, which ReqIF says in a way of its own.
-fn is_end(kind: Kind, field: &FieldShape) -> bool {
-    kind == Kind::Relationship && ["source", "target"].contains(&field.name)
+fn is_end(kind: RecordKind, field: &FieldShape) -> bool {
+    kind == RecordKind::Relationship && ["source", "target"].contains(&field.name)
 }
 
 fn object(record: &Record, identifier: &str) -> String {
@@ -234,22 +235,22 @@ fn known_time(time: Option<&str>) -> &str {
 #[derive(Default)]
 struct Outline {
     nodes: Vec<Node>,
-    by_reference: HashMap<(Kind, String), usize>,
+    by_reference: HashMap<(RecordKind, String), usize>,
 }
 
 struct Node {
     identifier: String,
     /// What it stands below. The kinds make three levels, whatever the references say.
-    parent: Option<(Kind, String)>,
+    parent: Option<(RecordKind, String)>,
 }
 
 impl Outline {
     fn add(&mut self, record: &Record, identifier: String) {
         let parent = match record.kind {
-            Kind::Epic | Kind::SteeringDocument => None,
-            Kind::UserStory => record.text("epic").map(|epic| (Kind::Epic, epic.to_owned())),
-            Kind::AcceptanceCriteria | Kind::Requirement => {
-                record.text("user_story").map(|story| (Kind::UserStory, story.to_owned()))
+            RecordKind::Epic | RecordKind::SteeringDocument => None,
+            RecordKind::UserStory => record.text("epic").map(|epic| (RecordKind::Epic, epic.to_owned())),
+            RecordKind::AcceptanceCriteria | RecordKind::Requirement => {
+                record.text("user_story").map(|story| (RecordKind::UserStory, story.to_owned()))
             }
             _ => return,
         };

@@ -31,7 +31,7 @@ impl Element {
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;
         let mut lines = Lines::new(text.as_bytes());
-        // The bottom is no element; the root ends up in it.
+        // The bottom entry is not an element; the root ends up in it.
         let mut open = vec![Element::default()];
         loop {
             let start = reader.buffer_position() as usize;

@@ -83,7 +83,7 @@ type Order = fn([u8; 2]) -> u16;
 /// How many bytes are read at once.
 const PART_BYTES: u64 = 64 << 10;
 
-/// UTF-16 as UTF-8. What is no character becomes the mark for that.
+/// UTF-16 as UTF-8. Invalid code units become the replacement character.
 struct Utf16<R> {
     input: R,
     order: Order,

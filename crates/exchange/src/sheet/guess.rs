@@ -172,6 +172,7 @@ const VOCABULARY: [(Target, &[&str]); 13] = [
             "identifier",
             "number",
             "id",
+            "uid",
             "req_id",
             "requirement_id",
             "issue_number",
@@ -232,7 +233,7 @@ pub struct Mapping(Vec<(String, Option<Target>)>);
 
 impl Mapping {
     /// Understands `Summary=title,Prio=priority`. A column that is left out is written `Created=-`; a name with a comma or an equals
-    /// sign stands in double quotes.
+    /// sign goes in double quotes.
     pub fn parse(text: &str) -> Result<Mapping, String> {
         let mut mapping = Mapping::default();
         for pair in split(text, ',')? {
@@ -248,7 +249,7 @@ impl Mapping {
             let column = unquoted(column);
             let target = target_named(target.trim())?;
             if mapping.0.iter().any(|(known, _)| *known == column) {
-                return Err(format!("the column {column:?} stands here twice"));
+                return Err(format!("the column {column:?} is here twice"));
             }
             mapping.0.push((column, target));
         }

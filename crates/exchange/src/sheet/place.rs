@@ -5,7 +5,7 @@ use std::io;
 
 use super::Known;
 use super::rows::{Item, id_of};
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::reading::{Draft, Gathering, Given, Value, shown};
 use crate::record::Place;
 
@@ -80,12 +80,13 @@ fn stored(
     parents: &[Option<usize>],
     scheme: &str,
     known: Known<'_>,
-) -> io::Result<HashMap<String, Kind>> {
+) -> io::Result<HashMap<String, RecordKind>> {
     let mut wanted: HashSet<String> = [DEFAULT_EPIC, DEFAULT_STORY].map(str::to_owned).into();
     for (item, parent) in items.iter().zip(parents) {
         wanted.extend(item.external_id.iter().filter(|_| item.kind.is_none()).cloned());
-        wanted
-            .extend(item.external_id.iter().filter(|_| item.kind == Some(Kind::Epic)).map(|id| story_of(id)));
+        wanted.extend(
+            item.external_id.iter().filter(|_| item.kind == Some(RecordKind::Epic)).map(|id| story_of(id)),
+        );
         if parent.is_none() {
             wanted.extend(item.parents.iter().flat_map(|name| [name.clone(), story_of(name)]));
         }
@@ -99,7 +100,7 @@ fn stored(
 }
 
 /// What each row is: by its type, by what is stored, or by what is below it.
-fn kinds(items: &[Item], parents: &[Option<usize>], stored: &HashMap<String, Kind>) -> Vec<Kind> {
+fn kinds(items: &[Item], parents: &[Option<usize>], stored: &HashMap<String, RecordKind>) -> Vec<RecordKind> {
     let mut heights = vec![0_usize; items.len()];
     for index in 0..items.len() {
         let (mut at, mut height) = (index, 0);
@@ -110,15 +111,15 @@ fn kinds(items: &[Item], parents: &[Option<usize>], stored: &HashMap<String, Kin
         }
     }
     let by_height = |height: usize| match height {
-        0 => Kind::Requirement,
-        1 => Kind::UserStory,
-        _ => Kind::Epic,
+        0 => RecordKind::Requirement,
+        1 => RecordKind::UserStory,
+        _ => RecordKind::Epic,
     };
     let kind = |(item, height): (&Item, &usize)| {
         let stored = item.external_id.as_ref().and_then(|id| stored.get(id));
         // A type that is not the name of a kind is that of a requirement.
         let has_type = item.fields.iter().any(|(name, _)| *name == "type");
-        let guessed = if has_type { Kind::Requirement } else { by_height(*height) };
+        let guessed = if has_type { RecordKind::Requirement } else { by_height(*height) };
         item.kind.or(stored.copied()).unwrap_or(guessed)
     };
     items.iter().zip(&heights).map(kind).collect()
@@ -142,8 +143,8 @@ fn named_story(title: &str) -> String {
 struct Filing<'a> {
     items: &'a [Item],
     parents: Vec<Option<usize>>,
-    kinds: Vec<Kind>,
-    stored: HashMap<String, Kind>,
+    kinds: Vec<RecordKind>,
+    stored: HashMap<String, RecordKind>,
     scheme: &'a str,
     /// The epics and stories that were made for rows.
     made: HashSet<String>,
@@ -160,18 +161,18 @@ impl Filing<'_> {
     fn add(&mut self, index: usize, reading: &mut Gathering<'_>) {
         let (item, kind) = (&self.items[index], self.kinds[index]);
         let mut values: Vec<(&str, String)> = item.fields.clone();
-        if kind != Kind::Requirement {
+        if kind != RecordKind::Requirement {
             values.retain(|(name, _)| *name != "type");
         }
         let above = self.above(index, reading);
         match kind {
-            Kind::UserStory => values.push(("epic", self.epic(above, item, reading))),
-            Kind::Requirement | Kind::AcceptanceCriteria => {
+            RecordKind::UserStory => values.push(("epic", self.epic(above, item, reading))),
+            RecordKind::Requirement | RecordKind::AcceptanceCriteria => {
                 values.push(("user_story", self.story(above, item, reading)));
             }
             _ => {}
         }
-        if kind == Kind::AcceptanceCriteria {
+        if kind == RecordKind::AcceptanceCriteria {
             values.retain(|(name, _)| matches!(*name, "description" | "rationale" | "labels" | "user_story"));
             if !values.iter().any(|(name, _)| *name == "description") && !item.title.is_empty() {
                 values.push(("description", item.title.clone()));
@@ -179,7 +180,7 @@ impl Filing<'_> {
         } else if !item.title.is_empty() {
             values.push(("title", item.title.clone()));
         }
-        if kind == Kind::SteeringDocument {
+        if kind == RecordKind::SteeringDocument {
             values.retain(|(name, _)| matches!(*name, "title" | "description" | "labels"));
         }
         values.extend(item.external_id.iter().map(|id| ("aliases", self.name(id))));
@@ -194,8 +195,10 @@ impl Filing<'_> {
             let Some(parent) = self.parents[at] else { break };
             let found = &self.items[parent];
             match (self.kinds[parent], &found.external_id) {
-                (Kind::Epic, Some(id)) => return Above::Epic { id: id.clone(), title: found.title.clone() },
-                (Kind::UserStory, Some(id)) if self.kinds[index] != Kind::UserStory => {
+                (RecordKind::Epic, Some(id)) => {
+                    return Above::Epic { id: id.clone(), title: found.title.clone() };
+                }
+                (RecordKind::UserStory, Some(id)) if self.kinds[index] != RecordKind::UserStory => {
                     return Above::Story(id.clone());
                 }
                 _ => at = parent,
@@ -203,15 +206,17 @@ impl Filing<'_> {
         }
         for name in &self.items[at].parents {
             match self.stored.get(name) {
-                Some(Kind::Epic) => return Above::Epic { id: name.clone(), title: name.clone() },
-                Some(Kind::UserStory) if self.kinds[index] != Kind::UserStory => {
+                Some(RecordKind::Epic) => return Above::Epic { id: name.clone(), title: name.clone() },
+                Some(RecordKind::UserStory) if self.kinds[index] != RecordKind::UserStory => {
                     return Above::Story(name.clone());
                 }
                 _ => {}
             }
         }
-        if let Some(name) =
-            item.parents.first().filter(|_| self.parents[index].is_none() && self.kinds[index] != Kind::Epic)
+        if let Some(name) = item
+            .parents
+            .first()
+            .filter(|_| self.parents[index].is_none() && self.kinds[index] != RecordKind::Epic)
         {
             let message =
                 format!("{} is neither in the table nor here, so the row is filed without it", shown(name));
@@ -219,7 +224,9 @@ impl Filing<'_> {
         }
         let named = |title: &Option<String>| title.clone().filter(|title| !title.is_empty());
         match (named(&item.epic), named(&item.user_story)) {
-            (_, Some(story)) if self.kinds[index] != Kind::UserStory => Above::Story(named_story(&story)),
+            (_, Some(story)) if self.kinds[index] != RecordKind::UserStory => {
+                Above::Story(named_story(&story))
+            }
             (Some(epic), _) => Above::Epic { id: named_epic(&epic), title: epic },
             _ => Above::Nothing,
         }
@@ -230,13 +237,13 @@ impl Filing<'_> {
         match above {
             Above::Epic { id, title } => {
                 if item.epic.as_ref().is_some_and(|epic| named_epic(epic) == id) {
-                    self.make(Kind::Epic, &id, &title, None, item, reading);
+                    self.make(RecordKind::Epic, &id, &title, None, item, reading);
                 }
                 self.name(&id)
             }
             _ => {
                 let title = self.default_title();
-                self.make(Kind::Epic, DEFAULT_EPIC, &title, None, item, reading);
+                self.make(RecordKind::Epic, DEFAULT_EPIC, &title, None, item, reading);
                 self.name(DEFAULT_EPIC)
             }
         }
@@ -257,7 +264,7 @@ impl Filing<'_> {
             let above =
                 if let Above::Story(_) = above { of_story().unwrap_or(Above::Nothing) } else { above };
             let epic = self.epic(above, item, reading);
-            self.make(Kind::UserStory, &id, &title, Some(epic), item, reading);
+            self.make(RecordKind::UserStory, &id, &title, Some(epic), item, reading);
         }
         self.name(&id)
     }
@@ -268,7 +275,7 @@ impl Filing<'_> {
 
     fn make(
         &mut self,
-        kind: Kind,
+        kind: RecordKind,
         id: &str,
         title: &str,
         epic: Option<String>,
@@ -281,7 +288,7 @@ impl Filing<'_> {
         self.made.insert(id.to_owned());
         let mut values = vec![("title", title.to_owned()), ("aliases", self.name(id))];
         values.extend(epic.map(|epic| ("epic", epic)));
-        let what = if kind == Kind::Epic { "epic" } else { "user story" };
+        let what = if kind == RecordKind::Epic { "epic" } else { "user story" };
         let place = Place {
             item: Some(format!("{what} of {}", item.place.item.as_deref().unwrap_or("the table"))),
             ..item.place
@@ -299,7 +306,7 @@ impl Filing<'_> {
 }
 
 fn check(
-    kind: Kind,
+    kind: RecordKind,
     place: &Place,
     is_sound: bool,
     values: Vec<(&str, String)>,

@@ -6,7 +6,7 @@ use super::cells::HEADER_ROWS_MAX;
 use super::guess::{Columns, Mapping, Target};
 use super::values::{self, Understood};
 use crate::csv::COLUMNS_MAX;
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::reading::{Gathering, shown};
 use crate::record::Place;
 
@@ -16,7 +16,7 @@ pub(super) struct Item {
     pub place: Place,
     pub is_sound: bool,
     /// What its type says it is.
-    pub kind: Option<Kind>,
+    pub kind: Option<RecordKind>,
     pub title: String,
     pub external_id: Option<String>,
     pub other_ids: Vec<String>,

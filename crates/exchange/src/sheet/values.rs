@@ -1,6 +1,6 @@
 //! What the words in cells mean: priorities, and what a row is.
 
-use crate::kind::{Kind, plain_name};
+use crate::kind::{RecordKind, plain_name};
 
 /// What is understood by a word.
 pub(super) enum Understood<T> {
@@ -78,10 +78,10 @@ pub(super) fn priority(text: &str) -> Understood<i64> {
     }
 }
 
-const KINDS: [(Kind, &[&str]); 5] = [
-    (Kind::Epic, &["epic", "initiative", "theme", "capability", "portfolio_epic"]),
+const KINDS: [(RecordKind, &[&str]); 5] = [
+    (RecordKind::Epic, &["epic", "initiative", "theme", "capability", "portfolio_epic"]),
     (
-        Kind::UserStory,
+        RecordKind::UserStory,
         &[
             "story",
             "user_story",
@@ -94,7 +94,7 @@ const KINDS: [(Kind, &[&str]); 5] = [
         ],
     ),
     (
-        Kind::Requirement,
+        RecordKind::Requirement,
         &[
             "requirement",
             "task",
@@ -117,12 +117,12 @@ const KINDS: [(Kind, &[&str]); 5] = [
             "ticket",
         ],
     ),
-    (Kind::AcceptanceCriteria, &["acceptance_criteria", "acceptance_criterion", "criterion"]),
-    (Kind::SteeringDocument, &["steering_document"]),
+    (RecordKind::AcceptanceCriteria, &["acceptance_criteria", "acceptance_criterion", "criterion"]),
+    (RecordKind::SteeringDocument, &["steering_document"]),
 ];
 
 /// What a row is by the word of its type. None where the word is that of something else, such as a requirement's type.
-pub(super) fn kind(text: &str) -> Option<Kind> {
+pub(super) fn kind(text: &str) -> Option<RecordKind> {
     let name = plain_name(text);
     KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| *kind)
 }

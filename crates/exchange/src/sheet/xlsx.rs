@@ -179,7 +179,7 @@ const TAIL_BYTES: usize = 64;
 /// No workbook within the bounds has more strings.
 const STRING_DIGITS_MAX: usize = 7;
 
-/// Where the rarest letter of the attribute stands in it.
+/// The position of the attribute's rarest letter.
 const RARE: usize = 3;
 
 /// Whether bytes of XML say a number of strings that nothing within the bounds can have.

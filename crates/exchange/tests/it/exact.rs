@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{self, Read as _};
 use std::rc::Rc;
 
-use exchange::{Form, Format, Kind, Record, read, read_each, write};
+use exchange::{Form, Format, Record, RecordKind, read, read_each, write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -28,7 +28,7 @@ proptest! {
             prop_assert_eq!(&reading.notes, &[], "{:?} {}", format, text);
             let mut expected = records.clone();
             if format == Format::Reqif {
-                expected.sort_by_key(|record| record.kind == Kind::Relationship);
+                expected.sort_by_key(|record| record.kind == RecordKind::Relationship);
             }
             prop_assert_eq!(reading.records, expected, "{:?} {}", format, text);
         }
@@ -125,7 +125,7 @@ fn cells_say_that_they_are_no_formulas() {
         ("text;@SUM(A1)", "text;'@SUM(A1)"),
         ("text;+cmd|' /C calc'!A0", "text;'+cmd|' /C calc'!A0"),
     ] {
-        let bytes = written(Format::Csv, vec![Record::new(Kind::Epic).with("title", title)]);
+        let bytes = written(Format::Csv, vec![Record::new(RecordKind::Epic).with("title", title)]);
         let mut reader = csv::Reader::from_reader(&bytes[..]);
         let index = reader.headers().expect("text").iter().position(|name| name == "title").expect("titles");
         let row = reader.records().next().expect("a row").expect("text");
@@ -138,7 +138,7 @@ fn cells_say_that_they_are_no_formulas() {
 fn a_long_text_reads_back() {
     let text = format!(" {} \u{1}\n---\nkind: epic\n", "Ещё слово, and \"another\".\n".repeat(2_000));
     for description in [text.trim(), &text] {
-        let record = Record::new(Kind::Epic).with("title", "Long").with("description", description);
+        let record = Record::new(RecordKind::Epic).with("title", "Long").with("description", description);
         for format in Format::ALL {
             let reading = read(format, &written(format, vec![record.clone()]));
             assert_eq!(reading.problems, [], "{format:?}");
@@ -156,7 +156,7 @@ fn records_leave_as_they_come() {
         let written_so_far = Rc::clone(&n_bytes);
         let records = (0..N_RECORDS).map(|index| {
             assert!(written_so_far.get() + BUFFER_MAX_BYTES > index * 100, "{format:?} gathers records");
-            Record::new(Kind::Epic).with("title", "x".repeat(100))
+            Record::new(RecordKind::Epic).with("title", "x".repeat(100))
         });
         write(format, TIME, records, &mut Counter(n_bytes)).expect("counting cannot go wrong");
     }
@@ -167,7 +167,7 @@ fn records_arrive_as_they_are_read() {
     const N_RECORDS: usize = 20_000;
     const BUFFER_MAX_BYTES: usize = 1 << 20;
     for format in [Format::Json, Format::Csv] {
-        let records = vec![Record::new(Kind::Epic).with("title", "x".repeat(200)); N_RECORDS];
+        let records = vec![Record::new(RecordKind::Epic).with("title", "x".repeat(200)); N_RECORDS];
         let bytes = written(format, records);
         let n_read = Cell::new(0);
         let mut n_records = 0;
@@ -213,7 +213,7 @@ fn a_record_that_never_ends_is_not_gathered() {
 
 #[test]
 fn where_a_record_cannot_go_reading_ends() {
-    let records = vec![Record::new(Kind::Epic).with("title", "One"); 3];
+    let records = vec![Record::new(RecordKind::Epic).with("title", "One"); 3];
     for format in Format::ALL {
         let mut n_records = 0;
         let failed = read_each(format, &mut &*written(format, records.clone()), &mut |_, _| {
@@ -288,7 +288,7 @@ fn distinct(mut records: Vec<Record>) -> Vec<Record> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let kinds: Vec<Kind> = Kind::all().collect();
+    let kinds: Vec<RecordKind> = RecordKind::all().collect();
     (select(kinds), vec((any::<bool>(), text(), any::<i64>(), any::<bool>()), 20)).prop_map(
         |(kind, values)| {
             let mut record = Record::new(kind);

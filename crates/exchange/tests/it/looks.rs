@@ -1,6 +1,6 @@
 //! One small project in each format, as a reader of the file sees it.
 
-use exchange::{Format, Kind, Record, read};
+use exchange::{Format, Record, RecordKind, read};
 use expect_test::{Expect, expect};
 
 use crate::written;
@@ -320,40 +320,40 @@ fn reqif() {
 fn small_project() -> Vec<Record> {
     let time = "2026-11-15T08:00:00.123456Z";
     vec![
-        Record::new(Kind::Project).with("key", "SHOP").with("name", "Web shop"),
-        Record::new(Kind::Epic)
+        Record::new(RecordKind::Project).with("key", "SHOP").with("name", "Web shop"),
+        Record::new(RecordKind::Epic)
             .with("reference_id", "SHOP-EP-001")
             .with("title", "Sign in")
             .with("description", "Customers sign in:\n\n- with a password\n- with a \"magic\" link")
             .with("priority", 2)
             .with("status", "In Progress")
             .with("updated_at", time),
-        Record::new(Kind::UserStory)
+        Record::new(RecordKind::UserStory)
             .with("reference_id", "SHOP-US-001")
             .with("epic", "SHOP-EP-001")
             .with("title", "Пароль: сброс")
             .with("priority", 1),
-        Record::new(Kind::AcceptanceCriteria)
+        Record::new(RecordKind::AcceptanceCriteria)
             .with("reference_id", "SHOP-AC-001")
             .with("user_story", "SHOP-US-001")
             .with("description", "A link works once."),
-        Record::new(Kind::Requirement)
+        Record::new(RecordKind::Requirement)
             .with("reference_id", "SHOP-REQ-001")
             .with("user_story", "SHOP-US-001")
             .with("acceptance_criteria", "SHOP-AC-001")
             .with("type", "Functional")
             .with("title", "=cmd() is no formula")
             .with("description", " begins with a blank"),
-        Record::new(Kind::Requirement)
+        Record::new(RecordKind::Requirement)
             .with("reference_id", "SHOP-REQ-002")
             .with("user_story", "SHOP-US-001")
             .with("title", "Links expire"),
-        Record::new(Kind::Comment)
+        Record::new(RecordKind::Comment)
             .with("entity", "SHOP-REQ-002")
             .with("author", "ada")
             .with("content", "After an hour?")
             .with("resolved", false),
-        Record::new(Kind::Relationship)
+        Record::new(RecordKind::Relationship)
             .with("source", "SHOP-REQ-002")
             .with("target", "SHOP-REQ-001")
             .with("type", "depends_on"),

@@ -2,7 +2,9 @@
 
 use std::io::{Cursor, Write as _};
 
-use exchange::{Kind, Mapping, Reading, TableFormat, TableOptions, preview_table, read_prose, read_table};
+use exchange::{
+    Mapping, Reading, RecordKind, TableFormat, TableOptions, preview_table, read_prose, read_table,
+};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -128,6 +130,19 @@ fn a_mapping_says_what_guesses_do_not() {
 }
 
 #[test]
+fn an_export_of_doorstop_names_its_items_by_uid() {
+    let text = "uid,level,text,normative\nREQ001,1.0,The kettle MUST whistle.,True\n";
+    expect![[r#"
+        epic title="Imported from sheet" aliases="sheet:imported"
+        user_story epic="sheet:imported" title="Imported from sheet" aliases="sheet:imported.story"
+        requirement user_story="sheet:imported.story" title="The kettle MUST whistle." aliases="sheet:REQ001"
+        note: the file: level: left out (rows that have it: 1); no field here is like it
+        note: the file: normative: left out (rows that have it: 1); no field here is like it
+    "#]]
+    .assert_eq(&told(&read(text.as_bytes(), TableFormat::Csv, "text=title", &[])));
+}
+
+#[test]
 fn encodings_are_recognised() {
     let text = "Summary;Prio\nÜber “Größe”;High\n";
     let utf16 = |order: fn(u16) -> [u8; 2], mark: &[u8]| {
@@ -158,7 +173,11 @@ fn encodings_are_recognised() {
 #[test]
 fn what_is_stored_already_is_named_and_not_made_again() {
     let text = "Key,Summary,Parent\nA-1,One,A-9\nA-2,Two,A-8\nA-3,Three,\n";
-    let stored = [("A-9", Kind::Epic), ("A-8", Kind::UserStory), ("imported.story", Kind::UserStory)];
+    let stored = [
+        ("A-9", RecordKind::Epic),
+        ("A-8", RecordKind::UserStory),
+        ("imported.story", RecordKind::UserStory),
+    ];
     let found = told(&read(text.as_bytes(), TableFormat::Csv, "", &stored));
     expect![[r#"
         user_story epic="sheet:A-9" title="A-9" aliases="sheet:A-9.story"
@@ -337,7 +356,7 @@ fn workbook(sheet: &str, strings: &str) -> Vec<u8> {
     archive.finish().expect("memory").into_inner()
 }
 
-fn read(bytes: &[u8], format: TableFormat, map: &str, stored: &[(&str, Kind)]) -> Reading {
+fn read(bytes: &[u8], format: TableFormat, map: &str, stored: &[(&str, RecordKind)]) -> Reading {
     let (mut records, mut unsound) = (Vec::new(), Vec::new());
     let options = TableOptions { mapping: Mapping::parse(map).expect("a mapping"), scheme: None };
     let mut known = |_: &str, ids: &[String]| {
