@@ -22,32 +22,32 @@ const ALONE_FACTOR: f32 = 3.0;
 pub type Counts<'a> = Cow<'a, [(u32, u8)]>;
 
 /// A pattern, or what no pattern is about.
-pub type Document<'a> = Vec<(Field, Counts<'a>)>;
+pub type FieldTerms<'a> = Vec<(Field, Counts<'a>)>;
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum TermKind {
     Word,
     Pair,
     Route,
 }
 
-impl Kind {
+impl TermKind {
     /// The kind of a term.
-    pub fn of(key: &str) -> Kind {
+    pub fn of(key: &str) -> TermKind {
         match key {
-            _ if key.contains(' ') => Kind::Pair,
-            _ if key.starts_with('/') => Kind::Route,
-            _ => Kind::Word,
+            _ if key.contains(' ') => TermKind::Pair,
+            _ if key.starts_with('/') => TermKind::Route,
+            _ => TermKind::Word,
         }
     }
 
     /// What a term of the kind counts.
     pub fn factor(self) -> f32 {
         match self {
-            Kind::Word => 1.0,
+            TermKind::Word => 1.0,
             // Its words count already.
-            Kind::Pair => 0.8,
-            Kind::Route => 1.5,
+            TermKind::Pair => 0.8,
+            TermKind::Route => 1.5,
         }
     }
 }
@@ -56,7 +56,7 @@ impl Kind {
 pub type Meanings = Vec<Cow<'static, Meaning>>;
 
 /// Reads the patterns' own texts, in the order of [`field::texts`]; those that came with the program are read already.
-pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(Document<'static>, Meanings)> {
+pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(FieldTerms<'static>, Meanings)> {
     let prepared: HashMap<&str, &OwnText> = examples::TEXTS.iter().map(|own| (own.text, own)).collect();
     let mut documents = Vec::with_capacity(patterns.len() + 1);
     for pattern in patterns {
@@ -75,8 +75,8 @@ pub fn own_texts(patterns: &[Pattern], terms: &mut Vocabulary) -> Vec<(Document<
 }
 
 /// A trigger counts as a whole: the words of `task queue` do not name it one by one.
-pub fn keep_whole_triggers(documents: &mut [Document<'_>], kinds: &[Kind]) {
-    let is_pair = |(term, _): &(u32, u8)| kinds[*term as usize] == Kind::Pair;
+pub fn keep_whole_triggers(documents: &mut [FieldTerms<'_>], kinds: &[TermKind]) {
+    let is_pair = |(term, _): &(u32, u8)| kinds[*term as usize] == TermKind::Pair;
     for (_, counts) in documents.iter_mut().flatten().filter(|(field, _)| *field == Field::Keywords) {
         if counts.iter().any(is_pair) {
             counts.to_mut().retain(is_pair);
@@ -86,7 +86,7 @@ pub fn keep_whole_triggers(documents: &mut [Document<'_>], kinds: &[Kind]) {
 
 /// Returns how long each field is on average. Examples are averaged over all subjects, not only those that the
 /// patterns at hand have: few patterns, or none with examples, do not make "no pattern is about this" any longer.
-pub fn length_means(documents: &[Document<'_>]) -> [f32; Field::ALL.len()] {
+pub fn length_means(documents: &[FieldTerms<'_>]) -> [f32; Field::ALL.len()] {
     let mut sums = [0.0_f32; Field::ALL.len()];
     for (field, counts) in documents.iter().flatten() {
         sums[*field as usize] += length(counts);
@@ -107,7 +107,7 @@ pub fn length_means(documents: &[Document<'_>]) -> [f32; Field::ALL.len()] {
 
 /// Scores each term for each document, and sorts that by term.
 pub fn postings(
-    documents: &[Document<'_>],
+    documents: &[FieldTerms<'_>],
     length_means: &[f32; Field::ALL.len()],
     rarity: &[f32],
 ) -> (Vec<u32>, Vec<(u32, f32)>) {
@@ -138,7 +138,7 @@ pub fn postings(
 
 /// Scores each term of a document. The frequencies are room to count in: zero before and after.
 pub fn weigh(
-    document: &Document<'_>,
+    document: &FieldTerms<'_>,
     factor: f32,
     length_means: &[f32; Field::ALL.len()],
     rarity: &[f32],

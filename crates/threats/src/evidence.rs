@@ -2,9 +2,9 @@
 
 use crate::path;
 use crate::pattern::Pattern;
-use crate::phrase::{Found, Phrases};
-use crate::rank::{Comparison, Ranking, Tone};
-use crate::search::Reason;
+use crate::phrase::{FoundPhrase, Phrases};
+use crate::rank::{Comparison, Part, Ranking, Tone};
+use crate::search::{Reason, Signs};
 use crate::spelling::Spelling;
 use crate::terms::{self, Term};
 use crate::text::{self, Word, Words};
@@ -130,7 +130,7 @@ impl Index {
             clues: Vec::new(),
         };
         let mut places: Vec<(usize, usize, usize)> = Vec::new();
-        for Found { value: (pattern, keyword), first, end } in named {
+        for FoundPhrase { value: (pattern, keyword), first, end } in named {
             // `webhook` and `webhooks` in one place are one keyword.
             let again = places.contains(&(pattern, first, end));
             places.push((pattern, first, end));
@@ -170,10 +170,10 @@ impl Index {
     }
 
     /// Finds the keywords that a context names, as whole words.
-    fn named(&self, patterns: &[Pattern], context: &str, words: &Words) -> Vec<Found<(usize, usize)>> {
+    fn named(&self, patterns: &[Pattern], context: &str, words: &Words) -> Vec<FoundPhrase<(usize, usize)>> {
         let mut named = longest(self.keywords.find(words));
         // `_method` is named by itself, not by any method.
-        named.retain(|Found { value: (pattern, keyword), first, end }| {
+        named.retain(|FoundPhrase { value: (pattern, keyword), first, end }| {
             let text = &patterns[*pattern].triggers.keywords[*keyword];
             let is_plain = words.words[*first..*end].iter().all(|word| text::is_stop_word(&word.stem));
             !is_plain || context.to_lowercase().contains(&text.to_lowercase())
@@ -203,21 +203,44 @@ impl Index {
         reasons
     }
 
+    /// Lists what a context and a pattern have in common: the keywords that the context names, and the stems of words.
+    pub fn signs(&self, evidence: &Evidence<'_>, index: usize, pattern: &Pattern) -> Signs {
+        let mut signs = Signs::default();
+        for (_, clue) in evidence.clues.iter().filter(|(pattern, _)| *pattern == index) {
+            signs.add(match *clue {
+                Clue::Keyword(keyword) => pattern.triggers.keywords[keyword].to_lowercase(),
+                Clue::File { path, .. } => path.to_owned(),
+            });
+        }
+        signs.n_telling = signs.all.len();
+        // Which words are neighbours changes with every edit.
+        let parts = self.parts(evidence, index).into_iter();
+        for (number, stem) in parts.filter_map(|part| self.ranking.stem(part)).enumerate() {
+            signs.add(stem.to_owned());
+            if number < WORDS_MAX {
+                signs.n_telling = signs.all.len();
+            }
+        }
+        signs
+    }
+
+    /// Lists the parts of a context that say something for a pattern, those that say most first.
+    fn parts<'a>(&self, evidence: &'a Evidence<'_>, index: usize) -> Vec<&'a Part> {
+        let share = |part: &'a Part| (self.ranking.share(part, index), part);
+        let mut parts: Vec<(f32, &Part)> = evidence.comparison.parts.iter().map(share).collect();
+        parts.retain(|(share, _)| *share > 0.0);
+        parts.sort_by(|(first, _), (second, _)| second.total_cmp(first));
+        parts.into_iter().map(|(_, part)| part).collect()
+    }
+
     /// Lists the words of a context that say most for a pattern, in their order.
     fn words(&self, evidence: &Evidence<'_>, index: usize) -> Vec<String> {
-        let mut parts: Vec<(f32, usize, usize)> = evidence
-            .comparison
-            .parts
-            .iter()
-            .map(|part| (self.ranking.share(part, index), part.start, part.end))
-            .filter(|(share, ..)| *share > 0.0)
-            .collect();
-        parts.sort_by(|(first, ..), (second, ..)| second.total_cmp(first));
+        let mut parts = self.parts(evidence, index);
         parts.truncate(WORDS_MAX);
-        parts.sort_by_key(|(_, start, end)| (*start, *end));
+        parts.sort_by_key(|part| (part.start, part.end));
         // Words that are next to each other, or in each other, are one expression.
         let mut spans: Vec<(usize, usize)> = Vec::new();
-        for (_, start, end) in parts {
+        for &Part { start, end, .. } in parts {
             match spans.last_mut() {
                 Some(last) if start <= last.1 + 1 => last.1 = last.1.max(end),
                 _ => spans.push((start, end)),
@@ -246,8 +269,8 @@ fn files(patterns: &[Pattern], evidence: &mut Evidence<'_>) {
 }
 
 /// Leaves out what stands inside a longer phrase: `role change` does not name `role`.
-fn longest(found: Vec<Found<(usize, usize)>>) -> Vec<Found<(usize, usize)>> {
-    let inside = |inner: &Found<_>, outer: &Found<_>| {
+fn longest(found: Vec<FoundPhrase<(usize, usize)>>) -> Vec<FoundPhrase<(usize, usize)>> {
+    let inside = |inner: &FoundPhrase<_>, outer: &FoundPhrase<_>| {
         outer.first <= inner.first
             && inner.end <= outer.end
             && outer.end - outer.first > inner.end - inner.first

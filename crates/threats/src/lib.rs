@@ -29,6 +29,6 @@ mod wrap;
 
 pub use answer::Answer;
 pub use library::Library;
-pub use load::Problem;
+pub use load::PatternProblem;
 pub use pattern::Pattern;
-pub use search::{Found, Hit, Query};
+pub use search::{FoundPatterns, Hit, Query, Signs};

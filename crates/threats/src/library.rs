@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::coverage;
 use crate::evidence::Index;
-use crate::load::{self, Problem};
+use crate::load::{self, PatternProblem};
 use crate::pattern::Pattern;
-use crate::search::{self, Found, Hit, Query};
+use crate::search::{self, FoundPatterns, Hit, Query};
 use crate::validate;
 
 /// The packs that are used when nobody asks for others.
@@ -38,7 +39,7 @@ struct Origin {
 
 impl Library {
     /// Loads `(name, text)` pairs in the order of their names. What cannot be used becomes a problem; the rest loads.
-    pub fn load<N, T>(sources: impl IntoIterator<Item = (N, T)>) -> (Library, Vec<Problem>)
+    pub fn load<N, T>(sources: impl IntoIterator<Item = (N, T)>) -> (Library, Vec<PatternProblem>)
     where
         N: Into<String>,
         T: AsRef<str>,
@@ -71,7 +72,7 @@ impl Library {
     }
 
     /// Adds packs that come with the program. Where a pattern of a file has the same id, the file's is kept.
-    pub fn with_packs(self, packs: &[&str]) -> Result<(Library, Vec<Problem>), UnknownPack> {
+    pub fn with_packs(self, packs: &[&str]) -> Result<(Library, Vec<PatternProblem>), UnknownPack> {
         let added = Library::builtin(packs)?;
         let Library { mut patterns, origins, .. } = self;
         let mut problems = Vec::new();
@@ -88,7 +89,7 @@ impl Library {
     }
 
     /// Leaves out the patterns that fail validation, and reports each with its file and line.
-    pub fn without_invalid(self) -> (Library, Vec<Problem>) {
+    pub fn without_invalid(self) -> (Library, Vec<PatternProblem>) {
         let mut problems = Vec::new();
         let mut invalid: Vec<String> = Vec::new();
         for (pattern, findings) in validate::all(&self) {
@@ -100,7 +101,7 @@ impl Library {
             };
             let origin = self.origins.get(&pattern.id);
             let key = first.field.split(['.', '[']).next().unwrap_or_default();
-            problems.push(Problem {
+            problems.push(PatternProblem {
                 file: origin.map_or_else(|| pattern.id.clone(), |origin| origin.file.clone()),
                 // A missing key has no line; the pattern begins where its id is.
                 line: origin
@@ -163,8 +164,13 @@ impl Library {
     }
 
     /// Does the same, and says what the library covers if nothing fits or that is unsure.
-    pub fn ask(&self, query: &Query<'_>) -> Found<'_> {
+    pub fn ask(&self, query: &Query<'_>) -> FoundPatterns<'_> {
         search::search(&self.patterns, self.index(), query)
+    }
+
+    /// Says what the patterns are about: `covers authorization (24 patterns, Python/Flask)`.
+    pub fn coverage(&self) -> String {
+        coverage::describe(&self.patterns)
     }
 
     /// Lists the languages that a query may ask for, sorted.
@@ -248,9 +254,9 @@ impl fmt::Display for UnknownPack {
 
 impl std::error::Error for UnknownPack {}
 
-fn duplicate(file: String, id: &str, first: &str) -> Problem {
+fn duplicate(file: String, id: &str, first: &str) -> PatternProblem {
     let message = format!("threat_pattern.id: {id} is already taken by {first}, which is kept");
-    Problem { file, line: None, column: None, message }
+    PatternProblem { file, line: None, column: None, message }
 }
 
 fn same_id(first: &str, second: &str) -> bool {

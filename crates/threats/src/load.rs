@@ -1,4 +1,4 @@
-//! Turns the text of one pattern file into a [`Pattern`], or into a [`Problem`] that says where and why not.
+//! Turns the text of one pattern file into a [`Pattern`], or into a [`PatternProblem`] that says where and why not.
 //!
 //! Files come from anybody, so size, nesting and aliases are bounded before they cost anything.
 
@@ -17,8 +17,9 @@ const ALIASES_MAX: usize = 1_000;
 const REPLAYED_EVENTS_MAX: usize = 20_000;
 
 /// Reads one file: a mapping with the key `threat_pattern`.
-pub fn parse(file: &str, text: &str) -> Result<Pattern, Problem> {
-    let problem = |line, column, message: String| Problem { file: file.to_owned(), line, column, message };
+pub fn parse(file: &str, text: &str) -> Result<Pattern, PatternProblem> {
+    let problem =
+        |line, column, message: String| PatternProblem { file: file.to_owned(), line, column, message };
 
     if text.len() > FILE_SIZE_MAX_BYTES {
         let message = format!("expected at most {FILE_SIZE_MAX_BYTES} bytes, found {}", text.len());
@@ -34,7 +35,7 @@ pub fn parse(file: &str, text: &str) -> Result<Pattern, Problem> {
         return Err(problem(Some(line), Some(column), "expected text, found a NUL character".into()));
     }
 
-    let document: Document = serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
+    let document: PatternFile = serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let location = error.location();
         let place = location.and_then(|at| Place::new(text, at.line(), at.column()));
         problem(location.map(|at| at.line()), location.map(|at| at.column()), cause(&error, place))
@@ -50,7 +51,7 @@ pub fn parse(file: &str, text: &str) -> Result<Pattern, Problem> {
 
 /// Why a file, or a part of it, could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct PatternProblem {
     /// The name under which the file was handed in.
     pub file: String,
     /// The line, from 1, where it is known.
@@ -61,7 +62,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PatternProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         for number in [self.line, self.column].into_iter().flatten() {
@@ -71,10 +72,10 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for PatternProblem {}
 
 #[derive(Deserialize)]
-struct Document {
+struct PatternFile {
     #[serde(default)]
     threat_pattern: Option<Pattern>,
 }

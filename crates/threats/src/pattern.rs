@@ -108,13 +108,13 @@ pub struct Provenance {
     pub description: String,
     /// Public catalogue entries and articles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub public_references: Vec<Reference>,
+    pub public_references: Vec<CatalogueEntry>,
 }
 
 /// A public catalogue entry or article.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reference {
+pub struct CatalogueEntry {
     /// Such as `CWE-862`.
     #[serde(deserialize_with = "text", skip_serializing_if = "String::is_empty")]
     pub cwe: String,

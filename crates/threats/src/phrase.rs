@@ -12,7 +12,7 @@ pub struct Phrases<T> {
 
 /// A phrase that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found<T> {
+pub struct FoundPhrase<T> {
     /// What it stands for.
     pub value: T,
     /// The index of its first word.
@@ -39,13 +39,13 @@ impl<T: Copy> Phrases<T> {
     }
 
     /// Finds phrases in the order of their first words. Determiners may stand in between.
-    pub fn find(&self, words: &Words) -> Vec<Found<T>> {
+    pub fn find(&self, words: &Words) -> Vec<FoundPhrase<T>> {
         let mut found = Vec::new();
         for first in 0..words.words.len() {
             for (stem, end) in units(words, first) {
                 for (rest, value) in self.by_first.get(stem).into_iter().flatten() {
                     if let Some(end) = follow(words, end, rest) {
-                        found.push(Found { value: *value, first, end });
+                        found.push(FoundPhrase { value: *value, first, end });
                     }
                 }
             }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::document::{
-    Document, Kind, Meanings, keep_whole_triggers, length_means, own_texts, postings, weigh,
+    FieldTerms, Meanings, TermKind, keep_whole_triggers, length_means, own_texts, postings, weigh,
 };
 use crate::examples::{self, Example};
 use crate::meaning;
@@ -88,9 +88,9 @@ impl Ranking {
     /// Weighs the terms of patterns.
     pub fn new(patterns: &[Pattern]) -> Ranking {
         let mut terms = Vocabulary::default();
-        let (mut documents, mut meanings): (Vec<Document<'_>>, Vec<Meanings>) =
+        let (mut documents, mut meanings): (Vec<FieldTerms<'_>>, Vec<Meanings>) =
             own_texts(patterns, &mut terms).into_iter().unzip();
-        let kinds: Vec<Kind> = terms.keys().map(Kind::of).collect();
+        let kinds: Vec<TermKind> = terms.keys().map(TermKind::of).collect();
         keep_whole_triggers(&mut documents, &kinds);
 
         let mut n_texts = vec![0.0_f32; kinds.len()];
@@ -171,7 +171,7 @@ impl Ranking {
         for term in terms {
             let key = term.key.as_str();
             let Some(number) = self.terms.get(key) else {
-                if Kind::of(key) != Kind::Pair && !unknown.contains(&key) {
+                if TermKind::of(key) != TermKind::Pair && !unknown.contains(&key) {
                     unknown.push(key);
                     rarity += self.rarity_unknown;
                     rarity_counted += self.rarity_unknown;
@@ -212,6 +212,11 @@ impl Ranking {
         scores.iter_mut().zip(&by_meaning).for_each(|(score, near)| *score += near - least);
         let unrelated_by_meaning = by_meaning[scores.len()] - least;
         Comparison { parts, by_term, rarity, scores, by_words, unrelated, unrelated_by_meaning }
+    }
+
+    /// Returns the stem of a part of a context, unless that is a pair of words.
+    pub fn stem(&self, part: &Part) -> Option<&str> {
+        Some(self.terms.key(part.term)).filter(|key| TermKind::of(key) != TermKind::Pair)
     }
 
     /// Returns what a part of a context adds to the score of a pattern.

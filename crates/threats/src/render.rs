@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 use crate::answer::{Answer, CodePattern, Detail};
-use crate::load::Problem;
+use crate::load::PatternProblem;
 use crate::pattern::Pattern;
 use crate::search::Hit;
 use crate::validate::{Finding, Severity};
@@ -209,7 +209,7 @@ pub fn query(answer: &Answer, why: Option<&[Hit<'_>]>, theme: &Theme) -> String 
 /// is verbose.
 pub fn validation(
     checked: &[(&Pattern, Vec<Finding>)],
-    problems: &[Problem],
+    problems: &[PatternProblem],
     verbose: bool,
     theme: &Theme,
 ) -> String {

@@ -36,11 +36,34 @@ pub struct Hit<'a> {
     pub score: i64,
     /// Why it fits, the strongest reason first.
     pub reasons: Vec<Reason>,
+    /// What the context and the pattern have in common.
+    pub signs: Signs,
+    /// Whether it is more often right than wrong: the context names a keyword of several words or a file, or it stands out.
+    pub is_sure: bool,
+}
+
+/// What a context and a pattern have in common: keywords, files and the stems of words, so that a later context can be held against
+/// this one. An example that is like the context is not a sign, because any word changes the likeness.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    /// All of them, each once, the strongest first; [`SIGNS_MAX`] at most.
+    pub all: Vec<String>,
+    /// How many of them the reasons name.
+    pub n_telling: usize,
+}
+
+impl Signs {
+    /// Adds a sign unless it is there.
+    pub(crate) fn add(&mut self, sign: String) {
+        if self.all.len() < SIGNS_MAX && !self.all.contains(&sign) {
+            self.all.push(sign);
+        }
+    }
 }
 
 /// What a query finds.
 #[derive(Clone, Debug, Default)]
-pub struct Found<'a> {
+pub struct FoundPatterns<'a> {
     /// The patterns that fit, best first.
     pub hits: Vec<Hit<'a>>,
     /// What the library covers, if nothing fits or that is unsure, and whether the patterns are for another stack.
@@ -93,21 +116,29 @@ const OTHERS_PART_MIN: f32 = 0.2;
 const LATER_PART_MIN: f32 = 0.6;
 /// So many answers are first ones, and their scores not usual ones, however few patterns there are.
 const N_FIRST: usize = 3;
+/// So many signs of a pattern are kept of a long context.
+pub const SIGNS_MAX: usize = 200;
 /// A context longer than this is read up to here.
 const CONTEXT_SIZE_MAX_BYTES: usize = 16 << 10;
 
 /// Ranks the patterns that fit; they must be those the index was made from.
-pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) -> Found<'a> {
-    let filter = Filter::new(query, patterns);
+pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) -> FoundPatterns<'a> {
+    let filter = PatternFilter::new(query, patterns);
     if query.context.trim().is_empty() {
         let mut hits: Vec<Hit<'_>> = patterns
             .iter()
             .filter(|pattern| filter.wants(pattern))
-            .map(|pattern| Hit { pattern, score: 0, reasons: Vec::new() })
+            .map(|pattern| Hit {
+                pattern,
+                score: 0,
+                reasons: Vec::new(),
+                signs: Signs::default(),
+                is_sure: true,
+            })
             .collect();
         hits.sort_by_key(|hit| ties(hit.pattern));
         let note = filter.remark(&hits);
-        return Found { hits, note };
+        return FoundPatterns { hits, note };
     }
 
     let evidence = prepared.collect(patterns, text::prefix(query.context, CONTEXT_SIZE_MAX_BYTES));
@@ -141,7 +172,7 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
             (false, None) => "nothing here fits this".to_owned(),
         };
         let note = Some(format!("{}; {reason}", coverage::describe(patterns)));
-        return Found { hits: Vec::new(), note };
+        return FoundPatterns { hits: Vec::new(), note };
     }
     let score_min = usual_score + (best_score - usual_score) * OTHERS_PART_MIN;
     found.retain(|(_, weight)| weight.named > Named::No || weight.shares_words && weight.score >= score_min);
@@ -163,10 +194,12 @@ pub fn search<'a>(patterns: &'a [Pattern], prepared: &Index, query: &Query<'_>) 
         pattern: &patterns[index],
         score: points(weight.score),
         reasons: prepared.reasons(&evidence, index, &patterns[index]),
+        signs: prepared.signs(&evidence, index, &patterns[index]),
+        is_sure: weight.named == Named::Phrase || is_sure(&weight),
     };
     let hits: Vec<Hit<'_>> = found.into_iter().map(hit).collect();
     let notes: Vec<String> = [doubt, filter.remark(&hits)].into_iter().flatten().collect();
-    Found { hits, note: (!notes.is_empty()).then(|| notes.join("; ")) }
+    FoundPatterns { hits, note: (!notes.is_empty()).then(|| notes.join("; ")) }
 }
 
 /// Returns what a pattern scores that has nothing to do with a context: words that everybody uses add up.
@@ -189,21 +222,21 @@ fn ties(pattern: &Pattern) -> (usize, usize, &str) {
 }
 
 /// Which patterns a query may find.
-struct Filter<'a> {
+struct PatternFilter<'a> {
     query: &'a Query<'a>,
     /// The language or framework that no pattern is written for.
     missing: Vec<&'a str>,
 }
 
-impl<'a> Filter<'a> {
-    fn new(query: &'a Query<'a>, patterns: &[Pattern]) -> Filter<'a> {
+impl<'a> PatternFilter<'a> {
+    fn new(query: &'a Query<'a>, patterns: &[Pattern]) -> PatternFilter<'a> {
         let is_missing = |wanted: &&str, value: fn(&Pattern) -> &str| {
             !patterns.iter().any(|pattern| wanted.eq_ignore_ascii_case(value(pattern)))
         };
         let language = named(query.language).filter(|wanted| is_missing(wanted, |pattern| &pattern.language));
         let framework =
             named(query.framework).filter(|wanted| is_missing(wanted, |pattern| &pattern.framework));
-        Filter { query, missing: [language, framework].into_iter().flatten().collect() }
+        PatternFilter { query, missing: [language, framework].into_iter().flatten().collect() }
     }
 
     fn wants(&self, pattern: &Pattern) -> bool {

@@ -29,6 +29,12 @@ impl Vocabulary {
         })
     }
 
+    /// The term with a number.
+    pub fn key(&self, number: u32) -> &str {
+        let number = number as usize;
+        TERMS.get(number).copied().unwrap_or_else(|| &self.added[number - TERMS.len()])
+    }
+
     /// All terms in the order of their numbers.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         TERMS.iter().copied().chain(self.added.iter().map(String::as_str))

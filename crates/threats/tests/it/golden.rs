@@ -94,7 +94,13 @@ fn ranked(recorded: &Value, field: &str) -> Vec<Hit<'static>> {
 }
 
 fn hits(ids: &[&str]) -> Vec<Hit<'static>> {
-    let hit = |id: &&str| Hit { pattern: TMKB.get(id).unwrap(), score: 0, reasons: Vec::new() };
+    let hit = |id: &&str| Hit {
+        pattern: TMKB.get(id).unwrap(),
+        score: 0,
+        reasons: Vec::new(),
+        signs: threats::Signs::default(),
+        is_sure: true,
+    };
     ids.iter().map(hit).collect()
 }
 

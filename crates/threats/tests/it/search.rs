@@ -396,3 +396,28 @@ fn check(context: &str, expected: Expect) {
     let reasons: String = hit.reasons.iter().map(|reason| format!("{reason}\n")).collect();
     expected.assert_eq(&format!("{}\n{reasons}", hit.pattern.id));
 }
+
+/// What a later context is held against: an edit of other words changes no sign, and other forms of a word are the same sign.
+#[test]
+fn signs_stay_when_other_words_change() {
+    let signs = |context: &str| {
+        let found = BUILTIN.ask(&Query { context, ..Query::default() });
+        let hit = found.hits.into_iter().find(|hit| hit.pattern.id == "TMKB-AUTHZ-001").expect("it fits");
+        assert!((1..=hit.signs.all.len()).contains(&hit.signs.n_telling), "{:?}", hit.signs);
+        hit.signs
+    };
+    let first = signs("A background job exports the invoices of an organization.");
+    let is_known = |context: &str| {
+        let now = signs(context);
+        now.all[..now.n_telling].iter().all(|sign| first.all.contains(sign))
+    };
+    assert!(first.all.contains(&"background job".to_owned()), "{first:?}");
+    for same in [
+        "A background job exports the invoice of an organization.",
+        "A background job exports the invoices.",
+        "A background job exports the invoices of an organization, as we agreed with Anna.",
+    ] {
+        assert!(is_known(same), "{same}: {:?}", signs(same));
+    }
+    assert!(!is_known("A celery task exports the invoices of an organization."));
+}
