@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use crate::db::{Shape, Tx};
 use crate::entity::read_kind;
 use crate::error::{Error, Result};
-use crate::model::{Time, reference_id};
+use crate::model::{Kind, Time, reference_id};
 use crate::project::Projects;
 use crate::tally::{self, Total};
 use crate::value::Row;
@@ -32,6 +32,12 @@ pub struct ProjectChange {
     /// The present title of that, or the beginning of its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Of a relationship, its type and where it leads: `depends_on REQ-002`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leads_to: Option<String>,
+    /// When the text of what changed was erased for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purged_at: Option<Time>,
     /// The version of what changed after the change.
     pub version: i64,
     /// Who did it.
@@ -53,14 +59,14 @@ pub struct ProjectChange {
 
 /// Which changes to list.
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub struct ChangeFilter {
     /// In which projects.
     pub projects: Projects,
     /// Only those by agents.
     pub by_agents: bool,
 }
 
-impl Filter {
+impl ChangeFilter {
     /// Adds the condition on revisions `t` that they are by whom it is about.
     fn restrict(&self, shape: &mut Shape<'_>) {
         if self.by_agents {
@@ -76,7 +82,7 @@ pub type Place = (i64, String);
 /// A page of changes after a place, the newest first.
 pub fn list(
     tx: &mut Tx<'_>,
-    filter: &Filter,
+    filter: &ChangeFilter,
     after: Option<&Place>,
     limit: i64,
     offset: i64,
@@ -84,7 +90,7 @@ pub fn list(
     let mut shape = Shape::new(
         "select r.id, r.operation, r.entity_kind, r.entity_id, p.key, e.kind, e.number,
                 coalesce(e.title, substr(e.description, 1, 100)), r.version, r.actor_id, u.username, r.via, k.name, r.changes,
-                r.created_at
+                r.created_at, rt.name, te.number, case when r.entity_id = e.id then e.purged_at end
          from (select t.id, t.project_id, t.operation, t.entity_kind, t.entity_id, t.version, t.actor_id, t.token_id, t.via,
                       t.changes, t.created_at
                from ",
@@ -114,6 +120,8 @@ pub fn list(
         ") r join project p on p.id = r.project_id
          left join comment c on r.entity_kind = 'comment' and c.id = r.entity_id
          left join relationship l on r.entity_kind = 'relationship' and l.id = r.entity_id
+         left join relationship_type rt on rt.id = l.type_id
+         left join entity te on te.id = l.target_id
          left join entity e on e.id = coalesce(c.entity_id, l.source_id, r.entity_id)
          left join user_account u on u.id = r.actor_id left join token k on k.id = r.token_id
          order by r.created_at desc, r.id desc",
@@ -122,7 +130,7 @@ pub fn list(
     tx.shaped_rows(&shape, read)
 }
 
-fn after_place<'a>(shape: &mut Shape<'a>, filter: &Filter, after: Option<&'a Place>) {
+fn after_place<'a>(shape: &mut Shape<'a>, filter: &ChangeFilter, after: Option<&'a Place>) {
     filter.restrict(shape);
     if let Some((time, id)) = after {
         let condition = "t.created_at <= ? and (t.created_at < ? or t.id < ?)";
@@ -131,7 +139,7 @@ fn after_place<'a>(shape: &mut Shape<'a>, filter: &Filter, after: Option<&'a Pla
 }
 
 /// How many changes there are on all pages.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
+pub fn count(tx: &mut Tx<'_>, filter: &ChangeFilter) -> Result<Total> {
     let mut shape = Shape::new("select 1 from ");
     match &filter.projects {
         Projects::One(id) => _ = shape.add("revision t", &[]).condition("t.project_id = ?", values![id]),
@@ -146,6 +154,12 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
 
 fn read(row: &Row<'_>) -> Result<ProjectChange> {
     let key: String = row.get(4)?;
+    let leads_to = match (row.get::<Option<String>>(15)?, row.get::<Option<i64>>(16)?) {
+        (Some(name), Some(number)) => {
+            Some(format!("{name} {}", reference_id(&key, Kind::Requirement, number)))
+        }
+        _ => None,
+    };
     let reference_id = match (row.get::<Option<String>>(5)?, row.get::<Option<i64>>(6)?) {
         (Some(kind), Some(number)) => Some(reference_id(&key, read_kind(&kind)?, number)),
         _ => None,
@@ -158,6 +172,8 @@ fn read(row: &Row<'_>) -> Result<ProjectChange> {
         project: key,
         reference_id,
         title: row.get(7)?,
+        leads_to,
+        purged_at: row.get(17)?,
         version: row.get(8)?,
         actor_id: row.get(9)?,
         actor: row.get(10)?,

@@ -94,7 +94,7 @@ pub fn find(tx: &mut Tx<'_>, project_id: &str, wanted: &[Alias]) -> Result<HashM
 /// The aliases of entities, by the id of the entity, in order.
 pub fn of_entities(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Vec<Alias>>> {
     let sql = if tx.is_postgres() {
-        "select entity_id, scheme, external_id from entity_alias where entity_id = any(string_to_array(?1, ','))"
+        "select entity_id, scheme, external_id from entity_alias where entity_id in (select unnest(string_to_array(?1, ',')))"
     } else {
         "select entity_id, scheme, external_id from entity_alias where entity_id in (select value from json_each(?1))"
     };
@@ -161,7 +161,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &[NewAlias<'_>], import_id: Option<&str>, no
 /// Takes the aliases away that an import has given to some entities.
 pub fn remove(tx: &mut Tx<'_>, import_id: &str, entity_ids: &[&str]) -> Result<()> {
     let sql = if tx.is_postgres() {
-        "delete from entity_alias where entity_id = any(string_to_array(?2, ',')) and import_id = ?1"
+        "delete from entity_alias where entity_id in (select unnest(string_to_array(?2, ','))) and import_id = ?1"
     } else {
         "delete from entity_alias where entity_id in (select value from json_each(?2)) and import_id = ?1"
     };

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 
 use crate::db::{Shape, Tx};
 use crate::entity::read_kind;
@@ -55,11 +55,9 @@ pub struct AuditEntry {
     /// Its version after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// The fields that changed, each as `[before, after]`, of what has no history to be asked for: users, tokens, projects,
-    /// types, status models and relationships.
-    #[schemars(with = "Option<std::collections::BTreeMap<String, Vec<serde_json::Value>>>")]
+    /// The fields that changed, each as `[before, after]`. Long text is cut; the history of an entity has all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub changes: Option<Box<RawValue>>,
+    pub changes: Option<Map<String, Json>>,
     /// The network address that it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -72,7 +70,7 @@ pub struct AuditEntry {
 
 /// Which entries of the audit trail to list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct AuditFilter {
     /// The id of who did it.
     pub actor_id: Option<String>,
     /// The id of what changed.
@@ -91,7 +89,7 @@ pub type Place = (i64, String);
 /// A page of the audit trail after a place, the newest first: the first of the revisions and of the events together.
 pub fn list(
     tx: &mut Tx<'_>,
-    filter: &Filter,
+    filter: &AuditFilter,
     after: Option<&Place>,
     limit: i64,
     offset: i64,
@@ -105,9 +103,7 @@ pub fn list(
          from (select * from (
              select t.id, t.operation as event, t.actor_id, cast(null as text) as tried, t.token_id, t.via, t.entity_kind,
                     t.entity_id, t.project_id, t.version,
-                    case when t.entity_kind in ('epic', 'user_story', 'acceptance_criteria', 'requirement',
-                                                'steering_document', 'comment', 'prompt') then null else t.changes end
-                    as changes, cast(null as text) as address, t.created_at, t.request_id",
+                    t.changes, cast(null as text) as address, t.created_at, t.request_id",
     );
     filter.of_revisions(&mut shape, after);
     shape.add(" order by t.created_at desc, t.id desc limit ?) revised", values![reach]);
@@ -175,7 +171,7 @@ fn read(row: &Row<'_>) -> Result<AuditEntry> {
         name,
         version: row.get(8)?,
         changes: changes
-            .map(|changes| RawValue::from_string(changes).map_err(Error::internal))
+            .map(|changes| serde_json::from_str(&changes).map_err(Error::internal))
             .transpose()?,
         address: row.get(10)?,
         created_at: row.get(11)?,
@@ -185,14 +181,14 @@ fn read(row: &Row<'_>) -> Result<AuditEntry> {
 
 /// The name that something had or got in a change.
 fn name_in(changes: &str) -> Option<String> {
-    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).ok()?;
+    let changes: Map<String, Json> = serde_json::from_str(changes).ok()?;
     let pair = ["username", "name", "key"].into_iter().find_map(|field| changes.get(field)?.as_array())?;
     pair.iter().rev().find_map(|name| name.as_str()).map(str::to_owned)
 }
 
 /// How many entries a trail has.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
-    let Filter { actor_id, entity_id, event, from, to } = filter;
+pub fn count(tx: &mut Tx<'_>, filter: &AuditFilter) -> Result<Total> {
+    let AuditFilter { actor_id, entity_id, event, from, to } = filter;
     if actor_id.is_none() && entity_id.is_none() && event.is_none() && from.is_none() && to.is_none() {
         let mut count = 0;
         for kind in ["revision", "authentication_event"] {
@@ -209,7 +205,7 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
     tally::counted(tx, shape)
 }
 
-impl Filter {
+impl AuditFilter {
     /// Goes on with the revisions `t` that it is about.
     fn of_revisions<'a>(&'a self, shape: &mut Shape<'a>, after: Option<&'a Place>) {
         shape.add(" from revision t", &[]);

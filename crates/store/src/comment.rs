@@ -82,7 +82,7 @@ macro_rules! select {
 
 /// Which comments to list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct CommentFilter {
     /// The id of the entity.
     pub entity_id: Option<String>,
     /// The id of the author.
@@ -103,7 +103,7 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Comment>> {
 /// The comments with these ids.
 pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Comment>> {
     let sql = if tx.is_postgres() {
-        select!("where c.id = any(string_to_array(?1, ','))")
+        select!("where c.id in (select unnest(string_to_array(?1, ',')))")
     } else {
         select!("where c.id in (select value from json_each(?1))")
     };
@@ -111,7 +111,7 @@ pub(crate) fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Comment>> {
     tx.rows(sql, values![&ids], read)
 }
 
-impl Filter {
+impl CommentFilter {
     /// Adds its conditions on comments `c`.
     fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
         if let Some(entity_id) = &self.entity_id {
@@ -136,7 +136,7 @@ pub type Place = (i64, String);
 /// A page of comments after a place, the oldest first.
 pub fn list(
     tx: &mut Tx<'_>,
-    filter: &Filter,
+    filter: &CommentFilter,
     after: Option<&Place>,
     limit: i64,
     offset: i64,
@@ -152,8 +152,8 @@ pub fn list(
 }
 
 /// How many there are on all pages.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
-    let Filter { entity_id, author_id, resolved, projects, include_deleted } = filter;
+pub fn count(tx: &mut Tx<'_>, filter: &CommentFilter) -> Result<Total> {
+    let CommentFilter { entity_id, author_id, resolved, projects, include_deleted } = filter;
     if entity_id.is_none() && author_id.is_none() && !include_deleted {
         let wanted = resolved.map(|resolved| Value::Text(if resolved { "1" } else { "0" }));
         let wanted = wanted.as_slice();

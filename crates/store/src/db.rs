@@ -12,6 +12,7 @@ mod number;
 mod open;
 mod postgres;
 mod queue;
+mod rows;
 #[cfg(test)]
 pub(crate) mod seen;
 mod shape;
@@ -31,6 +32,7 @@ pub use self::cancel::Cancel;
 use self::job::{Job, Task};
 pub use self::location::Location;
 pub(crate) use self::open::WeakStore;
+pub use self::rows::{Columns, Holds};
 pub use self::shape::Shape;
 use self::signal::Signal;
 pub(crate) use self::sqlite::told as translate_sqlite;

@@ -64,7 +64,7 @@ pub struct DeletedThing {
 /// The place of a deletion: when it happened, in microseconds, and its id.
 pub type Place = (i64, String);
 
-/// How many reference ids are told of each.
+/// How many reference ids are listed for each.
 const REFERENCES_MAX: i64 = 10;
 
 /// What is about a project and has not been restored. The root names the deletion as long as it is deleted by it.
@@ -81,7 +81,7 @@ pub fn list(
     offset: i64,
 ) -> Result<Vec<DeletedThing>> {
     let mut shape = Shape::new(
-        "select d.id, p.key, a.kind, a.number, d.comment_id, d.title, d.version, u.username, d.deleted_at, d.purged_at
+        "select page.id, p.key, a.kind, a.number, page.comment_id, page.title, page.version, u.username, page.deleted_at, page.purged_at
          from (select d.id, d.project_id, coalesce(e.id, c.entity_id) as about_id, c.id as comment_id,
                       coalesce(e.title, substr(e.description, 1, 100), substr(c.content, 1, 100)) as title,
                       coalesce(e.version, c.version) as version, d.actor_id, d.deleted_at,
@@ -95,8 +95,8 @@ pub fn list(
     }
     shape.add(" order by d.deleted_at desc, d.id desc limit ? offset ?", values![limit, offset]);
     shape.add(
-        ") d join project p on p.id = d.project_id join entity a on a.id = d.about_id
-         left join user_account u on u.id = d.actor_id order by d.deleted_at desc, d.id desc",
+        ") page join project p on p.id = page.project_id join entity a on a.id = page.about_id
+         left join user_account u on u.id = page.actor_id order by page.deleted_at desc, page.id desc",
         &[],
     );
     let mut found = tx.shaped_rows(&shape, read)?;

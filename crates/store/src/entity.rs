@@ -27,17 +27,17 @@ pub use self::criteria::{Criterion, criteria_of};
 use self::field::Content;
 pub(crate) use self::field::every_field;
 pub use self::field::{FIELDS, Field};
-pub use self::filter::{Filter, Lack, VALUES_MAX};
+pub use self::filter::{EntityFilter, Lack, VALUES_MAX};
 pub use self::leaf::{Dependents, delete_leaves, dependents};
 pub use self::list::{By, Page, Place, Sort, count, list};
-pub use self::names::{Named, ids_beginning, names};
+pub use self::names::{Named, ids_beginning, names, references};
 pub use self::project_pages::{Extent, document_links, page_of_kind};
 pub use self::reading::{
     STORIES_AT_ONCE, below_stories, last_change, n_children_before, n_epics_before, numbers,
 };
 pub use self::tree::{
-    Ancestor, Below, Leaf, ancestors, count_attached, count_children, count_erased, delete, deletion,
-    deletion_members, leaves, lock_below, lock_deletion, purge, released_at, restore,
+    Ancestor, Below, Child, Leaf, ancestors, children, count_attached, count_children, count_erased, delete,
+    deletion, deletion_members, leaves, lock_below, lock_deletion, purge, released_at, restore,
 };
 
 /// Declares what an entity holds, with the fields of the table where they are shown.
@@ -263,7 +263,7 @@ pub fn last_number(tx: &mut Tx<'_>, project_id: &str, kind: Kind) -> Result<Opti
 /// The entities with these ids, deleted or not.
 pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Entity>> {
     let sql = if tx.is_postgres() {
-        select_entity!("where e.id = any(string_to_array(?1, ','))")
+        select_entity!("where e.id in (select unnest(string_to_array(?1, ',')))")
     } else {
         select_entity!("where e.id in (select value from json_each(?1))")
     };
@@ -273,18 +273,20 @@ pub fn of_ids(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<Entity>> {
 
 /// The entities of a kind with these numbers in a project, deleted or not.
 pub fn of_numbers(tx: &mut Tx<'_>, project_key: &str, kind: Kind, numbers: &[i64]) -> Result<Vec<Entity>> {
-    macro_rules! select {
-        ($numbers:literal) => {
-            select_entity!(
-                "where e.project_id = (select id from project where key = ?1) and e.kind = ?2 and e.number ",
-                $numbers
-            )
-        };
-    }
     let sql = if tx.is_postgres() {
-        select!("= any(cast(string_to_array(?3, ',') as bigint[]))")
+        // Without the limit PostgreSQL may look for each entity of the project in the list, when it takes the project for
+        // a small one.
+        select_entity!(
+            "where e.id in (select found.id from unnest(cast(string_to_array(?3, ',') as bigint[])) wanted (number)
+                 cross join lateral (select n.id from entity n
+                     where n.project_id = (select id from project where key = ?1) and n.kind = ?2
+                         and n.number = wanted.number limit 1) found)"
+        )
     } else {
-        select!("in (select cast(value as integer) from json_each(?3))")
+        select_entity!(
+            "where e.project_id = (select id from project where key = ?1) and e.kind = ?2
+                 and e.number in (select cast(value as integer) from json_each(?3))"
+        )
     };
     let numbers = tx.list(numbers);
     tx.rows(sql, values![project_key, kind.name(), &numbers], read)

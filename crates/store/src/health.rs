@@ -43,7 +43,7 @@ pub fn check_read(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static)
     });
 }
 
-/// Writes a little, and hands to `done` whether that worked. Nobody is told of a change, and the store does not grow.
+/// Writes a little, and passes to `done` whether that worked. It records no change, and the store does not grow.
 pub fn check_write(store: &Store, done: impl FnOnce(Result<()>) + Send + 'static) {
     store.run(Mode::Aside, write, done);
 }

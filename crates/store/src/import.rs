@@ -91,22 +91,36 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Import>> {
     tx.row(select!("where i.id = ?1"), values![id], read)
 }
 
-/// The imports of a user or of everybody, the newest first, and how many there are.
-pub fn list(tx: &mut Tx<'_>, actor_id: Option<&str>, limit: i64, offset: i64) -> Result<(Vec<Import>, i64)> {
+/// The imports of a user or of everybody, into a project or into all, the newest first, and how many there are.
+pub fn list(
+    tx: &mut Tx<'_>,
+    actor_id: Option<&str>,
+    project_id: Option<&str>,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Import>, i64)> {
+    let project = project_id.unwrap_or_default();
     let (found, total) = match actor_id {
         Some(actor_id) => {
-            let sql =
-                select!("where i.actor_id = ?1 order by i.created_at desc, i.id desc limit ?2 offset ?3");
-            let total = "select count(*) from import where actor_id = ?1";
+            let sql = select!(
+                "where i.actor_id = ?1 and (?4 = '' or i.project_id = ?4)
+                 order by i.created_at desc, i.id desc limit ?2 offset ?3"
+            );
+            let total = "select count(*) from import where actor_id = ?1 and (?2 = '' or project_id = ?2)";
             (
-                tx.rows(sql, values![actor_id, limit, offset], read)?,
-                tx.row(total, values![actor_id], |row| row.get(0))?,
+                tx.rows(sql, values![actor_id, limit, offset, project], read)?,
+                tx.row(total, values![actor_id, project], |row| row.get(0))?,
             )
         }
         None => {
-            let sql = select!("order by i.created_at desc, i.id desc limit ?1 offset ?2");
-            let total = "select count(*) from import";
-            (tx.rows(sql, values![limit, offset], read)?, tx.row(total, &[], |row| row.get(0))?)
+            let sql = select!(
+                "where ?3 = '' or i.project_id = ?3 order by i.created_at desc, i.id desc limit ?1 offset ?2"
+            );
+            let total = "select count(*) from import where ?1 = '' or project_id = ?1";
+            (
+                tx.rows(sql, values![limit, offset, project], read)?,
+                tx.row(total, values![project], |row| row.get(0))?,
+            )
         }
     };
     Ok((found, total.unwrap_or_default()))
@@ -219,6 +233,44 @@ pub fn written_after(
 pub fn count_written(tx: &mut Tx<'_>, id: &str) -> Result<i64> {
     let sql = "select count(*) from revision where import_id = ?1";
     Ok(tx.row(sql, values![id], |row| row.get(0))?.unwrap_or_default())
+}
+
+/// Something that an import has written and that can be taken back.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its kind.
+    pub kind: String,
+    /// Its id.
+    pub entity_id: String,
+    /// Whether the import has made it.
+    pub is_new: bool,
+    /// Whether somebody has changed it since.
+    pub is_changed_since: bool,
+}
+
+/// Hands on what an import has made or changed of these kinds, once each, without what is deleted by now.
+pub fn each_outcome(tx: &mut Tx<'_>, id: &str, kinds: &[&str], mut each: impl FnMut(Outcome)) -> Result<()> {
+    let sql = "select w.entity_kind, w.entity_id, w.first,
+                      (select max(r.version) from revision r where r.entity_id = w.entity_id) - w.last
+               from (select entity_kind, entity_id, min(version) as first, max(version) as last from revision
+                     where import_id = ?1 group by entity_kind, entity_id) w
+               left join entity e on e.id = w.entity_id
+               left join comment c on c.id = w.entity_id
+               left join relationship l on l.id = w.entity_id
+               left join prompt p on p.id = w.entity_id
+               where coalesce(e.deleted_at, c.deleted_at, l.deleted_at, p.deleted_at) is null";
+    tx.each(sql, values![id], |row| {
+        let kind: String = row.get(0)?;
+        if kinds.contains(&kind.as_str()) {
+            each(Outcome {
+                kind,
+                entity_id: row.get(1)?,
+                is_new: row.get::<i64>(2)? == 1,
+                is_changed_since: row.get::<i64>(3)? > 0,
+            });
+        }
+        Ok(())
+    })
 }
 
 /// Hands on the ids of everything that an import has written, without gathering them; some of them twice.

@@ -1,4 +1,4 @@
-//! Sessions of agents over HTTP: whose they are, which revision they speak, and which resources they are told about.
+//! Sessions of agents over HTTP: their owners, revisions and subscriptions.
 
 use std::collections::HashMap;
 
@@ -106,7 +106,7 @@ pub fn forget(tx: &mut Tx<'_>, now: Time, limit: i64) -> Result<u64> {
     tx.execute(sql, values![now.plus_seconds(-KEPT_S), limit])
 }
 
-/// Lets a session be told about a resource. False when it is told about too many already.
+/// Subscribes a session to a resource. False if it has too many subscriptions already.
 pub fn subscribe(tx: &mut Tx<'_>, id: &str, topic: &str, uri: &str) -> Result<bool> {
     let count = "select count(*) from mcp_subscription where session_id = ?1";
     let n_subscriptions: Option<i64> = tx.row(count, values![id], |row| row.get(0))?;

@@ -80,6 +80,10 @@ const STEPS: &[Step] = &[
         ..step("0020_weeks", include_str!("../migrations/0020_weeks.sql"))
     },
     step("0021_aliases", include_str!("../migrations/0021_aliases.sql")),
+    step("0022_deletions", include_str!("../migrations/0022_deletions.sql")),
+    step("0023_thread", include_str!("../migrations/0023_thread.sql")),
+    step("0024_work", include_str!("../migrations/0024_work.sql")),
+    step("0025_threats", include_str!("../migrations/0025_threats.sql")),
 ];
 
 /// A migration without backfills.

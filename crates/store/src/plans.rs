@@ -2,18 +2,20 @@
 //! engines, and no table that grows may be gone through from one end to the other.
 
 use std::collections::HashMap;
+use std::slice;
 use std::time::{Duration, Instant};
 
+use crate::alias::{self, Alias, NewAlias};
 use crate::db::{Location, Mode, Options, Store, Tx, seen};
 use crate::deletion::Deletion;
-use crate::entity::{self, Entity, Filter, Lack, Page, Place, Sort};
+use crate::entity::{self, Entity, EntityFilter, Lack, Page, Place, Sort};
 use crate::error::{Error, Result};
 use crate::member::Viewer;
 use crate::model::{Kind, Reference, Time};
 use crate::project::Projects;
 use crate::report::{self, Gap, Grouping, Scope};
 use crate::value::Value;
-use crate::{activity, audit, comment, deletion, relationship, revision};
+use crate::{activity, audit, comment, deletion, relationship, revision, thread};
 
 /// The tables that grow with what people write.
 const GROWING: &[&str] = &[
@@ -25,6 +27,11 @@ const GROWING: &[&str] = &[
     "change",
     "search_document",
     "search_text",
+    "deletion",
+    "entity_alias",
+    "lease",
+    "threat_link",
+    "threat_criterion",
 ];
 
 /// Walks that are meant: what the statement is, why going through an index of all is right, and the time that what it is for
@@ -102,11 +109,11 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         *took = started.elapsed().max(*took);
         ran.statements.extend(seen.into_iter().map(|sql| (name, sql)));
     };
-    let of = |kind| Filter { kind: Some(kind), ..Filter::default() };
+    let of = |kind| EntityFilter { kind: Some(kind), ..EntityFilter::default() };
     let text = || Some("x".to_owned());
     for projects in [Projects::All, one(), viewer()] {
-        let filter = |change: &dyn Fn(&mut Filter)| {
-            let mut filter = Filter { projects: projects.clone(), ..of(Kind::Requirement) };
+        let filter = |change: &dyn Fn(&mut EntityFilter)| {
+            let mut filter = EntityFilter { projects: projects.clone(), ..of(Kind::Requirement) };
             change(&mut filter);
             filter
         };
@@ -154,11 +161,11 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         }
         let place = (1, "x".to_owned());
         for (entity_id, author_id) in [(None, None), (text(), None)] {
-            let filter = comment::Filter {
+            let filter = comment::CommentFilter {
                 entity_id,
                 author_id,
                 projects: projects.clone(),
-                ..comment::Filter::default()
+                ..comment::CommentFilter::default()
             };
             for after in [None, Some(&place)] {
                 run("comments", &mut |tx| comment::list(tx, &filter, after, 51, 0).map(drop));
@@ -173,11 +180,11 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     }
     reports(&mut run, &Scope::Epic("x".to_owned()));
     let trails = [
-        ("audit", audit::Filter::default()),
-        ("audit of an actor", audit::Filter { actor_id: text(), ..audit::Filter::default() }),
-        ("audit of an entity", audit::Filter { entity_id: text(), ..audit::Filter::default() }),
-        ("audit of an event", audit::Filter { event: text(), ..audit::Filter::default() }),
-        ("audit of a time", audit::Filter { from: Some(now()), ..audit::Filter::default() }),
+        ("audit", audit::AuditFilter::default()),
+        ("audit of an actor", audit::AuditFilter { actor_id: text(), ..audit::AuditFilter::default() }),
+        ("audit of an entity", audit::AuditFilter { entity_id: text(), ..audit::AuditFilter::default() }),
+        ("audit of an event", audit::AuditFilter { event: text(), ..audit::AuditFilter::default() }),
+        ("audit of a time", audit::AuditFilter { from: Some(now()), ..audit::AuditFilter::default() }),
     ];
     for (name, filter) in &trails {
         let place = (1, "x".to_owned());
@@ -186,6 +193,8 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
         }
         run(name, &mut |tx| audit::count(tx, filter).map(drop));
     }
+    thread_statements(&mut run);
+    work_statements(&mut run);
     for after in [None, Some(&(1, "x".to_owned()))] {
         run("deletions", &mut |tx| deletion::list(tx, "p", after, 51, 0).map(drop));
     }
@@ -193,7 +202,7 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     for (projects, by_agents) in
         [one(), Projects::All, viewer()].into_iter().flat_map(|some| [(some.clone(), false), (some, true)])
     {
-        let filter = activity::Filter { projects, by_agents };
+        let filter = activity::ChangeFilter { projects, by_agents };
         let place = (1, "x".to_owned());
         for after in [None, Some(&place)] {
             run("changes", &mut |tx| activity::list(tx, &filter, after, 51, 0).map(drop));
@@ -203,6 +212,10 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     specification(&mut run);
     run("tree", &mut |tx| entity::leaves(tx, &["x"], 3, 100).map(drop));
     run("tree", &mut |tx| entity::count_children(tx, &["x"]).map(drop));
+    for after in [None, Some(("requirement", 1))] {
+        run("tree", &mut |tx| entity::children(tx, "x", after, 101, 0).map(drop));
+    }
+    aliases(&mut run);
     run("path", &mut |tx| entity::ancestors(tx, "x").map(drop));
     run("history", &mut |tx| revision::history(tx, "x", 51, 0).map(drop));
     run("relationships", &mut |tx| relationship::of(tx, "x", 51, 0).map(drop));
@@ -234,6 +247,28 @@ fn run_some(tx: &mut Tx<'_>, is_wanted: impl Fn(&str) -> bool) -> Ran {
     ran
 }
 
+/// The statements about what other tools call entities.
+fn aliases(run: &mut dyn FnMut(&'static str, Body<'_>)) {
+    let wanted = Alias { scheme: "jira".to_owned(), external_id: "SHOP-12".to_owned() };
+    let new = NewAlias {
+        project_id: "00000000-0000-7000-8000-000000000001",
+        entity_id: "00000000-0000-0000-0000-000000000003",
+        entity_kind: "epic",
+        scheme: &wanted.scheme,
+        external_id: &wanted.external_id,
+        with_entity: false,
+    };
+    run("aliases", &mut |tx| {
+        epic(tx, 3)?;
+        alias::insert(tx, slice::from_ref(&new), Some("x"), now()).map(drop)
+    });
+    run("aliases", &mut |tx| alias::find(tx, new.project_id, slice::from_ref(&wanted)).map(drop));
+    run("aliases", &mut |tx| alias::of_entities(tx, &["x", "y"]).map(drop));
+    run("aliases", &mut |tx| alias::called(tx, slice::from_ref(&wanted.external_id)).map(drop));
+    run("aliases", &mut |tx| alias::remove(tx, "x", &["y"]));
+    run("aliases", &mut |tx| alias::remove_from_others(tx, "x"));
+}
+
 /// The statements of a specification and of its file.
 fn specification(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     for epic_id in [None, Some("x".to_owned())] {
@@ -251,6 +286,87 @@ fn specification(run: &mut dyn FnMut(&'static str, Body<'_>)) {
     }
     run("specification", &mut |tx| entity::n_epics_before(tx, "p", 2).map(drop));
     run("specification", &mut |tx| entity::n_children_before(tx, "x", Kind::Requirement, 2).map(drop));
+}
+
+/// The statements that the thread is followed, pushed and tidied with.
+fn thread_statements(run: &mut dyn FnMut(&'static str, Body<'_>)) {
+    run("thread", &mut |tx| thread::snapshot::citations_of(tx, "s", &["x"]).map(drop));
+    run("thread", &mut |tx| thread::snapshot::citations_in(tx, "s", "src/a.rs").map(drop));
+    run("thread", &mut |tx| thread::snapshot::cited_after(tx, "s", "", 500).map(drop));
+    run("thread", &mut |tx| thread::snapshot::count_in_projects(tx, "s", &["p"]).map(drop));
+    run("thread", &mut |tx| thread::snapshot::cited_in(tx, "s", &["src/a.rs"]).map(drop));
+    run("thread", &mut |tx| thread::snapshot::superseded(tx, "r", now()).map(drop));
+    run("thread", &mut |tx| thread::run::results_of(tx, &["c"]).map(drop));
+    run("thread", &mut |tx| thread::run::executions_of(tx, &["c"], &["x"]).map(drop));
+    run("thread", &mut |tx| thread::run::list(tx, "r", 20, 0).map(drop));
+    run("thread", &mut |tx| thread::run::newest(tx, "r", "refs/heads/main").map(drop));
+    run("thread", &mut |tx| thread::run::superseded(tx, "r", (20, 500), now()).map(drop));
+    run("thread", &mut |tx| thread::manual::of_entities(tx, &["x"]).map(drop));
+    run("thread", &mut |tx| thread::threat::find(tx, "x", "T-1").map(drop));
+    run("thread", &mut |tx| thread::threat::of_entities(tx, &["x"]).map(drop));
+    run("thread", &mut |tx| thread::threat::of_pattern(tx, "T-1", 500).map(drop));
+    run("thread", &mut |tx| thread::threat::criteria_of(tx, &["l"]).map(drop));
+    run("thread", &mut |tx| thread::threat::against(tx, &["x"]).map(drop));
+    run("thread", &mut |tx| thread::threat::criteria_in_story(tx, "x", "T-1").map(drop));
+    run("thread", &mut |tx| thread::threat::decided_after(tx, "p", "", 500).map(drop));
+    run("thread", &mut |tx| thread::text::threatened_after(tx, "p", "", 500).map(drop));
+    for kind in [Kind::Epic, Kind::UserStory] {
+        run("thread", &mut |tx| thread::text::threatened_below(tx, "x", kind, "", 500).map(drop));
+    }
+    run("thread", &mut |tx| thread::text::of_ids(tx, &["x"]).map(drop));
+    run("thread", &mut |tx| thread::text::of_numbers(tx, "p", Kind::Requirement, &[1]).map(drop));
+    for (kind, is_open) in
+        [(Kind::Epic, true), (Kind::Epic, false), (Kind::UserStory, true), (Kind::UserStory, false)]
+    {
+        run("thread", &mut |tx| thread::text::below(tx, "x", kind, is_open, (20, 0)).map(drop));
+        run("thread", &mut |tx| thread::text::count_below(tx, "x", kind, is_open).map(drop));
+        run("thread", &mut |tx| thread::verification::count_below(tx, "x", kind).map(drop));
+    }
+    run("thread", &mut |tx| thread::verification::of_entities(tx, &["x"]).map(drop));
+    for scope in [Scope::Projects(one()), Scope::Epic("x".to_owned())] {
+        run("verified", &mut |tx| thread::verification::count(tx, &scope, Kind::Requirement).map(drop));
+    }
+}
+
+/// The statements that work is looked for and leased with.
+fn work_statements(run: &mut dyn FnMut(&'static str, Body<'_>)) {
+    use thread::lease::{self, NewLease};
+    use thread::work::{self, WorkScope};
+
+    let x = || "x".to_owned();
+    for scope in [WorkScope::Project, WorkScope::Epic(x()), WorkScope::Story(x()), WorkScope::One(x())] {
+        run("work", &mut |tx| work::not_begun(tx, "p", &scope, (50, 0)).map(drop));
+        run("work", &mut |tx| work::begun(tx, "p", &scope, 50).map(drop));
+        run("work", &mut |tx| work::among(tx, "p", &scope, &["x", "y"]).map(drop));
+    }
+    run("work", &mut |tx| work::waits_of(tx, &["x", "y"]).map(drop));
+    run("work", &mut |tx| work::count_waiting(tx, &["x", "y"]).map(drop));
+    run("leases", &mut |tx| lease::in_project(tx, "p", 50, 0).map(drop));
+    run("leases", &mut |tx| lease::count_in_project(tx, "p").map(drop));
+    run("leases", &mut |tx| lease::held_by(tx, "x").map(drop));
+    run("leases", &mut |tx| lease::last_story(tx, "x").map(drop));
+    run("leases", &mut |tx| {
+        let epic = epic(tx, 4)?;
+        let new = NewLease {
+            entity_id: &epic.id,
+            project_id: &epic.project_id,
+            story_id: None,
+            holder: "x",
+            user_id: "u",
+            token_id: None,
+            paths: "[]",
+            content_version: 1,
+        };
+        assert!(lease::take(tx, &new)? && !lease::take(tx, &new)?);
+        let lease = lease::of_entity(tx, &epic.id)?.ok_or_else(|| Error::internal("it was just taken"))?;
+        lease::note_told(tx, &epic.id, lease.fence, 2)?;
+        assert!(
+            lease::renew(tx, &lease, "[]")?
+                && lease::end(tx, &lease, None)?
+                && !lease::renew(tx, &lease, "[]")?
+        );
+        Ok(())
+    });
 }
 
 /// The statements of every report about a scope.
@@ -331,7 +447,8 @@ fn check(location: &Location) {
         }
         let mut bad = Vec::new();
         for (name, sql) in run_some(tx, |_| true).statements {
-            let is_plain = ["select", "with", "update"].iter().any(|word| sql.trim_start().starts_with(word));
+            let is_plain =
+                ["select", "with", "update", "delete"].iter().any(|word| sql.trim_start().starts_with(word));
             if !is_plain || sql.contains("for update") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Prompts: texts for agents. One at most is active, and what agents are told first.
+//! Prompts: texts for agents. At most one is active; agents receive it when they connect.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct Prompt {
     pub content: String,
     /// Who says it: `user` or `assistant`.
     pub role: String,
-    /// Whether agents are told it first.
+    /// Whether agents receive it when they connect.
     pub active: bool,
     /// Who made it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -118,7 +118,7 @@ pub fn of_many(tx: &mut Tx<'_>, requirement_ids: &[&str], limit: i64) -> Result<
         };
     }
     let sql = if tx.is_postgres() {
-        select_of!("= any(string_to_array(?1, ','))")
+        select_of!("in (select unnest(string_to_array(?1, ',')))")
     } else {
         select_of!("in (select value from json_each(?1))")
     };

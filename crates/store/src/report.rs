@@ -15,7 +15,9 @@ use crate::project::Projects;
 use crate::value::{Row, Value};
 
 pub use self::burn_up::{WeekCount, burn_up};
-pub use self::hierarchy::{Counts, EpicCounts, Gap, StoryCounts, counts, epics, gap, stories};
+pub use self::hierarchy::{
+    Counts, EpicCounts, Gap, StoryCounts, StoryVerification, counts, epics, gap, stories, verified_stories,
+};
 pub use self::impact::{Affected, BATCH, Step, affected_by};
 pub use self::status::{
     DoneOverDrafts, Group, Grouping, Summary, UnderWay, done_over_drafts, groups, oldest_under_way, summaries,

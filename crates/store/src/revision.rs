@@ -1,4 +1,4 @@
-//! What happened: revisions of entities, and the changes that others are told about. Nothing here is ever changed.
+//! What happened: revisions of entities, and the changes that listeners receive. Rows are never updated.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -88,7 +88,7 @@ pub struct Revision {
     pub request_id: Option<String>,
 }
 
-/// Writes a revision, and the change that others are told of.
+/// Writes a revision, and the change that listeners receive.
 pub fn insert(tx: &mut Tx<'_>, new: &New<'_>) -> Result<()> {
     tx.note_change();
     let values = values![
@@ -133,6 +133,13 @@ pub fn history(tx: &mut Tx<'_>, entity_id: &str, limit: i64, offset: i64) -> Res
 /// The fields that changed with a version: a JSON object of `[before, after]`.
 pub fn fields_of(tx: &mut Tx<'_>, entity_id: &str, version: i64) -> Result<Option<String>> {
     let sql = "select changes from revision where entity_id = ?1 and version = ?2 order by id desc limit 1";
+    tx.row(sql, values![entity_id, version], |row| row.get(0))
+}
+
+/// When an entity got a version.
+pub fn time_of(tx: &mut Tx<'_>, entity_id: &str, version: i64) -> Result<Option<Time>> {
+    let sql =
+        "select created_at from revision where entity_id = ?1 and version = ?2 order by id desc limit 1";
     tx.row(sql, values![entity_id, version], |row| row.get(0))
 }
 
@@ -182,10 +189,10 @@ pub(crate) fn tell_session_end(
     Ok(())
 }
 
-/// A change, as others are told of it.
+/// A change, as listeners receive it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Its number. Changes are told in an order of their own, because numbers are given before the commit.
+    /// Its number. Changes are delivered in another order, because numbers are assigned before the commit.
     pub sequence: i64,
     /// Its place in that order.
     #[serde(skip)]

@@ -8,8 +8,8 @@ mod index;
 mod rebuild;
 mod suggest;
 
-pub use self::filter::Filter;
-pub use self::find::{Found, Hit, Sort, search};
+pub use self::filter::SearchFilter;
+pub use self::find::{Hit, SearchResults, Sort, search};
 pub(crate) use self::index::{mark_deleted, mark_restored, put_comment, put_entity, remove, tidy_some};
 pub use self::index::{moved, tidy};
 pub use self::rebuild::{Indexing, indexing};

@@ -119,6 +119,12 @@ pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<UserSession>> {
     tx.row(select!("where s.id = ?1"), values![id], read)
 }
 
+/// Gives a session another secret.
+pub fn renew(tx: &mut Tx<'_>, id: &str, hash: &str) -> Result<()> {
+    tx.execute("update session set hash = ?2 where id = ?1", values![id, hash])?;
+    Ok(())
+}
+
 /// Ends a session; false when it had ended already.
 pub fn end(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
     revision::tell_session_end(tx, "select user_id from session where id = ?1", values![id])?;

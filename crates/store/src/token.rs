@@ -28,6 +28,9 @@ pub struct Token {
     /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projects: Option<Vec<String>>,
+    /// The names of the repositories that it pushes to; absent where its scope is not `evidence`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<String>>,
     /// When it stops working.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
@@ -102,7 +105,7 @@ pub fn session_owner(tx: &mut Tx<'_>, hash: &str) -> Result<Option<Owner>> {
     tx.row(sql, values![hash], read_owner)
 }
 
-/// Adds a token.
+/// Adds a token. The repositories that it pushes to are granted one by one.
 pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
     let Token {
         id,
@@ -112,6 +115,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, hash: &str) -> Result<()> {
         prefix,
         scopes,
         projects,
+        repositories: _,
         expires_at,
         last_used_at,
         version,
@@ -151,13 +155,17 @@ fn narrow(tx: &mut Tx<'_>, id: &str, keys: Option<&[String]>) -> Result<()> {
     Ok(())
 }
 
-/// Adds the projects that tokens are narrowed to.
-fn with_projects(tx: &mut Tx<'_>, mut tokens: Vec<Token>) -> Result<Vec<Token>> {
+/// Adds the projects that tokens are narrowed to, and the repositories that they push to.
+fn with_reach(tx: &mut Tx<'_>, mut tokens: Vec<Token>) -> Result<Vec<Token>> {
     for token in tokens.iter_mut().filter(|token| token.projects.is_some()) {
         let sql =
             "select p.key from token_project n join project p on p.id = n.project_id where n.token_id = ?1
                    order by p.key";
         token.projects = Some(tx.rows(sql, values![&token.id], |row| row.get(0))?);
+        let sql = "select r.name from token_repository g join repository r on r.id = g.repository_id where g.token_id = ?1
+                   order by r.name_folded";
+        let repositories: Vec<String> = tx.rows(sql, values![&token.id], |row| row.get(0))?;
+        token.repositories = Some(repositories).filter(|names| !names.is_empty());
     }
     Ok(tokens)
 }
@@ -190,19 +198,19 @@ pub fn list(tx: &mut Tx<'_>, user_id: Option<&str>, limit: i64, offset: i64) -> 
         }
         None => tx.row("select count(*) from token", values![], |row| row.get(0))?,
     };
-    Ok((with_projects(tx, tokens)?, total.unwrap_or_default()))
+    Ok((with_reach(tx, tokens)?, total.unwrap_or_default()))
 }
 
 /// The token with this id.
 pub fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Token>> {
     let found = tx.rows(select!("where t.id = ?1"), values![id], read)?;
-    Ok(with_projects(tx, found)?.pop())
+    Ok(with_reach(tx, found)?.pop())
 }
 
 /// The token of a user with this name.
 pub fn find_by_name(tx: &mut Tx<'_>, user_id: &str, name: &str) -> Result<Option<Token>> {
     let found = tx.rows(select!("where t.user_id = ?1 and t.name = ?2"), values![user_id, name], read)?;
-    Ok(with_projects(tx, found)?.pop())
+    Ok(with_reach(tx, found)?.pop())
 }
 
 /// Writes a token's new name, scopes, projects and end; false when another change was faster.
@@ -240,6 +248,7 @@ fn read(row: &Row<'_>) -> Result<Token> {
         prefix: row.get(4)?,
         scopes: split(&row.get::<String>(5)?),
         projects: row.get::<bool>(11)?.then(Vec::new),
+        repositories: None,
         expires_at: row.get(6)?,
         last_used_at: row.get(7)?,
         version: row.get(8)?,

@@ -32,6 +32,26 @@ pub(super) const TABLES: &[&str] = &[
     "prompt",
     "revision",
     "import",
+    "repository",
+    "repository_project",
+    "token_repository",
+    "used_identity",
+    "trace_snapshot",
+    "trace_head",
+    "trace_file",
+    "citation",
+    "test_run",
+    "test_case",
+    "test_result",
+    "execution",
+    "manual_evidence",
+    "lease",
+    "threat_link",
+    "threat_criterion",
+    "verification",
+    "baseline",
+    "baseline_entity",
+    "baseline_snapshot",
     "authentication_event",
     "change",
     "idempotency",
@@ -42,7 +62,7 @@ const ROWS: usize = 200;
 /// The number of a transaction means nothing in another database; 0 is visible to everyone.
 const FOREIGN_COLUMN: &str = "transaction_number";
 
-/// Copies a table to a file. `progress` is told how many rows more there are.
+/// Copies a table to a file. `progress` receives the number of additional rows.
 pub(super) fn to_sqlite(
     tx: &mut Tx<'_>,
     sqlite: &SqliteFile,

@@ -6,7 +6,7 @@
 mod postgres;
 mod sqlite;
 
-use super::postgres::Array;
+use super::rows::{Holds, Rows};
 use crate::value::Value;
 
 /// So many rows, or so many bytes of text, are written at once.
@@ -29,7 +29,7 @@ pub(super) struct Gathered {
 
 impl Default for Gathered {
     fn default() -> Self {
-        use Kind::{Number as N, Text as T};
+        use Holds::{Number as N, Text as T};
         Gathered {
             revisions: Rows::new([T, T, T, T, N, T, T, T, T, T, N, T, T, T]),
             documents: Rows::new([T, T, N, N, N, T, T, T, T, T, T, T]),
@@ -64,67 +64,5 @@ impl Gathered {
     /// Whether a statement may read or change what was gathered.
     pub(super) fn concerns(&self, sql: &str) -> bool {
         !self.is_empty() && TABLES.iter().any(|table| sql.contains(table))
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Number,
-}
-
-/// Rows by column, as `unnest` takes them.
-struct Rows {
-    n: usize,
-    columns: Vec<Array>,
-}
-
-impl Rows {
-    fn new<const N: usize>(kinds: [Kind; N]) -> Rows {
-        let array = |kind| match kind {
-            Kind::Text => Array::Texts(Vec::new()),
-            Kind::Number => Array::Numbers(Vec::new()),
-        };
-        Rows { n: 0, columns: kinds.map(array).into() }
-    }
-
-    /// Adds a row and returns how many bytes of text it has.
-    fn push(&mut self, values: &[Value<'_>]) -> usize {
-        let mut n_bytes = 0;
-        for (column, value) in self.columns.iter_mut().zip(values) {
-            match (column, value) {
-                (Array::Texts(texts), Value::Text(text)) => {
-                    n_bytes += text.len();
-                    texts.push(Some((*text).to_owned()));
-                }
-                (Array::Numbers(numbers), Value::Number(number)) => numbers.push(Some(*number)),
-                (Array::Texts(texts), _) => texts.push(None),
-                (Array::Numbers(numbers), _) => numbers.push(None),
-            }
-        }
-        self.n += 1;
-        n_bytes
-    }
-
-    /// The values of a row.
-    fn row(&self, index: usize) -> Vec<Value<'_>> {
-        let values = self.columns.iter().map(|column| match column {
-            Array::Texts(texts) => texts[index].as_deref().into(),
-            Array::Numbers(numbers) => numbers[index].into(),
-        });
-        values.collect()
-    }
-
-    /// Removes the row whose first column is this text.
-    fn remove(&mut self, id: &str) {
-        let Some(Array::Texts(ids)) = self.columns.first() else { return };
-        let Some(place) = ids.iter().rposition(|known| known.as_deref() == Some(id)) else { return };
-        for column in &mut self.columns {
-            match column {
-                Array::Texts(texts) => drop(texts.remove(place)),
-                Array::Numbers(numbers) => drop(numbers.remove(place)),
-            }
-        }
-        self.n -= 1;
     }
 }

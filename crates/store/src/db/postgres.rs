@@ -82,7 +82,7 @@ impl Engine {
             Some(url) => Arc::new(Connector::new(url, options)?),
             None => connector.clone(),
         };
-        // The first connection is made here, so that a wrong URL is told at once.
+        // The first connection is made here, so that a wrong URL is reported at once.
         let first = connector.connect()?;
         let can_lease = !first.is_pooled || options.listen_url.is_some();
         let leases = Arc::new(Leases::new(can_lease.then(|| listener.clone())));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::job::Job;
 use crate::error::{Error, ErrorKind};
 
-/// Beyond this many, a caller is told to come back later instead of waiting for a time that nobody waits.
+/// Beyond this many, a caller gets "try again later" instead of waiting longer than any client would.
 const WAITING_MAX: usize = 10_000;
 
 /// Longer than any process runs.

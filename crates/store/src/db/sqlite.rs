@@ -222,7 +222,7 @@ fn write_until_closed(connected: &Connected, queue: &Queue, signal: &Signal, cho
     let _ = connected.sqlite.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
-/// Does a part of the chore. Returns whether there is more to do. Nobody waits for it, so nobody is told of failures.
+/// Does a part of the chore. Returns whether there is more to do. No caller waits for it, so failures are not reported.
 fn do_some(connected: &Connected, chore: Chore) -> bool {
     let connection = &connected.sqlite;
     connected.watch.start();
@@ -257,7 +257,7 @@ fn write_group(connected: &Connected, queue: &Queue, first: Box<dyn Job>) -> Wri
     let mut next = Some(first);
     // Take the write lock at once: upgrading a read lock can fail midway.
     let mut failed = script(connection, "begin immediate").err().map(|(error, _)| error);
-    // Then all who wait are told: one after the other they would wait for the same lock many times as long.
+    // Then fail all waiting callers: one after the other they would wait for the same lock many times as long.
     let is_locked = failed.is_some();
     while let Some(mut job) = next.take() {
         if failed.is_none() {

@@ -277,8 +277,18 @@ impl Tx<'_> {
         self.noted(result)
     }
 
+    /// Lets PostgreSQL keep one plan for each statement from here on, whatever its values are. By itself it plans anew for each list
+    /// of one id, which takes longer than most statements that look something up.
+    pub fn plan_once(&mut self) -> Result<()> {
+        match self.is_postgres() {
+            true => self.script("set local plan_cache_mode = force_generic_plan"),
+            false => Ok(()),
+        }
+    }
+
     /// Numbers or ids as one parameter: an array of JSON for `json_each` on SQLite, and what `string_to_array` splits at
-    /// commas on PostgreSQL.
+    /// commas on PostgreSQL. There it is read as rows, by `in (select unnest(…))`: before a table has statistics, `= any(…)` is
+    /// taken for a filter, which splits the list again for each row of the table.
     pub(crate) fn list(&self, items: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
         let quote = if self.is_postgres() { "" } else { "\"" };
         let items: Vec<String> = items.into_iter().map(|item| format!("{quote}{item}{quote}")).collect();

@@ -30,7 +30,7 @@ pub fn criteria_of(tx: &mut Tx<'_>, story_ids: &[&str], limit: i64) -> Result<Ve
         };
     }
     let sql = if tx.is_postgres() {
-        select!("= any(string_to_array(?1, ','))")
+        select!("in (select unnest(string_to_array(?1, ',')))")
     } else {
         select!("in (select value from json_each(?1))")
     };

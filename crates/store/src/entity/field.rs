@@ -28,7 +28,7 @@ macro_rules! every_field {
 }
 pub(crate) use every_field;
 
-/// The fields of a kind as arguments: whether it must have them, the type of `ops::input`, and what it is told about them.
+/// The fields of a kind as arguments: whether they are required, the type of `ops::input`, and their documentation.
 /// `work` is what epics, user stories and requirements have.
 #[macro_export]
 macro_rules! fields_of {

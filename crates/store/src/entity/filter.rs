@@ -30,7 +30,7 @@ impl Lack {
 
 /// Which entities to list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EntityFilter {
     /// The kind; all kinds when none is given.
     pub kind: Option<Kind>,
     /// In which projects.
@@ -72,7 +72,7 @@ pub struct Filter {
 /// How many values a filter takes; more are refused above.
 pub const VALUES_MAX: usize = 8;
 
-impl Filter {
+impl EntityFilter {
     /// Adds its conditions on entities `e`, all but that on statuses.
     pub(super) fn restrict<'a>(&'a self, shape: &mut Shape<'a>) {
         if let Some(kind) = self.kind {

@@ -36,7 +36,7 @@ pub fn dependents(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, Depen
         };
     }
     let sql = if tx.is_postgres() {
-        select!("= any(string_to_array(?1, ','))")
+        select!("in (select unnest(string_to_array(?1, ',')))")
     } else {
         select!("in (select value from json_each(?1))")
     };
@@ -78,7 +78,7 @@ const POSTGRES: Statements = (
      from unnest(string_to_array(?1, ','), string_to_array(?2, ','),
                  cast(string_to_array(?3, ',') as bigint[])) as d (root_id, id, version)
      where entity.id = d.root_id and entity.version = d.version and entity.deleted_at is null",
-    "update search_document set is_deleted = 1 where id = any(string_to_array(?1, ','))",
+    "update search_document set is_deleted = 1 where id in (select unnest(string_to_array(?1, ',')))",
 );
 
 const SQLITE: Statements = (

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::filter::{Filter, Lack};
+use super::filter::{EntityFilter, Lack};
 use super::{Entity, read, select_entity};
 use crate::db::{Shape, Tx};
 use crate::error::Result;
@@ -145,7 +145,7 @@ impl Sort {
 }
 
 /// A page of entities.
-pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, page: &Page) -> Result<Vec<Entity>> {
+pub fn list(tx: &mut Tx<'_>, filter: &EntityFilter, sort: Sort, page: &Page) -> Result<Vec<Entity>> {
     let is_postgres = tx.is_postgres();
     let mut shape = Shape::new(select_entity!("where e.id in ("));
     match sort {
@@ -179,13 +179,19 @@ pub fn list(tx: &mut Tx<'_>, filter: &Filter, sort: Sort, page: &Page) -> Result
 }
 
 /// The best order for a database: within one project that of an index.
-fn in_order(filter: &Filter, sort: Sort) -> &'static str {
+fn in_order(filter: &EntityFilter, sort: Sort) -> &'static str {
     let in_project = sort.order_in_project().filter(|_| filter.is_of_one_project());
     in_project.unwrap_or(sort.order())
 }
 
 /// Selects from the entities of a filter that come after the beginning of a page.
-fn ids<'a>(shape: &mut Shape<'a>, select: &'static str, filter: &'a Filter, sort: Sort, page: &'a Page) {
+fn ids<'a>(
+    shape: &mut Shape<'a>,
+    select: &'static str,
+    filter: &'a EntityFilter,
+    sort: Sort,
+    page: &'a Page,
+) {
     shape.select(select);
     from(shape, filter);
     if let Some(place) = &page.after {
@@ -195,7 +201,7 @@ fn ids<'a>(shape: &mut Shape<'a>, select: &'static str, filter: &'a Filter, sort
 
 /// Adds entities `e` and their projects `p`, and the conditions of a filter. Indexes begin with a project, so that every
 /// project is entered by itself: `cross join` makes SQLite do so in the order of their keys, and stop when a page is full.
-fn from<'a>(shape: &mut Shape<'a>, filter: &'a Filter) {
+fn from<'a>(shape: &mut Shape<'a>, filter: &'a EntityFilter) {
     if filter.is_of_one_project() || filter.is_narrow() {
         shape.add("entity e join project p on p.id = e.project_id", &[]);
     } else {
@@ -207,7 +213,7 @@ fn from<'a>(shape: &mut Shape<'a>, filter: &'a Filter) {
 /// Selects the ids of a page of the newest among several projects, from the newest of each.
 fn newest_of_projects<'a>(
     shape: &mut Shape<'a>,
-    filter: &'a Filter,
+    filter: &'a EntityFilter,
     sort: Sort,
     page: &'a Page,
     is_postgres: bool,
@@ -229,7 +235,7 @@ fn newest_of_projects<'a>(
 }
 
 /// How many there are on all pages.
-pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
+pub fn count(tx: &mut Tx<'_>, filter: &EntityFilter) -> Result<Total> {
     if let Some((dimension, wanted)) = filter.dimension() {
         let kind = filter.kind.map_or("", |kind| kind.name());
         let wanted: Vec<Value<'_>> = wanted.iter().map(Value::from).collect();
@@ -241,10 +247,10 @@ pub fn count(tx: &mut Tx<'_>, filter: &Filter) -> Result<Total> {
     tally::counted(tx, shape)
 }
 
-impl Filter {
+impl EntityFilter {
     /// The field whose numbers say how many there are, and its values. None where it has more conditions than one.
     fn dimension(&self) -> Option<(Dimension, Vec<String>)> {
-        let Filter { type_id, assignee_id, creator_id, .. } = self;
+        let EntityFilter { type_id, assignee_id, creator_id, .. } = self;
         let times = [self.created_from, self.created_to, self.updated_from, self.updated_to];
         let is_counted = self.kind.is_some()
             && !self.include_deleted

@@ -1,5 +1,7 @@
 //! Entities by name, in an order in which neither new nor deleted ones move the others.
 
+use std::collections::HashMap;
+
 use super::read_kind;
 use crate::db::Tx;
 use crate::error::Result;
@@ -7,7 +9,7 @@ use crate::model::{Kind, reference_id};
 use crate::project::{Projects, in_projects};
 use crate::values;
 
-/// What is told of an entity where many are named.
+/// The columns of an entity in answers that list many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The UUID.
@@ -33,6 +35,29 @@ pub fn ids_beginning(tx: &mut Tx<'_>, prefix: &str, projects: &Projects, limit: 
     let end = format!("{prefix}g");
     let [project, user, token] = projects.values();
     tx.rows(sql, values![prefix, end.as_str(), limit, project, user, token], |row| row.get(0))
+}
+
+/// The reference ids of entities, deleted or not, by their UUIDs.
+pub fn references(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashMap<String, String>> {
+    macro_rules! select_of {
+        ($ids:literal) => {
+            concat!(
+                "select e.id, p.key, e.kind, e.number from entity e join project p on p.id = e.project_id where e.id ",
+                $ids
+            )
+        };
+    }
+    let sql = if tx.is_postgres() {
+        select_of!("in (select unnest(string_to_array(?1, ',')))")
+    } else {
+        select_of!("in (select value from json_each(?1))")
+    };
+    let ids = tx.list(ids);
+    let found = tx.rows(sql, values![&ids], |row| {
+        let kind = read_kind(&row.get::<String>(2)?)?;
+        Ok((row.get(0)?, reference_id(&row.get::<String>(1)?, kind, row.get(3)?)))
+    })?;
+    Ok(found.into_iter().collect())
 }
 
 /// The live entities of a kind after a project and a number: project after project, each by number.

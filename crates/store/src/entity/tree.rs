@@ -28,10 +28,11 @@ pub struct Ancestor {
 
 /// From the epic down to the entity itself.
 pub fn ancestors(tx: &mut Tx<'_>, id: &str) -> Result<Vec<Ancestor>> {
-    let sql = "with recursive up (id, parent_id, depth) as (
-                   select id, parent_id, 0 from entity where id = ?1
+    // A parent is looked up by itself, because PostgreSQL would join all entities for what it takes for many rows.
+    let sql = "with recursive up (id, depth) as (
+                   select id, 0 from (select id from entity where id = ?1 limit 1) itself
                    union all
-                   select e.id, e.parent_id, up.depth + 1 from up cross join entity e where e.id = up.parent_id
+                   select (select parent_id from entity where id = up.id), depth + 1 from up where id is not null
                )
                select e.id, p.key, e.kind, e.number, e.title
                from up cross join entity e join project p on p.id = e.project_id where e.id = up.id
@@ -122,7 +123,7 @@ pub fn leaves(tx: &mut Tx<'_>, roots: &[&str], depth: i64, limit: i64) -> Result
 /// How many live entities are directly below each of some, where there are any.
 pub fn count_children(tx: &mut Tx<'_>, parents: &[&str]) -> Result<Vec<(String, i64)>> {
     let sql = if tx.is_postgres() {
-        "select parent_id, count(*) from entity where parent_id = any(string_to_array(?1, ',')) and deleted_at is null
+        "select parent_id, count(*) from entity where parent_id in (select unnest(string_to_array(?1, ','))) and deleted_at is null
          group by parent_id"
     } else {
         "select parent_id, count(*) from entity where parent_id in (select value from json_each(?1))
@@ -130,6 +131,34 @@ pub fn count_children(tx: &mut Tx<'_>, parents: &[&str]) -> Result<Vec<(String, 
     };
     let parents = tx.list(parents);
     tx.rows(sql, values![&parents], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// One of the children of an entity, and its place among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The UUID.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The number in its reference id.
+    pub number: i64,
+}
+
+/// A page of the live children of an entity, by kind and number as in [`leaves`], after the place that these two name.
+pub fn children(
+    tx: &mut Tx<'_>,
+    parent_id: &str,
+    after: Option<(&str, i64)>,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<Child>> {
+    let sql = "select id, kind, number from entity
+               where parent_id = ?1 and (kind, number) > (?2, ?3) and deleted_at is null
+               order by kind, number limit ?4 offset ?5";
+    let (kind, number) = after.unwrap_or_default();
+    tx.rows(sql, values![parent_id, kind, number, limit, offset], |row| {
+        Ok(Child { id: row.get(0)?, kind: read_kind(row.text(1)?)?, number: row.get(2)? })
+    })
 }
 
 /// What depends on an entity and would go with it.

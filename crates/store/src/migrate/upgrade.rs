@@ -26,7 +26,7 @@ const OUTAGE_PATIENCE: Duration = Duration::from_secs(60);
 const TURN_PAUSE: Duration = Duration::from_millis(50);
 /// The pause after a slice, at least and at most: half of what the slice took.
 const SLICE_PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(200));
-/// How often somebody is told how far a backfill has come.
+/// How often the progress of a backfill is reported.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
 /// Brings a schema up to date.

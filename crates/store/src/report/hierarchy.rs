@@ -127,6 +127,8 @@ pub fn epics(tx: &mut Tx<'_>, scope: &Scope, limit: i64, offset: i64) -> Result<
 pub struct StoryCounts {
     /// The story.
     pub story: Mention,
+    /// Its id.
+    pub id: String,
     /// The id of its epic.
     pub epic_id: String,
     /// Acceptance criteria.
@@ -149,7 +151,7 @@ pub fn stories(
                 page!($scope),
                 "select ",
                 mention!(),
-                ", e.parent_id,
+                ", e.parent_id, e.id,
                     (select count(*) from entity child
                      where child.parent_id = e.id and child.kind = 'acceptance_criteria' and child.deleted_at is null),
                     (select count(*) from entity child
@@ -166,8 +168,53 @@ pub fn stories(
         Ok(StoryCounts {
             story: read_mention(row)?,
             epic_id: row.get(5)?,
-            acceptance_criteria: row.get(6)?,
-            requirements: row.get(7)?,
+            id: row.get(6)?,
+            acceptance_criteria: row.get(7)?,
+            requirements: row.get(8)?,
+        })
+    })
+}
+
+/// How many requirements and criteria of a user story something cites, and how many evidence closes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoryVerification {
+    /// The id of the story.
+    pub id: String,
+    /// The id of its epic.
+    pub epic_id: String,
+    /// How many something cites.
+    pub n_cited: i64,
+    /// How many evidence closes.
+    pub n_verified: i64,
+}
+
+/// The stories of the same page of epics of which something is cited or closed.
+pub fn verified_stories(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    limit: i64,
+    offset: i64,
+) -> Result<Vec<StoryVerification>> {
+    macro_rules! verified {
+        ($scope:ident) => {
+            concat!(
+                page!($scope),
+                "select story.id, story.parent_id, cast(sum(v.is_cited) as bigint), cast(sum(v.is_verified) as bigint)
+                 from page cross join entity story cross join entity e cross join verification v
+                 where story.parent_id = page.id and story.deleted_at is null
+                   and e.parent_id = story.id and e.deleted_at is null and v.entity_id = e.id
+                 group by story.id, story.parent_id"
+            )
+        };
+    }
+    let sql = if scope.is_epic() { verified!(epic) } else { verified!(projects) };
+    let [first, user, token] = scope.values();
+    tx.rows(sql, values![first, user, token, limit, offset], |row| {
+        Ok(StoryVerification {
+            id: row.get(0)?,
+            epic_id: row.get(1)?,
+            n_cited: row.get(2)?,
+            n_verified: row.get(3)?,
         })
     })
 }

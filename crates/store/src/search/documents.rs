@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use words::Expression;
 
-use super::filter::Filter;
+use super::filter::SearchFilter;
 use crate::db::Tx;
 use crate::entity::{self, Entity, select_entity};
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub(super) type ByNumber<T> = HashMap<i64, T, foldhash::fast::RandomState>;
 pub(super) fn newest(
     tx: &mut Tx<'_>,
     expression: &Expression,
-    filter: &Filter,
+    filter: &SearchFilter,
     limit: i64,
 ) -> Result<Vec<i64>> {
     let is_any_time = filter.created_from.is_none() && filter.created_to.is_none();
@@ -36,7 +36,7 @@ pub(super) fn newest(
 pub(super) fn last_changed(
     tx: &mut Tx<'_>,
     expression: &Expression,
-    filter: &Filter,
+    filter: &SearchFilter,
     limit: i64,
 ) -> Result<Vec<i64>> {
     let sql = if tx.is_postgres() {
@@ -141,7 +141,7 @@ const NEWEST_POSTGRES: &str = concat!(
 macro_rules! of_numbers {
     ($tx:ident, $select:expr) => {
         if $tx.is_postgres() {
-            concat!($select, "where d.number = any(cast(string_to_array(?1, ',') as bigint[]))")
+            concat!($select, "where d.number in (select unnest(cast(string_to_array(?1, ',') as bigint[])))")
         } else {
             concat!($select, "where d.number in (select cast(value as integer) from json_each(?1))")
         }
@@ -178,14 +178,14 @@ fn by_number<T>(
 }
 
 /// A document and what it is, or is on.
-pub(super) struct Document {
+pub(super) struct FoundDocument {
     pub(super) number: i64,
     pub(super) id: String,
     pub(super) entity: Entity,
 }
 
 /// The documents with these numbers, in no order.
-pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document>> {
+pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<FoundDocument>> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
@@ -196,7 +196,7 @@ pub(super) fn documents(tx: &mut Tx<'_>, numbers: &[i64]) -> Result<Vec<Document
     let list = tx.list(numbers);
     tx.rows(sql, values![&list], |row| {
         let (number, id) = (row.get(entity::COLUMNS)?, row.get(entity::COLUMNS + 1)?);
-        Ok(Document { number, id, entity: entity::read(row)? })
+        Ok(FoundDocument { number, id, entity: entity::read(row)? })
     })
 }
 
@@ -204,7 +204,7 @@ fn numbers(
     tx: &mut Tx<'_>,
     sql: &'static str,
     expression: &Expression,
-    filter: &Filter,
+    filter: &SearchFilter,
     limit: i64,
 ) -> Result<Vec<i64>> {
     let text = if tx.is_postgres() { expression.tsquery() } else { expression.fts5() };

@@ -16,7 +16,7 @@ const DAYS_MAX: usize = 250;
 
 /// Which documents to search. What is not given is not asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct SearchFilter {
     /// One of these kinds.
     pub kinds: Vec<Kind>,
     /// In which projects.
@@ -76,7 +76,7 @@ fn one_of(mut expressions: Vec<Expression>, join: impl FnOnce(Vec<Expression>) -
     if expressions.len() == 1 { expressions.remove(0) } else { join(expressions) }
 }
 
-impl Filter {
+impl SearchFilter {
     /// The conditions on marks. Times within a day are left to the statement.
     pub(super) fn marks(&self, tx: &mut Tx<'_>) -> Result<Marks> {
         let mut all = Vec::new();

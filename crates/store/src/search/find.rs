@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use words::{Clause, Expression, Place, Query, score};
 
-use super::documents::{ByNumber, Document, documents, last_changed, newest, of_texts, times};
-use super::filter::{Filter, Marks, id_mark};
+use super::documents::{ByNumber, FoundDocument, documents, last_changed, newest, of_texts, times};
+use super::filter::{Marks, SearchFilter, id_mark};
 use crate::alias;
 use crate::comment::{self, Comment};
 use crate::db::Tx;
@@ -42,7 +42,7 @@ pub enum Sort {
 
 /// What was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct SearchResults {
     /// The documents on this page.
     pub hits: Vec<Hit>,
     /// How many there are on all pages.
@@ -66,11 +66,11 @@ pub struct Hit {
 pub fn search(
     tx: &mut Tx<'_>,
     query: &Query,
-    filter: &Filter,
+    filter: &SearchFilter,
     sort: Sort,
     limit: i64,
     offset: i64,
-) -> Result<Found> {
+) -> Result<SearchResults> {
     let reach = offset.saturating_add(limit).clamp(COUNTED_MAX, REACHED_MAX);
     let complete = query.complete();
     // A common word need not be taken for the beginning of others, of which an index would have to list all documents.
@@ -113,12 +113,12 @@ pub fn search(
         found.insert(place.min(found.len()), number);
     }
     let page = found.into_iter().skip(offset as usize).take(limit as usize).collect();
-    Ok(Found { hits: search.load(tx, page)?, total, is_exact })
+    Ok(SearchResults { hits: search.load(tx, page)?, total, is_exact })
 }
 
 struct Search<'a> {
     query: &'a Query,
-    filter: &'a Filter,
+    filter: &'a SearchFilter,
     marks: Marks,
     /// What the texts that were read say, by the number of the document.
     judged: ByNumber<Judged>,
@@ -272,7 +272,7 @@ impl Search<'_> {
         let comments: Vec<&str> = comments.map(|document| document.id.as_str()).collect();
         let mut comments = if comments.is_empty() { Vec::new() } else { comment::of_ids(tx, &comments)? };
         let mut hits: ByNumber<Hit> = ByNumber::default();
-        for Document { number, id, entity } in documents {
+        for FoundDocument { number, id, entity } in documents {
             let comment = comments.iter().position(|comment| comment.id == id);
             let comment = comment.map(|index| comments.swap_remove(index));
             hits.insert(number, Hit { entity, comment, score: self.score(number) });

@@ -22,7 +22,7 @@ pub(crate) fn put_entity(tx: &mut Tx<'_>, entity: &Entity) -> Result<()> {
     marks.extend(entity.assignee_id.as_deref().map(|id| id_mark("fa", id)));
     marks.extend(entity.type_id.as_deref().map(|id| id_mark("ft", id)));
     marks.extend(entity.priority.map(|priority| format!("fp{priority}")));
-    let document = Document {
+    let document = NewDocument {
         id: &entity.id,
         entity,
         created_at: entity.created_at,
@@ -42,7 +42,7 @@ pub(crate) fn put_comment(tx: &mut Tx<'_>, comment: &Comment) -> Result<()> {
     };
     let mut marks = marks_of(&entity, Kind::Comment, &comment.id, comment.created_at);
     marks.push(id_mark("fc", &comment.author_id));
-    let document = Document {
+    let document = NewDocument {
         id: &comment.id,
         entity: &entity,
         created_at: comment.created_at,
@@ -150,7 +150,7 @@ pub(super) fn put_again(tx: &mut Tx<'_>, id: String, entity_id: String) -> Resul
 }
 
 /// A document on its way into the store.
-struct Document<'a> {
+struct NewDocument<'a> {
     id: &'a str,
     /// What it is, or what it is a comment on.
     entity: &'a Entity,
@@ -162,7 +162,7 @@ struct Document<'a> {
     status: Option<&'a str>,
 }
 
-impl Document<'_> {
+impl NewDocument<'_> {
     fn put(&self, tx: &mut Tx<'_>) -> Result<()> {
         let Terms { title, body } = &self.terms;
         let postings = format!("{} {}", self.terms.postings(), self.marks.join(" "));

@@ -24,7 +24,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_mi
 const TURN_PAUSE: Duration = Duration::from_millis(500);
 /// Whoever opens a store waits for so long, so that a small one is complete at once.
 const OPENING_MAX: Duration = Duration::from_secs(1);
-/// How often somebody is told how far it is.
+/// How often progress is reported.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 /// How far documents have been indexed anew.
@@ -178,7 +178,7 @@ impl Rebuild {
         })
     }
 
-    /// Nobody is told of a store that is done in a moment.
+    /// A rebuild that takes only a moment is not reported.
     fn tell(&mut self, store: &Store, Indexing { done, total }: Indexing) {
         if self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) && total > SLICE {
             self.told = Some(Instant::now());

@@ -3,7 +3,7 @@
 use words::{Place, Query, score};
 
 use super::documents::{documents, newest, of_texts};
-use super::filter::Filter;
+use super::filter::SearchFilter;
 use crate::db::Tx;
 use crate::entity::{Entity, read, select_entity};
 use crate::error::Result;
@@ -143,7 +143,7 @@ fn names(tx: &mut Tx<'_>, text: &str, limit: usize) -> Result<Vec<Suggestion>> {
 /// The live entities with these words in the title, the best first.
 fn titles(tx: &mut Tx<'_>, query: &Query, projects: &Projects, limit: usize) -> Result<Vec<Entity>> {
     let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Comment | Kind::Prompt)).collect();
-    let filter = Filter { kinds, projects: projects.clone(), ..Filter::default() };
+    let filter = SearchFilter { kinds, projects: projects.clone(), ..SearchFilter::default() };
     let expression = filter.marks(tx)?.among(query.expression(Place::Title), None);
     let mut ranked = newest(tx, &expression, &filter, TITLES_MAX)?;
     let scores = of_texts(tx, &ranked, |title, _| score(query, title, ""))?;

@@ -123,7 +123,7 @@ impl Connector {
     }
 }
 
-/// Whether a pooler has refused the settings of the session: PgBouncer does unless it is told to ignore them.
+/// Whether a pooler rejected the settings of the session: PgBouncer does unless it is configured to ignore them.
 fn is_unsupported(error: &postgres::Error) -> bool {
     error.as_db_error().is_some_and(|told| told.message().contains("unsupported startup parameter"))
 }

@@ -60,7 +60,7 @@ impl Connection {
     }
 
     /// Runs a statement whose parameters are arrays.
-    pub(in crate::db) fn execute_arrays(&mut self, sql: &'static str, arrays: &[Array]) -> Outcome<u64> {
+    pub(in crate::db) fn execute_arrays(&mut self, sql: &str, arrays: &[Array]) -> Outcome<u64> {
         let changed = match self.prepare(sql)? {
             Some(statement) => {
                 let parameters: Vec<_> = arrays.iter().map(Array::parameter).collect();

@@ -17,7 +17,7 @@ use super::super::signal::Signal;
 use super::connect::Connector;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Commits that are so close to each other are told together.
+/// Commits within this time share one notification.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// How long one statement may wait for the database before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 pub(super) const CLOSED: &str = "the database closed the connection";
 /// The message for a server that another one has taken the place of, or that was never to be written to.
 pub(super) const READ_ONLY: &str = "the database cannot be written to";
-/// What the caller is told in the end.
+/// The final error for the caller.
 pub(super) const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
 
 pub(super) fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {

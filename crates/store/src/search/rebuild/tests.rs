@@ -11,7 +11,7 @@ use crate::entity;
 use crate::error::Result;
 use crate::model::{Reference, Time};
 use crate::project::Projects;
-use crate::search::{Filter, Sort, put_entity, search};
+use crate::search::{SearchFilter, Sort, put_entity, search};
 use crate::values;
 
 /// Several slices.
@@ -148,7 +148,7 @@ fn progress(store: &Store) -> Option<Indexing> {
 
 fn n_found(store: &Store, words: &str) -> i64 {
     let query = Query::parse(words).expect("a query");
-    let filter = Filter { projects: Projects::All, ..Filter::default() };
+    let filter = SearchFilter { projects: Projects::All, ..SearchFilter::default() };
     let found = store.wait(Mode::Snapshot, move |tx| search(tx, &query, &filter, Sort::Created, 1, 2_000));
     found.expect("an answer").total
 }
