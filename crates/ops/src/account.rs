@@ -7,9 +7,12 @@ use store::model::Role;
 use store::{Mode, session, user};
 
 use crate::context::Cx;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Issuers;
 use crate::input::Text;
-use crate::operation::{Change, Command, Effect, Operation, Output, Route, command, get, post};
+use crate::operation::{
+    Change, Command, Effect, Operation, Output, Route, SessionChange, command, get, post,
+};
 use crate::secret;
 use crate::user::Password;
 
@@ -62,6 +65,10 @@ pub struct ChangePassword {
     current_password: Text<1, 1_000>,
     /// The new password.
     new_password: Password,
+    /// Give the session that asks a new secret, which is set as a cookie: whoever has seen the old one has nothing. For pages of
+    /// this server.
+    #[serde(default)]
+    cookie: bool,
     /// The hash of the present password.
     #[serde(skip)]
     current_hash: Option<String>,
@@ -74,6 +81,12 @@ pub struct ChangePassword {
 pub struct PasswordChanged {
     /// Always true.
     changed: bool,
+    /// The new secret of the session; absent where it is set as a cookie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// Whether a new secret is set as a cookie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cookie: Option<bool>,
 }
 
 impl Output for PasswordChanged {}
@@ -81,12 +94,14 @@ impl Output for PasswordChanged {}
 impl Operation for ChangePassword {
     type Output = PasswordChanged;
     const NAME: &'static str = "change_password";
-    const COMMANDS: &'static [Command] = &[command("auth change-password")];
+    const COMMANDS: &'static [Command] = &[command("auth change-password").without(&["cookie"])];
     const ROUTES: &'static [Route] = &[post("/auth/change-password")];
     const EFFECT: Effect = Effect::OwnsAccount;
     const CHANGE: Change = Change::Edits;
     const PREPARES: bool = true;
     const PROOF: Option<&'static str> = Some("current_password");
+    const SESSION: Option<SessionChange> = Some(SessionChange::Renews);
+    const ANSWERS_SECRET: bool = true;
 
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         self.current_hash = user::password_hash(cx.tx, &cx.caller()?.user_id)?;
@@ -97,7 +112,7 @@ impl Operation for ChangePassword {
         true
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         if !secret::verify_password(self.current_password.as_str(), self.current_hash.as_deref()) {
             return Err(wrong_password());
         }
@@ -107,7 +122,7 @@ impl Operation for ChangePassword {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<PasswordChanged> {
         let (Some(before), Some(after)) = (&self.current_hash, &self.new_hash) else {
-            return Err(Error::new(Kind::InternalError, "the change was not prepared"));
+            return Err(Error::new(ErrorKind::InternalError, "the change was not prepared"));
         };
         let caller = cx.caller()?;
         // Of two changes that verified the same password, the second one is too late.
@@ -115,6 +130,10 @@ impl Operation for ChangePassword {
             return Err(wrong_password());
         }
         session::end_others(cx.tx, &caller.user_id, caller.session_id.as_deref())?;
+        let renewed = match &caller.session_id {
+            Some(id) if self.cookie => Some(renew(cx, id)?),
+            _ => None,
+        };
         let event = NewEvent {
             user_id: Some(caller.user_id.clone()),
             username: Some(caller.username.clone()),
@@ -124,8 +143,15 @@ impl Operation for ChangePassword {
         };
         let id = cx.new_id();
         audit::note_authentication(cx.tx, &id, &event, cx.now())?;
-        Ok(PasswordChanged { changed: true })
+        Ok(PasswordChanged { changed: true, cookie: renewed.is_some().then_some(true), session: renewed })
     }
+}
+
+/// Gives a session another secret, and returns it.
+fn renew(cx: &mut Cx<'_, '_>, session_id: &str) -> Result<String> {
+    let secret = secret::generate(secret::SESSION_PREFIX)?;
+    session::renew(cx.tx, session_id, &secret::hash(&secret))?;
+    Ok(secret)
 }
 
 /// Stores another hash where `password`, which was verified against `before`, is still the right one, and keeps it from being

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use store::Mode;
-use store::activity::{self, Filter, ProjectChange};
+use store::activity::{self, ChangeFilter, ProjectChange};
 use store::project::Projects;
 
 use crate::context::Cx;
+use crate::entity::place::name_places;
 use crate::error::Result;
 use crate::input::{Limit, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Route, command, get};
@@ -56,10 +57,11 @@ impl Operation for ListChanges {
             Some(name) => Projects::One(project::find(cx, name)?.id),
             None => cx.projects("project", None)?,
         };
-        let filter = Filter { projects, by_agents: self.by_agents };
+        let filter = ChangeFilter { projects, by_agents: self.by_agents };
         let window = window(self.limit, self.offset);
         let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
         let mut changes = activity::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        name_places(cx, &mut changes.iter_mut().map(|change| &mut change.changes).collect::<Vec<_>>())?;
         changes.iter_mut().flat_map(|change| change.changes.values_mut()).for_each(cut);
         let total = activity::count(cx.tx, &filter)?;
         Ok(page_after(changes, total, window, |last| {
@@ -69,7 +71,7 @@ impl Operation for ListChanges {
 }
 
 /// Cuts the texts of a pair of values.
-fn cut(pair: &mut Value) {
+pub(crate) fn cut(pair: &mut Value) {
     for value in pair.as_array_mut().into_iter().flatten() {
         if let Value::String(text) = value
             && let short = words::cut(text, TEXT_MAX_CHARS)

@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Mode;
-use store::audit::{self, AuditEntry, Filter};
+use store::audit::{self, AuditEntry, AuditFilter};
 
+use crate::activity::cut;
 use crate::context::Cx;
+use crate::entity::place::name_places;
 use crate::entity::read::any_user;
 use crate::error::Result;
 use crate::input::{Id, Limit, Moment, Offset, Text};
@@ -53,7 +55,7 @@ impl Operation for ListAudit {
             Some(id) => Some(cx.any_entity("entity", id)?.id),
             None => None,
         };
-        let filter = Filter {
+        let filter = AuditFilter {
             actor_id: self.actor.as_ref().map(|who| any_user(cx, "actor", who.as_str())).transpose()?,
             entity_id,
             event: self.event.as_ref().map(Into::into),
@@ -62,7 +64,16 @@ impl Operation for ListAudit {
         };
         let window = window(self.limit, self.offset);
         let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
-        let entries = audit::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        let mut entries = audit::list(cx.tx, &filter, after.as_ref(), window.0 + 1, window.1)?;
+        name_places(
+            cx,
+            &mut entries.iter_mut().filter_map(|entry| entry.changes.as_mut()).collect::<Vec<_>>(),
+        )?;
+        entries
+            .iter_mut()
+            .filter_map(|entry| entry.changes.as_mut())
+            .flat_map(|changes| changes.values_mut())
+            .for_each(cut);
         let total = audit::count(cx.tx, &filter)?;
         Ok(page_after(entries, total, window, |last| {
             Cursor::at(LIST, &(last.created_at.microseconds(), &last.id))

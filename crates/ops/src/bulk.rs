@@ -210,7 +210,7 @@ impl Step {
         let operation = entry.parse(&Value::Object(arguments))?;
         let answer = cx.within(entry.doing(), |cx| operation.run(cx))?;
         serde_json::from_str(&answer.json)
-            .map_err(|error| Error::new(crate::Kind::InternalError, error.to_string()))
+            .map_err(|error| Error::new(crate::ErrorKind::InternalError, error.to_string()))
     }
 
     fn entry(&self, caller: &Caller) -> Result<&'static Entry> {

@@ -1,14 +1,18 @@
 //! Who is asking, and what they may do: the lesser of a user's role and a token's scopes.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use store::member::{self, Viewer};
 use store::model::{Role, Time, Via};
 use store::{Tx, token, user};
 use subtle::ConstantTimeEq;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::operation::Effect;
 use crate::secret;
+use crate::thread::CheckoutBeside;
+use crate::threat::ThreatLibrary;
 
 /// What someone shows to prove who they are.
 #[derive(Clone, PartialEq, Eq)]
@@ -71,8 +75,8 @@ impl Reach {
     }
 }
 
-/// What a token may be used for. Each but the last includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What a token may be used for. Each includes those before it, but for the last, which stands beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Reading.
     Read,
@@ -84,11 +88,23 @@ pub enum Scope {
     Admin,
     /// Everything, the owner's account included.
     FullAccess,
+    /// Reading the projects of some repositories, and pushing to these.
+    Evidence,
 }
 
 impl Scope {
-    /// All scopes, the weakest first.
-    pub const ALL: [Scope; 5] = [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin, Scope::FullAccess];
+    /// All scopes, the weakest first, and the one beside them.
+    pub const ALL: [Scope; 6] =
+        [Scope::Read, Scope::Comment, Scope::Write, Scope::Admin, Scope::FullAccess, Scope::Evidence];
+
+    /// Whether a token with this scope may do what needs another one.
+    pub const fn covers(self, needed: Scope) -> bool {
+        match (self, needed) {
+            (Scope::Evidence, _) => matches!(needed, Scope::Read | Scope::Evidence),
+            (_, Scope::Evidence) => self.covers(Scope::Write),
+            _ => self as u8 >= needed as u8,
+        }
+    }
 
     /// The name in the store and in arguments.
     pub const fn name(self) -> &'static str {
@@ -98,6 +114,7 @@ impl Scope {
             Scope::Write => "write",
             Scope::Admin => "admin",
             Scope::FullAccess => "full_access",
+            Scope::Evidence => "evidence",
         }
     }
 
@@ -120,12 +137,16 @@ pub struct Request {
     pub address: Option<String>,
     /// The program that it came from, as it introduced itself.
     pub user_agent: Option<String>,
+    /// The checkout that the caller works in, for operations that join it.
+    pub checkout: Option<Arc<CheckoutBeside>>,
+    /// The threat library of whoever runs the engine.
+    pub threats: Option<Arc<dyn ThreatLibrary>>,
 }
 
 impl Request {
     /// A request that came from no network.
     pub fn new(via: Via, now: Time) -> Request {
-        Request { via, now, request_id: None, address: None, user_agent: None }
+        Request { via, now, request_id: None, address: None, user_agent: None, checkout: None, threats: None }
     }
 }
 
@@ -137,7 +158,7 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
         Credentials::Known(caller) => return Ok(Some((**caller).clone())),
         Credentials::Bearer(secret) => secret,
     };
-    let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
+    let refused = |message: &str| Error::new(ErrorKind::Unauthenticated, message);
     let hash = secret::hash(secret);
     let owner = if secret.starts_with(secret::TOKEN_PREFIX) {
         token::owner(tx, &hash)?
@@ -179,11 +200,15 @@ pub fn authenticate(tx: &mut Tx<'_>, credentials: &Credentials, now: Time) -> Re
 fn local(tx: &mut Tx<'_>, name: Option<&str>) -> Result<Caller> {
     let user = match name {
         Some(name) => user::find(tx, name)?.ok_or_else(|| Error::not_found("user", name))?,
-        None => user::first_administrator(tx)?
-            .ok_or_else(|| Error::new(Kind::Unauthenticated, "the store has no administrator to act for"))?,
+        None => user::first_administrator(tx)?.ok_or_else(|| {
+            Error::new(ErrorKind::Unauthenticated, "the store has no administrator to act for")
+        })?,
     };
     if user.disabled {
-        return Err(Error::new(Kind::Unauthenticated, format!("the user {} is disabled", user.username)));
+        return Err(Error::new(
+            ErrorKind::Unauthenticated,
+            format!("the user {} is disabled", user.username),
+        ));
     }
     let has_closed_projects = member::has_closed_projects(tx)?;
     let viewer = Viewer { user_id: user.id.clone(), token_id: None };
@@ -210,7 +235,7 @@ impl Caller {
     /// Checks that what was shown is still valid.
     pub(crate) fn check_time(&self, now: Time) -> Result<()> {
         if self.expires_at.is_some_and(|end| end <= now) {
-            return Err(Error::new(Kind::Unauthenticated, "the token has expired"));
+            return Err(Error::new(ErrorKind::Unauthenticated, "the token has expired"));
         }
         Ok(())
     }
@@ -240,7 +265,7 @@ impl Caller {
         };
         self.has_role(role, held, "")?;
         let Some(scopes) = &self.scopes else { return Ok(()) };
-        if scopes.iter().any(|held| *held >= scope) {
+        if scopes.iter().any(|held| held.covers(scope)) {
             return Ok(());
         }
         let held: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
@@ -265,6 +290,7 @@ pub const fn needed(effect: Effect) -> (Role, Scope) {
         Effect::Public | Effect::Reads => (Role::Commenter, Scope::Read),
         Effect::Comments => (Role::Commenter, Scope::Comment),
         Effect::Writes | Effect::Destroys => (Role::User, Scope::Write),
+        Effect::Pushes => (Role::User, Scope::Evidence),
         Effect::Manages | Effect::Administers => (Role::Administrator, Scope::Admin),
         // Whoever can make tokens or set the password can become all that the user is.
         Effect::OwnsAccount => (Role::Commenter, Scope::FullAccess),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Mode;
-use store::comment::{self, Comment, Filter};
+use store::comment::{self, Comment, CommentFilter};
 use store::entity;
 use store::model::{Kind, Reference, Role};
 use store::project::Projects;
@@ -17,6 +17,7 @@ use crate::operation::{
     tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page_after, window};
+use crate::purge::{self, Purged};
 use crate::versioned::{
     self, Versioned as _, new_deletion, record, record_deleted, record_restored, refuse_purged,
 };
@@ -185,8 +186,11 @@ impl Operation for ListComments {
     const POSITIONAL: &'static [&'static str] = &["reference"];
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Comment>> {
-        let mut filter =
-            Filter { resolved: self.resolved, include_deleted: self.include_deleted, ..Filter::default() };
+        let mut filter = CommentFilter {
+            resolved: self.resolved,
+            include_deleted: self.include_deleted,
+            ..CommentFilter::default()
+        };
         if let Some(reference) = &self.reference {
             let entity = match self.include_deleted {
                 true => cx.any_entity("reference", reference)?,
@@ -418,12 +422,15 @@ impl Operation for RestoreComment {
 pub struct PurgeComment {
     /// The comment's id.
     comment_id: Id,
+    /// Only say what would be erased.
+    #[serde(default)]
+    dry_run: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
 
 impl Operation for PurgeComment {
-    type Output = Comment;
+    type Output = Purged<Comment>;
     const NAME: &'static str = "purge_comment";
     const COMMANDS: &'static [Command] = &[command("comment purge")];
     const ROUTES: &'static [Route] = &[post("/comments/{comment_id}/purge")];
@@ -431,11 +438,19 @@ impl Operation for PurgeComment {
     const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["comment_id"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Comment> {
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Purged<Comment>> {
+        if self.dry_run {
+            let gone = find(cx, "comment_id", &self.comment_id)?;
+            return purge::look(cx, gone, self.expected_version);
+        }
         let gone = locked(cx, &self.comment_id)?;
         let erase = |cx: &mut Cx<'_, '_>, gone: &Comment| Ok(comment::purge(cx.tx, &gone.id, cx.now())?);
         let find = |cx: &mut Cx<'_, '_>| find(cx, "comment_id", &self.comment_id);
-        versioned::purge(cx, gone, self.expected_version, erase, find)
+        purge::purge(cx, gone, self.expected_version, erase, find)
     }
 }
 

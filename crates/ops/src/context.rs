@@ -1,6 +1,6 @@
 //! What an operation works with: the transaction, who is asking, and ways to find and record things.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,11 +9,12 @@ use store::entity::{Entity, TypeName};
 use store::model::{Kind, NUMBER_MAX, Reference, Role, Time};
 use store::project::{Project, Projects};
 use store::revision::{self, New};
+use store::thread::{manual, threat};
 use store::{Tx, entity, idempotency, member, project, user};
 
 use crate::caller::{Caller, Request, needed};
 use crate::engine;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Id, Version};
 use crate::operation::Effect;
 use crate::progress::{OnProgress, Steps};
@@ -175,6 +176,8 @@ impl<'a, 't> Cx<'a, 't> {
     pub fn erase(&mut self, id: &str) -> Result<()> {
         self.tx.note_erased();
         revision::purge(self.tx, id)?;
+        manual::purge(self.tx, id)?;
+        threat::purge(self.tx, id)?;
         Ok(idempotency::replace(self.tx, id, &engine::erased()?)?)
     }
 
@@ -228,9 +231,17 @@ impl<'a, 't> Cx<'a, 't> {
             _ => {
                 let (what, hint) = match &id.0 {
                     Reference::Id(id) => ("entity", self.near_id(id)?),
-                    Reference::Numbered { project, kind, .. } => {
+                    Reference::Numbered { project, kind, number } => {
+                        let elsewhere = match project {
+                            None => self.elsewhere(*kind, *number)?,
+                            Some(_) => None,
+                        };
                         let last = self.last_of(project.as_deref(), *kind)?;
-                        (kind.words(), last.map(|last| format!("; the last one is {last}")))
+                        let hint = match elsewhere {
+                            Some(elsewhere) => Some(format!("; did you mean \"{elsewhere}\"?")),
+                            None => last.map(|last| format!("; the last one is {last}")),
+                        };
+                        (kind.words(), hint)
                     }
                 };
                 let missing = Error::not_found(what, &id.0);
@@ -352,10 +363,27 @@ pub struct Subject<'a> {
     pub version: i64,
 }
 
-/// A UUID of version 7 for a time.
+/// A UUID of version 7 for a time. Those that a thread makes for one time are in the order in which it makes them, and so are the
+/// revisions of a transaction.
 pub fn new_id(now: Time) -> String {
     let milliseconds = now.microseconds().max(0) as u64 / 1_000;
-    uuid::Builder::from_unix_timestamp_millis(milliseconds, &random()).into_uuid().to_string()
+    let mut bytes = random();
+    bytes[..4].copy_from_slice(&counter(milliseconds));
+    uuid::Builder::from_unix_timestamp_millis(milliseconds, &bytes).into_uuid().to_string()
+}
+
+/// The next number of a thread for a time, in the bits that follow the time in a UUID: 12 beside its version, 14 beside its variant.
+fn counter(milliseconds: u64) -> [u8; 4] {
+    thread_local!(static LAST: Cell<(u64, u32)> = const { Cell::new((0, 0)) });
+    let number = LAST.with(|last| {
+        let (time, number) = last.get();
+        let number = if time == milliseconds { number.wrapping_add(1) } else { 0 };
+        last.set((milliseconds, number));
+        number
+    });
+    let [_, _, high, low] = (number >> 14 & 0xfff).to_be_bytes();
+    let [_, _, next, last] = (number & 0x3fff).to_be_bytes();
+    [high, low, next, last]
 }
 
 /// Ten random bytes, of which the system is asked for many at once: every request has an id.
@@ -452,6 +480,7 @@ pub fn difference(before: Option<&Value>, after: Option<&Value>) -> Map<String, 
     changes
 }
 
-fn internal(error: serde_json::Error) -> Error {
+/// The error for a value that is not JSON.
+pub(crate) fn internal(error: serde_json::Error) -> Error {
     Error::new(ErrorKind::InternalError, error.to_string())
 }

@@ -19,10 +19,13 @@ use self::run::Run;
 pub use self::running::Running;
 use self::touched::Touched;
 use crate::caller::{Caller, Credentials, Request, authenticate};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Issuers;
 use crate::operation::{Answer, Entry};
 use crate::progress::OnProgress;
 use crate::sink::Sink;
+use crate::thread::LookBeside;
+use crate::threat::ThreatLibrary;
 use crate::upload::Upload;
 
 /// A call of an operation.
@@ -92,6 +95,9 @@ pub type Gate = dyn Fn(&Caller) -> Result<()> + Send + Sync;
 pub struct Engine {
     store: Store,
     gate: Option<Arc<Gate>>,
+    issuers: Arc<Issuers>,
+    look_beside: Option<LookBeside>,
+    threats: Option<Arc<dyn ThreatLibrary>>,
     running: Arc<Mutex<HashSet<String>>>,
     touched: Arc<Touched>,
     workers: Arc<Workers>,
@@ -103,6 +109,9 @@ impl Engine {
         Engine {
             store,
             gate: None,
+            issuers: Arc::default(),
+            look_beside: None,
+            threats: None,
             running: Arc::default(),
             touched: Arc::default(),
             workers: Arc::default(),
@@ -116,14 +125,40 @@ impl Engine {
         self
     }
 
+    /// The same engine, which accepts the identities of CI runs from these issuers.
+    #[must_use]
+    pub fn trusting(mut self, issuers: Issuers) -> Engine {
+        self.issuers = Arc::new(issuers);
+        self
+    }
+
+    /// The same engine, whose callers work in a checkout on this machine.
+    #[must_use]
+    pub fn beside(mut self, look: LookBeside) -> Engine {
+        self.look_beside = Some(look);
+        self
+    }
+
+    /// The same engine, which proposes threats from a library.
+    #[must_use]
+    pub fn knowing(mut self, threats: Arc<dyn ThreatLibrary>) -> Engine {
+        self.threats = Some(threats);
+        self
+    }
+
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
     /// Runs a call and hands what came of it to `done`, on whatever thread it ran.
-    pub fn call(&self, call: Call, done: impl FnOnce(Reply) + Send + 'static) {
+    pub fn call(&self, mut call: Call, done: impl FnOnce(Reply) + Send + 'static) {
         let entry = call.entry;
+        // Before a transaction begins: whoever looks at the checkout may ask the store.
+        if let Some(look) = self.look_beside.as_ref().filter(|_| entry.looks_beside) {
+            call.request.checkout = look();
+        }
+        call.request.threats.clone_from(&self.threats);
         let key = match again::key(&call) {
             Ok(key) => key,
             Err(error) => return done(Reply::failed(error)),
@@ -163,7 +198,7 @@ impl Engine {
         self.call(call, move |reply| {
             let _ = sender.send(reply);
         });
-        let dropped = |_| Reply::failed(Error::new(Kind::InternalError, "the call was dropped"));
+        let dropped = |_| Reply::failed(Error::new(ErrorKind::InternalError, "the call was dropped"));
         receiver.recv().unwrap_or_else(dropped)
     }
 
@@ -186,6 +221,6 @@ impl Engine {
         self.identify(credentials, now, move |caller| {
             let _ = sender.send(caller);
         });
-        receiver.recv().unwrap_or_else(|_| Err(Error::new(Kind::InternalError, "the call was dropped")))
+        receiver.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::InternalError, "the call was dropped")))
     }
 }

@@ -7,6 +7,7 @@ pub mod delete;
 pub mod epic;
 pub mod hierarchy;
 pub mod history;
+pub(crate) mod place;
 pub mod read;
 pub mod requirement;
 mod said_again;
@@ -22,6 +23,7 @@ use crate::context::{Cx, overtaken};
 use crate::error::{Error, Result};
 use crate::input::{Patch, Text, Version};
 use crate::operation::versioned_output;
+use crate::thread::counted;
 use crate::versioned::{Versioned as _, record};
 
 versioned_output!(Entity, version, reference_id);
@@ -166,6 +168,10 @@ pub(crate) fn change(
     record(cx, Some(&before), &after)?;
     if says_other && after.kind == Kind::Requirement {
         said_again::settle(cx, &after)?;
+    }
+    // What is obsolete is not verified, whatever its tests show.
+    if says_other || before.status != after.status {
+        counted::count_again(cx, &[&after.id])?;
     }
     Ok(after)
 }

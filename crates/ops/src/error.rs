@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// For programs.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// For people.
     pub message: String,
     /// What is wrong with which field.
@@ -45,7 +45,7 @@ pub struct FieldError {
 /// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Kind {
+pub enum ErrorKind {
     /// The arguments are wrong.
     ValidationError,
     /// Who is asking is not known.
@@ -74,60 +74,64 @@ pub enum Kind {
     InternalError,
 }
 
-impl Kind {
+impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Kind; 13] = [
-        Kind::ValidationError,
-        Kind::Unauthenticated,
-        Kind::Forbidden,
-        Kind::NotFound,
-        Kind::Conflict,
-        Kind::StaleVersion,
-        Kind::IdempotencyKeyReused,
-        Kind::StillRunning,
-        Kind::TooLarge,
-        Kind::RateLimited,
-        Kind::Timeout,
-        Kind::Unavailable,
-        Kind::InternalError,
+    pub const ALL: [ErrorKind; 13] = [
+        ErrorKind::ValidationError,
+        ErrorKind::Unauthenticated,
+        ErrorKind::Forbidden,
+        ErrorKind::NotFound,
+        ErrorKind::Conflict,
+        ErrorKind::StaleVersion,
+        ErrorKind::IdempotencyKeyReused,
+        ErrorKind::StillRunning,
+        ErrorKind::TooLarge,
+        ErrorKind::RateLimited,
+        ErrorKind::Timeout,
+        ErrorKind::Unavailable,
+        ErrorKind::InternalError,
     ];
 
     /// The name in answers: `VALIDATION_ERROR`.
     pub const fn code(self) -> &'static str {
         match self {
-            Kind::ValidationError => "VALIDATION_ERROR",
-            Kind::Unauthenticated => "UNAUTHENTICATED",
-            Kind::Forbidden => "FORBIDDEN",
-            Kind::NotFound => "NOT_FOUND",
-            Kind::Conflict => "CONFLICT",
-            Kind::StaleVersion => "STALE_VERSION",
-            Kind::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
-            Kind::StillRunning => "STILL_RUNNING",
-            Kind::TooLarge => "TOO_LARGE",
-            Kind::RateLimited => "RATE_LIMITED",
-            Kind::Timeout => "TIMEOUT",
-            Kind::Unavailable => "UNAVAILABLE",
-            Kind::InternalError => "INTERNAL_ERROR",
+            ErrorKind::ValidationError => "VALIDATION_ERROR",
+            ErrorKind::Unauthenticated => "UNAUTHENTICATED",
+            ErrorKind::Forbidden => "FORBIDDEN",
+            ErrorKind::NotFound => "NOT_FOUND",
+            ErrorKind::Conflict => "CONFLICT",
+            ErrorKind::StaleVersion => "STALE_VERSION",
+            ErrorKind::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
+            ErrorKind::StillRunning => "STILL_RUNNING",
+            ErrorKind::TooLarge => "TOO_LARGE",
+            ErrorKind::RateLimited => "RATE_LIMITED",
+            ErrorKind::Timeout => "TIMEOUT",
+            ErrorKind::Unavailable => "UNAVAILABLE",
+            ErrorKind::InternalError => "INTERNAL_ERROR",
         }
     }
 
     /// The kind with this name.
-    pub fn from_code(code: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.code() == code)
+    pub fn from_code(code: &str) -> Option<ErrorKind> {
+        ErrorKind::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
     /// Whether it is the caller's to mend; then the answer to an idempotent request is kept.
     pub const fn is_callers(self) -> bool {
         !matches!(
             self,
-            Kind::RateLimited | Kind::Timeout | Kind::Unavailable | Kind::InternalError | Kind::StillRunning
+            ErrorKind::RateLimited
+                | ErrorKind::Timeout
+                | ErrorKind::Unavailable
+                | ErrorKind::InternalError
+                | ErrorKind::StillRunning
         )
     }
 }
 
 impl Error {
     /// An error of a kind.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error {
             kind,
             message: message.into(),
@@ -181,22 +185,22 @@ impl Error {
             [one] => format!("{}: {}", one.field, one.message),
             [one, rest @ ..] => format!("{}: {} (and {} more)", one.field, one.message, rest.len()),
         };
-        Error { fields, ..Error::new(Kind::ValidationError, message) }
+        Error { fields, ..Error::new(ErrorKind::ValidationError, message) }
     }
 
     /// There is no such thing.
     pub fn not_found(what: &str, name: impl fmt::Display) -> Error {
-        Error::new(Kind::NotFound, format!("there is no {what} {name}"))
+        Error::new(ErrorKind::NotFound, format!("there is no {what} {name}"))
     }
 
     /// It is not in a state that allows this.
     pub fn conflict(message: impl Into<String>) -> Error {
-        Error::new(Kind::Conflict, message)
+        Error::new(ErrorKind::Conflict, message)
     }
 
     /// Who is asking may not.
     pub fn forbidden(message: impl Into<String>) -> Error {
-        Error::new(Kind::Forbidden, message)
+        Error::new(ErrorKind::Forbidden, message)
     }
 
     /// Adds more about it.
@@ -264,11 +268,11 @@ impl From<store::Error> for Error {
             | StoreKind::Full
             | StoreKind::ReadOnly
             | StoreKind::Unknown
-            | StoreKind::Contention => Kind::Unavailable,
-            StoreKind::Taken | StoreKind::Referenced => Kind::Conflict,
-            StoreKind::Timeout => Kind::Timeout,
+            | StoreKind::Contention => ErrorKind::Unavailable,
+            StoreKind::Taken | StoreKind::Referenced => ErrorKind::Conflict,
+            StoreKind::Timeout => ErrorKind::Timeout,
             StoreKind::Refused | StoreKind::Schema | StoreKind::Damaged | StoreKind::Internal => {
-                Kind::InternalError
+                ErrorKind::InternalError
             }
         };
         let message = match error.kind {
@@ -279,7 +283,7 @@ impl From<store::Error> for Error {
             }
             _ => error.message,
         };
-        let retry_after_s = matches!(kind, Kind::Unavailable).then_some(2);
+        let retry_after_s = matches!(kind, ErrorKind::Unavailable).then_some(2);
         // Operations check names and references before they write, so a constraint that refuses them was broken meanwhile.
         let lost_race = matches!(error.kind, StoreKind::Taken | StoreKind::Referenced);
         Error { retry_after_s, lost_race, cause: error.cause, ..Error::new(kind, message) }

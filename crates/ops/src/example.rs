@@ -8,7 +8,7 @@ use serde_json::Value;
 use store::project;
 
 use crate::context::Cx;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::Text;
 use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
 
@@ -57,7 +57,7 @@ impl Operation for LoadExample {
         if !project::is_empty(cx.tx, &project.id)? {
             let message =
                 format!("the project {} is not empty; the example goes into a new project", project.key);
-            return Err(Error::new(Kind::Conflict, message));
+            return Err(Error::new(ErrorKind::Conflict, message));
         }
         let steps: Vec<ExampleStep> = serde_json::from_str(STEPS).map_err(internal)?;
         let mut made: HashMap<String, String> = HashMap::new();
@@ -93,5 +93,5 @@ impl Operation for LoadExample {
 }
 
 fn internal(error: impl std::fmt::Display) -> Error {
-    Error::new(Kind::InternalError, format!("the example is wrong: {error}"))
+    Error::new(ErrorKind::InternalError, format!("the example is wrong: {error}"))
 }

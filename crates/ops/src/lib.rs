@@ -15,6 +15,7 @@ mod entity;
 mod error;
 mod example;
 mod exchange;
+mod identity;
 mod input;
 pub mod known;
 mod login;
@@ -25,6 +26,7 @@ mod page;
 mod progress;
 mod project;
 mod prompt;
+mod purge;
 mod relationship;
 mod report;
 mod search;
@@ -36,18 +38,22 @@ mod sink;
 mod specification;
 mod start;
 mod steering;
+pub mod thread;
+pub mod threat;
 mod token;
 mod typed;
 mod upload;
 mod user;
 mod versioned;
 mod view;
+pub mod work;
 
 pub use ::exchange::Members;
 pub use caller::{Caller, Credentials, Reach, Request, Scope, authenticate, needed};
 pub use context::new_id;
 pub use engine::{Call, Engine, Gate, Reply, Running};
-pub use error::{Error, FieldError, Kind, Result};
+pub use error::{Error, ErrorKind, FieldError, Result};
+pub use identity::{Issuers, KeySource};
 pub use input::shortened;
 pub use operation::post;
 pub use operation::{
@@ -83,6 +89,8 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<entity::hierarchy::GetHierarchy>(),
     entry::<entity::hierarchy::GetPath>(),
     entry::<specification::ReadAsDocument>(),
+    entry::<thread::cited::CitedTexts>(),
+    entry::<thread::change::JudgeChange>(),
     entry::<steering::CreateSteeringDocument>(),
     entry::<steering::UpdateSteeringDocument>(),
     entry::<steering::LinkSteeringDocument>(),
@@ -105,6 +113,31 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<report::impact::AnalyzeImpact>(),
     entry::<report::matrix::GetMatrix>(),
     entry::<report::matrix::ExportMatrix>(),
+    entry::<thread::get::GetThread>(),
+    entry::<thread::stale::ListStaleCitations>(),
+    entry::<threat::propose::ProposeThreats>(),
+    entry::<threat::decide::DecideThreat>(),
+    entry::<threat::list::ListThreats>(),
+    entry::<thread::repository::CreateRepository>(),
+    entry::<thread::repository::ListRepositories>(),
+    entry::<thread::repository::GetRepository>(),
+    entry::<thread::repository::UpdateRepository>(),
+    entry::<thread::repository::DeleteRepository>(),
+    entry::<thread::push_trace::PushTrace>(),
+    entry::<thread::push_evidence::PushEvidence>(),
+    entry::<thread::manual::AddManualEvidence>(),
+    entry::<thread::baseline::PinBaseline>(),
+    entry::<thread::baseline::ListBaselines>(),
+    entry::<thread::baseline::CompareBaselines>(),
+    entry::<thread::baseline::ExportBaseline>(),
+    entry::<thread::baseline::DeleteBaseline>(),
+    entry::<work::next::NextWork>(),
+    entry::<work::list::ListWork>(),
+    entry::<work::list::ListOpenWork>(),
+    entry::<work::hold::RenewWork>(),
+    entry::<work::finish::FinishWork>(),
+    entry::<work::hold::ReleaseWork>(),
+    entry::<work::hold::BreakWork>(),
     entry::<search::SearchGlobal>(),
     entry::<search::SearchRequirements>(),
     entry::<search::suggestions::SearchSuggestions>(),
@@ -154,6 +187,7 @@ pub const OPERATIONS: &[Entry] = &[
     entry::<token::GetToken>(),
     entry::<token::UpdateToken>(),
     entry::<token::RevokeToken>(),
+    entry::<identity::ExchangeIdentity>(),
     entry::<login::Login>(),
     entry::<login::Logout>(),
     entry::<sign_in_link::CreateSignInLink>(),

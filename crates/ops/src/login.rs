@@ -12,7 +12,8 @@ use store::user::{self, User};
 use crate::account::replace_password;
 use crate::caller::{Credentials, authenticate};
 use crate::context::Cx;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Issuers;
 use crate::input::Text;
 use crate::operation::{Command, Effect, Operation, Output, Route, SessionChange, command, post};
 use crate::secret;
@@ -105,7 +106,7 @@ impl Operation for Login {
         self.password.is_some()
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         let Some(password) = &self.password else { return Ok(()) };
         let (user, hash) = self.found.take().unzip();
         let hash = hash.flatten();
@@ -124,7 +125,7 @@ impl Operation for Login {
                 let (user, token) = hold_owner(cx, token.as_str())?;
                 (user, Some(token))
             }
-            _ => return Err(Error::new(Kind::InternalError, "the login was not prepared")),
+            _ => return Err(Error::new(ErrorKind::InternalError, "the login was not prepared")),
         };
         begin(cx, user, token.as_ref(), false, self.cookie)
     }
@@ -200,7 +201,7 @@ fn hold_owner(cx: &mut Cx<'_, '_>, secret: &str) -> Result<(User, Token)> {
 }
 
 fn refused() -> Error {
-    Error::new(Kind::Unauthenticated, "the name or the password is wrong")
+    Error::new(ErrorKind::Unauthenticated, "the name or the password is wrong")
 }
 
 /// Log out: the session that asks ends.

@@ -6,7 +6,7 @@ use store::member::{self, Member};
 use store::model::Role;
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Limit, Offset, Text, Version};
 use crate::operation::{Command, Effect, Operation, Route, command, delete, get, put, versioned_output};
 use crate::page::{Cursor, Page, page, window_from};
@@ -125,7 +125,8 @@ impl Operation for RemoveProjectMember {
         let project = project::find(cx, &self.project)?;
         let named = self.user.as_str();
         let missing = || {
-            Error::new(Kind::NotFound, format!("{named} is not a member of {}", project.key)).about("user")
+            Error::new(ErrorKind::NotFound, format!("{named} is not a member of {}", project.key))
+                .about("user")
         };
         let user = store::user::find(cx.tx, named)?.ok_or_else(missing)?;
         let gone = member::find(cx.tx, &project.id, &user.id)?.ok_or_else(missing)?;
@@ -138,7 +139,7 @@ impl Operation for RemoveProjectMember {
     }
 }
 
-fn record(cx: &mut Cx<'_, '_>, before: Option<&Member>, after: Option<&Member>) -> Result<()> {
+pub(crate) fn record(cx: &mut Cx<'_, '_>, before: Option<&Member>, after: Option<&Member>) -> Result<()> {
     let Some(known) = after.or(before) else { return Ok(()) };
     let version = after.map_or(known.version + 1, |after| after.version);
     let subject = Subject {

@@ -8,8 +8,12 @@ use crate::error::{Error, Result};
 
 /// How many names are compared at most.
 const NAMES_MAX: i64 = 1_000;
+/// In how many projects a number is looked for.
+const PROJECTS_MAX: usize = 20;
 /// Two ids with the same beginning were made within a minute; more characters are seldom right where others are wrong.
 const UUID_PREFIX: usize = 8;
+/// The ends of ids are random: two that differ in no more characters are one that was mistyped.
+const UUID_TYPOS_MAX: usize = 4;
 
 /// The end of a message about an unknown name: the known one that may be meant; nothing where none is near.
 pub(crate) fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -25,7 +29,10 @@ impl Cx<'_, '_> {
             return Ok(Some(format!("; it is the id of a comment on {}", found.entity)));
         }
         let projects = self.projects("project", None)?;
-        let ids = entity::ids_beginning(self.tx, &id[..UUID_PREFIX.min(id.len())], &projects, NAMES_MAX)?;
+        let mut ids = entity::ids_beginning(self.tx, &id[..UUID_PREFIX.min(id.len())], &projects, NAMES_MAX)?;
+        ids.retain(|known| {
+            known.bytes().zip(id.bytes()).filter(|(one, other)| one != other).count() <= UUID_TYPOS_MAX
+        });
         let found = match nearest::nearest(id, ids.iter().map(String::as_str)) {
             Some(near) => entity::find(self.tx, &Reference::Id(near.to_owned()))?,
             None => None,
@@ -43,6 +50,17 @@ impl Cx<'_, '_> {
         };
         let last = entity::last_number(self.tx, &found.id, kind)?;
         Ok(last.map(|number| Reference::Numbered { project: project.map(str::to_owned), kind, number }))
+    }
+
+    /// What a reference without a project may be meant to be, as it is written in code that cites another project.
+    pub(crate) fn elsewhere(&mut self, kind: Kind, number: i64) -> Result<Option<Reference>> {
+        for key in self.project_keys()?.into_iter().take(PROJECTS_MAX) {
+            let reference = Reference::Numbered { project: Some(key), kind, number };
+            if entity::find(self.tx, &reference)?.is_some_and(|found| found.deleted_at.is_none()) {
+                return Ok(Some(reference));
+            }
+        }
+        Ok(None)
     }
 
     /// The error for a project that is not there, with the one that may be meant.

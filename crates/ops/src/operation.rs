@@ -15,6 +15,7 @@ use store::model::Kind;
 use self::mistake::read;
 use crate::context::Cx;
 use crate::error::{Error, Result};
+use crate::identity::Issuers;
 
 pub use self::surface::{
     Change, Columns, Command, FileArguments, Method, Route, SessionChange, Shape, Tool, command, create,
@@ -61,6 +62,8 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Whether it works through files of any size, so that it may take longer than other requests.
     const IS_UNBOUNDED: bool = false;
+    /// Whether it joins the checkout that the caller works in, where that is on this machine.
+    const LOOKS_BESIDE: bool = false;
     /// Whether the answer holds a secret, which must not be kept to answer the same request again.
     const ANSWERS_SECRET: bool = false;
     /// The argument by which callers prove once more who they are. A wrong one is a failed authentication; and nothing that
@@ -77,9 +80,9 @@ pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
         false
     }
 
-    /// Hashes passwords, between [`Operation::prepare`] and [`Operation::run`]: outside of any transaction and off the
-    /// store's threads, a few at a time.
-    fn compute(&mut self) -> Result<()> {
+    /// Hashes passwords or asks an issuer for its keys, between [`Operation::prepare`] and [`Operation::run`]: outside of any
+    /// transaction and off the store's threads, a few at a time.
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         Ok(())
     }
 
@@ -153,7 +156,9 @@ pub enum Effect {
     Writes,
     /// Deletes.
     Destroys,
-    /// Changes who is a member of a project.
+    /// Tells what the code and the tests of a repository show.
+    Pushes,
+    /// Changes who is a member of a project, or takes work away from somebody.
     Manages,
     /// Changes what administrators look after.
     Administers,
@@ -163,12 +168,13 @@ pub enum Effect {
 
 impl Effect {
     /// All effects.
-    pub const ALL: [Effect; 8] = [
+    pub const ALL: [Effect; 9] = [
         Effect::Public,
         Effect::Reads,
         Effect::Comments,
         Effect::Writes,
         Effect::Destroys,
+        Effect::Pushes,
         Effect::Manages,
         Effect::Administers,
         Effect::OwnsAccount,
@@ -176,7 +182,7 @@ impl Effect {
 
     /// Whether it is done within projects, each of which may give the caller another role.
     pub const fn is_within_project(self) -> bool {
-        matches!(self, Effect::Reads | Effect::Comments | Effect::Writes | Effect::Destroys | Effect::Manages)
+        !matches!(self, Effect::Public | Effect::Administers | Effect::OwnsAccount)
     }
 }
 
@@ -212,6 +218,8 @@ pub struct Entry {
     pub session: Option<SessionChange>,
     /// See [`Operation::IS_UNBOUNDED`].
     pub is_unbounded: bool,
+    /// See [`Operation::LOOKS_BESIDE`].
+    pub looks_beside: bool,
     /// See [`Operation::ANSWERS_SECRET`].
     pub answers_secret: bool,
     /// See [`Operation::PROOF`].
@@ -245,6 +253,7 @@ pub const fn entry<T: Operation>() -> Entry {
         answers_path: T::ANSWERS_PATH,
         session: T::SESSION,
         is_unbounded: T::IS_UNBOUNDED,
+        looks_beside: T::LOOKS_BESIDE,
         answers_secret: T::ANSWERS_SECRET,
         proof: T::PROOF,
         shape: T::SHAPE,
@@ -261,7 +270,7 @@ pub const fn entry<T: Operation>() -> Entry {
 pub(crate) trait Prepared: Send {
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()>;
     fn computes(&self) -> bool;
-    fn compute(&mut self) -> Result<()>;
+    fn compute(&mut self, issuers: &Issuers) -> Result<()>;
     fn mode(&self) -> Option<Mode>;
     fn n_parts(&self) -> usize;
     fn part(&self, cx: &mut Cx<'_, '_>, index: usize) -> Result<()>;
@@ -278,8 +287,8 @@ impl<T: Operation> Prepared for T {
         Operation::computes(self)
     }
 
-    fn compute(&mut self) -> Result<()> {
-        Operation::compute(self)
+    fn compute(&mut self, issuers: &Issuers) -> Result<()> {
+        Operation::compute(self, issuers)
     }
 
     fn mode(&self) -> Option<Mode> {
@@ -301,7 +310,7 @@ impl<T: Operation> Prepared for T {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Answer> {
         let output = Operation::run(self, cx)?;
         let json = serde_json::to_string(&output).map_err(|error| {
-            Error::new(crate::Kind::InternalError, format!("the answer cannot be written: {error}"))
+            Error::new(crate::ErrorKind::InternalError, format!("the answer cannot be written: {error}"))
         })?;
         Ok(Answer { json, version: output.version(), reference: output.reference().map(str::to_owned) })
     }

@@ -42,7 +42,7 @@ impl Operation for CreateProject {
         let key = self.key.as_str().to_ascii_uppercase();
         if !is_project_key(&key) {
             let message = format!(
-                "expected 2 to 10 letters and digits, a letter first, that are no prefix of a reference id, found {key:?}"
+                "expected 2 to 10 letters and digits, a letter first, and not a prefix of a reference id, found {key:?}"
             );
             return Err(Error::field("key", message));
         }

@@ -15,6 +15,7 @@ use crate::operation::{
     post, put, tool, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
+use crate::purge::{self, Purged};
 use crate::secret;
 use crate::versioned::{self, Versioned as _, new_deletion};
 
@@ -246,7 +247,7 @@ impl Operation for GetActivePrompt {
     const MODE: Option<Mode> = Some(Mode::Point);
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
-        prompt::active(cx.tx)?.ok_or_else(|| Error::new(crate::Kind::NotFound, "no prompt is active"))
+        prompt::active(cx.tx)?.ok_or_else(|| Error::new(crate::ErrorKind::NotFound, "no prompt is active"))
     }
 }
 
@@ -380,12 +381,15 @@ impl Operation for RestorePrompt {
 pub struct PurgePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
+    /// Only say what would be erased.
+    #[serde(default)]
+    dry_run: bool,
     /// Refuse when the version is another one.
     expected_version: Option<Version>,
 }
 
 impl Operation for PurgePrompt {
-    type Output = Prompt;
+    type Output = Purged<Prompt>;
     const NAME: &'static str = "purge_prompt";
     const COMMANDS: &'static [Command] = &[command("prompt purge")];
     const ROUTES: &'static [Route] = &[post("/prompts/{prompt_id}/purge")];
@@ -393,13 +397,20 @@ impl Operation for PurgePrompt {
     const CHANGE: Change = Change::Removes;
     const POSITIONAL: &'static [&'static str] = &["prompt_id"];
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Prompt> {
+    fn mode(&self) -> Option<Mode> {
+        self.dry_run.then_some(Mode::Snapshot)
+    }
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Purged<Prompt>> {
         let gone = find(cx, &self.prompt_id)?;
+        if self.dry_run {
+            return purge::look(cx, gone, self.expected_version);
+        }
         let erase = |cx: &mut Cx<'_, '_>, gone: &Prompt| match prompt::purge(cx.tx, gone, cx.now())? {
             true => Ok(()),
             false => Err(overtaken(&gone.reference_id)),
         };
-        versioned::purge(cx, gone, self.expected_version, erase, |cx| find(cx, &self.prompt_id))
+        purge::purge(cx, gone, self.expected_version, erase, |cx| find(cx, &self.prompt_id))
     }
 }
 

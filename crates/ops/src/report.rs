@@ -6,9 +6,12 @@ pub mod impact;
 pub mod matrix;
 pub mod status;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::model::Kind;
 use store::project::Projects;
 use store::report::Scope;
+use store::thread::verification::Verification;
 
 use crate::context::Cx;
 use crate::error::{Error, Result};
@@ -19,6 +22,37 @@ struct About {
     scope: Scope,
     epic: Option<String>,
     project: Option<String>,
+}
+
+/// How much of a requirement or criterion is in code and tests. A unit is what can be cited: a sentence, or a whole short text.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+struct Thread {
+    /// How many units its text has.
+    units: i64,
+    /// How many of them code cites.
+    with_code: i64,
+    /// How many of them a test cites.
+    with_tests: i64,
+    /// How many of them evidence closes.
+    closed: i64,
+    /// Whether a test of it failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
+    /// Whether evidence closes all of it.
+    verified: bool,
+}
+
+impl From<&Verification> for Thread {
+    fn from(known: &Verification) -> Thread {
+        Thread {
+            units: known.n_units,
+            with_code: known.n_implemented,
+            with_tests: known.n_tested,
+            closed: known.n_closed,
+            failed: known.has_failed,
+            verified: known.is_verified,
+        }
+    }
 }
 
 fn about(cx: &mut Cx<'_, '_>, epic: Option<&Id>, project: Option<&Text<1, 64>>) -> Result<About> {

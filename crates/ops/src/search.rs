@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::alias::{Alias, EXTERNAL_ID_MAX_CHARS};
 use store::model::{Kind, Time};
-use store::search::{self, Filter, Found, Hit, Indexing, Sort};
+use store::search::{self, Hit, Indexing, SearchFilter, SearchResults, Sort};
 use store::status;
 use words::{Piece, Query};
 
@@ -194,7 +194,7 @@ impl Operation for SearchGlobal {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {
         let query = parse(&self.query)?;
         let kinds = self.kinds()?;
-        let filter = Filter {
+        let filter = SearchFilter {
             projects: cx.projects("project", self.project.as_ref().map(Text::as_str))?,
             statuses: statuses(cx, &kinds, self.status.as_deref())?,
             priorities: priorities(self.priority.as_deref())?,
@@ -291,7 +291,7 @@ impl Operation for SearchRequirements {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<SearchPage> {
         let query = parse(&self.query)?;
         let kinds = vec![Kind::Requirement];
-        let filter = Filter {
+        let filter = SearchFilter {
             statuses: statuses(cx, &kinds, self.status.as_deref())?,
             priorities: priorities(self.priority.as_deref())?,
             type_id: type_id(cx, self.requirement_type.as_ref())?,
@@ -300,7 +300,7 @@ impl Operation for SearchRequirements {
             projects: cx.projects("project", self.project.as_ref().map(Text::as_str))?,
             external_ids: external_ids(&self.query),
             kinds,
-            ..Filter::default()
+            ..SearchFilter::default()
         };
         run(cx, &query, &filter, Sort::Relevance, window_from(self.limit, self.offset, self.cursor.as_ref())?)
     }
@@ -405,12 +405,12 @@ fn part_of(
 fn run(
     cx: &mut Cx<'_, '_>,
     query: &Query,
-    filter: &Filter,
+    filter: &SearchFilter,
     sort: Sort,
     window: (i64, i64),
 ) -> Result<SearchPage> {
     let (limit, offset) = window;
-    let Found { hits, total, is_exact } = search::search(cx.tx, query, filter, sort, limit, offset)?;
+    let SearchResults { hits, total, is_exact } = search::search(cx.tx, query, filter, sort, limit, offset)?;
     let message = match query.n_dropped {
         0 => hits.is_empty().then(|| advice(query, total)),
         n_dropped => {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How a personal access token begins.
 pub const TOKEN_PREFIX: &str = "mcp_pat_";
@@ -19,7 +19,7 @@ pub const VISIBLE: usize = TOKEN_PREFIX.len() + 4;
 pub fn generate(prefix: &str) -> Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Error::new(Kind::InternalError, format!("no random bytes: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::InternalError, format!("no random bytes: {error}")))?;
     Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
@@ -47,7 +47,7 @@ pub fn holds_token(text: &str) -> bool {
 /// The hash under which a password is stored: slow, salted, argon2id.
 pub fn hash_password(password: &str) -> Result<String> {
     let hash = Argon2::default().hash_password(password.as_bytes()).map_err(|error| {
-        Error::new(Kind::InternalError, format!("the password cannot be hashed: {error}"))
+        Error::new(ErrorKind::InternalError, format!("the password cannot be hashed: {error}"))
     })?;
     Ok(hash.to_string())
 }

@@ -8,7 +8,8 @@ use store::sign_in_link::{self, SignInLink};
 use store::{Mode, session, user};
 
 use crate::context::{Cx, Subject};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Issuers;
 use crate::input::Text;
 use crate::login::{NewSession, begin, note};
 use crate::operation::{Command, Effect, Operation, Output, Route, SessionChange, command, create, post};
@@ -171,7 +172,7 @@ impl Operation for UseSignInLink {
         self.new_password.is_some()
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         let password = self.new_password.as_ref();
         self.new_hash = password.map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
@@ -203,5 +204,5 @@ fn hash_of(code: &Text<1, 200>) -> String {
 
 fn refused() -> Error {
     let message = "this link is wrong, was used or has expired; an administrator or `spexus sign-in-link` makes a new one";
-    Error::new(Kind::Unauthenticated, message)
+    Error::new(ErrorKind::Unauthenticated, message)
 }

@@ -94,6 +94,7 @@ fn add_token(cx: &mut Cx<'_, '_>, user: &User, secret: &str) -> Result<()> {
         prefix: secret[..secret::VISIBLE].to_owned(),
         scopes: vec![Scope::FullAccess.name().to_owned()],
         projects: None,
+        repositories: None,
         expires_at: None,
         last_used_at: None,
         version: 1,

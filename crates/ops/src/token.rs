@@ -3,18 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::model::{Reference, Role, Time};
+use store::thread::identity::{self, Grant};
+use store::thread::repository::Repository;
 use store::token::{self, Token};
 use store::{Mode, user};
 
 use crate::caller::Scope;
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Limit, Moment, Offset, Patch, Set, Span, Text, Version};
 use crate::operation::{
     Columns, Command, Effect, Operation, Output, Route, command, create, delete, get, patch, versioned_output,
 };
 use crate::page::{Cursor, Page, page, window_from};
 use crate::secret;
+use crate::thread::pushing;
 
 versioned_output!(Token, version, id);
 
@@ -36,6 +39,8 @@ enum ScopeName {
     Admin,
     /// Everything that the owner may, tokens and password included.
     FullAccess,
+    /// Reading the projects of `repositories` and pushing to these, and nothing else.
+    Evidence,
 }
 
 impl ScopeName {
@@ -46,13 +51,15 @@ impl ScopeName {
             ScopeName::Write => Scope::Write,
             ScopeName::Admin => Scope::Admin,
             ScopeName::FullAccess => Scope::FullAccess,
+            ScopeName::Evidence => Scope::Evidence,
         }
     }
 }
 
 /// Create a personal access token. Its secret is shown once, in the answer.
 ///
-/// What a token may do is the lesser of its scopes and its owner's role.
+/// What a token may do is the lesser of its scopes and its owner's role. One with the scope `evidence` and some `repositories` reads
+/// their projects and pushes to them, and can be used for nothing else.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
@@ -62,6 +69,8 @@ pub struct CreateToken {
     scopes: Option<Vec<ScopeName>>,
     /// The only projects that it reaches: keys or ids; all that its owner sees when absent.
     projects: Option<Vec<Text<1, 64>>>,
+    /// With the scope `evidence`, the repositories that it pushes to and whose projects it reads: names or ids.
+    repositories: Option<Vec<Text<1, 200>>>,
     /// When it stops working; never when absent.
     expires_at: Option<Moment>,
     /// After how long it stops working, such as `30d` or `12h`, instead of `expires_at`.
@@ -86,6 +95,9 @@ pub struct NewToken {
     /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projects: Option<Vec<String>>,
+    /// The names of the repositories that it pushes to; absent where its scope is not `evidence`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<String>>,
     /// When it stops working.
     pub expires_at: Option<Time>,
     /// When it was made.
@@ -126,32 +138,104 @@ impl Operation for CreateToken {
         let after = self.expires_in.map(|span| cx.now().plus_seconds(span.0));
         let expires_at = self.expires_at.map(Moment::last).or(after);
         check_end(cx, "expires_at", expires_at)?;
+        let scopes = scopes(self.scopes.as_deref())?;
+        let repositories = self.repositories_of(cx, &scopes)?;
+        let grants: Vec<Grant> = repositories.iter().map(|repository| granted(&repository.id)).collect();
+        let projects = match (&self.projects, repositories.as_slice()) {
+            (None, []) => None,
+            (Some(names), _) => Some(projects(cx, names)?),
+            (None, some) => Some(projects_of(some)),
+        };
+        let names = repositories.into_iter().map(|repository| repository.name);
         let new = Token {
             id: cx.new_id(),
             user_id,
             user,
             name: (&self.name).into(),
             prefix: secret[..secret::VISIBLE].to_owned(),
-            scopes: scopes(self.scopes.as_deref())?,
-            projects: self.projects.as_deref().map(|names| projects(cx, names)).transpose()?,
+            scopes,
+            projects,
+            repositories: (!grants.is_empty()).then(|| names.collect()),
             expires_at,
             last_used_at: None,
             version: 1,
             created_at: cx.now(),
             updated_at: cx.now(),
         };
-        token::insert(cx.tx, &new, &secret::hash(secret))?;
-        record(cx, None, Some(&new), 1)?;
+        issue(cx, &new, secret, &grants)?;
         Ok(NewToken {
             token: secret.to_owned(),
             id: new.id,
             name: new.name,
             scopes: new.scopes,
             projects: new.projects,
+            repositories: new.repositories,
             expires_at: new.expires_at,
             created_at: new.created_at,
         })
     }
+}
+
+impl CreateToken {
+    /// The repositories that the token pushes to, without those of their projects that the caller does not see.
+    fn repositories_of(&self, cx: &mut Cx<'_, '_>, scopes: &[String]) -> Result<Vec<Repository>> {
+        let names = match (is_for_evidence(scopes), self.repositories.as_deref()) {
+            (false, None) => return Ok(Vec::new()),
+            (false, Some(_)) => {
+                let message = "is for tokens with the scope evidence alone; others are narrowed by projects";
+                return Err(Error::field("repositories", message));
+            }
+            (true, names) => names.unwrap_or_default(),
+        };
+        if names.is_empty() || names.len() > REPOSITORIES_MAX {
+            let message = format!(
+                "the scope evidence needs 1 to {REPOSITORIES_MAX} repositories to push to, found {}",
+                names.len()
+            );
+            return Err(Error::field("repositories", message));
+        }
+        if self.projects.is_some() {
+            let message =
+                "cannot be given with the scope evidence, which reads the projects of its repositories";
+            return Err(Error::field("projects", message));
+        }
+        let mut found = Vec::new();
+        for name in names {
+            let (repository, _) = pushing::repository(cx, name)
+                .map_err(|error| Error { fields: Vec::new(), ..error }.about("repositories"))?;
+            found.push(pushing::shown(cx, repository)?);
+        }
+        found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        found.dedup_by(|one, other| one.id == other.id);
+        Ok(found)
+    }
+}
+
+/// Adds a token that pushes to some repositories, or to none in particular.
+pub(crate) fn issue(cx: &mut Cx<'_, '_>, new: &Token, secret: &str, grants: &[Grant]) -> Result<()> {
+    token::insert(cx.tx, new, &secret::hash(secret))?;
+    for grant in grants {
+        identity::grant(cx.tx, &new.id, grant)?;
+    }
+    record(cx, None, Some(new), 1)
+}
+
+/// What a token that a user has made may push to a repository: for any ref and commit.
+fn granted(repository_id: &str) -> Grant {
+    let trust = "token".to_owned();
+    Grant { repository_id: repository_id.to_owned(), trust, ref_name: None, commit_id: None }
+}
+
+/// The keys of the projects of repositories.
+pub(crate) fn projects_of(repositories: &[Repository]) -> Vec<String> {
+    let mut keys: Vec<String> = repositories.iter().flat_map(|one| one.projects.iter().cloned()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+fn is_for_evidence(scopes: &[String]) -> bool {
+    scopes.iter().any(|name| name == Scope::Evidence.name())
 }
 
 /// List a user's tokens, the newest first, without their secrets.
@@ -267,6 +351,16 @@ impl Operation for UpdateToken {
         if let Some(wanted) = &self.scopes.0 {
             after.scopes = scopes(Some(wanted))?;
         }
+        let pushes = is_for_evidence(&before.scopes);
+        if is_for_evidence(&after.scopes) != pushes {
+            let message =
+                "the scope evidence can be neither given to a token nor taken from it; create another token";
+            return Err(Error::field("scopes", message));
+        }
+        if pushes && self.projects.is_given() {
+            let message = "follow from the repositories of a token with the scope evidence";
+            return Err(Error::field("projects", message));
+        }
         match &self.projects {
             Patch::Absent => {}
             Patch::Null => after.projects = None,
@@ -350,7 +444,7 @@ fn find(cx: &mut Cx<'_, '_>, name: &Name, user: Option<&Text<1, 254>>) -> Result
     token::find_by_name(cx.tx, &user_id, name.as_str())?.ok_or_else(|| {
         let message =
             format!("{user} has no token {:?}; expected the id of a token or the name of one", name.as_str());
-        Error::new(Kind::NotFound, message)
+        Error::new(ErrorKind::NotFound, message)
     })
 }
 
@@ -369,16 +463,22 @@ fn taken(name: &str) -> Error {
 fn scopes(wanted: Option<&[ScopeName]>) -> Result<Vec<String>> {
     let Some(wanted) = wanted else { return Ok(vec![Scope::Write.name().to_owned()]) };
     let mut scopes: Vec<Scope> = wanted.iter().map(|name| name.scope()).collect();
-    scopes.sort_unstable();
+    scopes.sort_unstable_by_key(|scope| *scope as u8);
     scopes.dedup();
     if scopes.is_empty() {
         return Err(Error::field("scopes", "expected at least one scope"));
+    }
+    if scopes.len() > 1 && scopes.contains(&Scope::Evidence) {
+        let message = "expected evidence alone: a token with this scope can be used for nothing else";
+        return Err(Error::field("scopes", message));
     }
     Ok(scopes.into_iter().map(|scope| scope.name().to_owned()).collect())
 }
 
 /// How many projects a token can be narrowed to.
 const PROJECTS_MAX: usize = 100;
+/// How many repositories a token can push to.
+const REPOSITORIES_MAX: usize = 100;
 
 /// The keys of the projects that a token is narrowed to.
 fn projects(cx: &mut Cx<'_, '_>, names: &[Text<1, 64>]) -> Result<Vec<String>> {

@@ -12,6 +12,7 @@ use store::user::{self, Name, User};
 
 use crate::context::{Cx, Subject, check_version, difference, overtaken, to_value};
 use crate::error::{Error, Result};
+use crate::identity::Issuers;
 use crate::input::{Limit, Offset, Set, Text, Version, shortened};
 use crate::operation::{
     Columns, Command, Effect, Operation, Route, command, create, delete, get, patch, versioned_output,
@@ -90,7 +91,7 @@ impl Operation for CreateUser {
         self.password.is_some()
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         self.password_hash =
             self.password.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())
@@ -222,7 +223,7 @@ impl Operation for UpdateUser {
         self.password.0.is_some()
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         self.password_hash =
             self.password.0.as_ref().map(|password| secret::hash_password(password.as_str())).transpose()?;
         Ok(())

@@ -12,7 +12,7 @@ use store::prompt::Prompt;
 use store::relationship::Relationship;
 
 use crate::context::{Cx, Subject, check_version, overtaken, to_value};
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::Version;
 use crate::since::since;
 
@@ -118,34 +118,6 @@ pub(crate) fn change<T: Versioned>(
     }
     record(cx, Some(&before), &after)?;
     Ok(after)
-}
-
-/// Erases the text of something deleted for good, also from history and kept answers, and returns what `find` finds then.
-pub(crate) fn purge<T: Versioned>(
-    cx: &mut Cx<'_, '_>,
-    gone: T,
-    expected: Option<Version>,
-    erase: impl FnOnce(&mut Cx<'_, '_>, &T) -> Result<()>,
-    find: impl FnOnce(&mut Cx<'_, '_>) -> Result<T>,
-) -> Result<T> {
-    gone.check_version(cx, expected)?;
-    if gone.purged_at().is_some() {
-        return Ok(gone);
-    }
-    check_purgeable(&gone)?;
-    erase(cx, &gone)?;
-    cx.erase(gone.subject().id)?;
-    let purged = find(cx)?;
-    record_field(cx, &purged, "purged_at", ((), purged.purged_at()))?;
-    Ok(purged)
-}
-
-/// Refuses to purge what is not deleted.
-pub(crate) fn check_purgeable<T: Versioned>(gone: &T) -> Result<()> {
-    match gone.deleted_at() {
-        Some(_) => Ok(()),
-        None => Err(Error::conflict(format!("{} is not deleted; delete it first", gone.label()))),
-    }
 }
 
 macro_rules! versioned {

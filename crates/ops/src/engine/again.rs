@@ -9,7 +9,8 @@ use store::{Mode, Tx, idempotency};
 use super::Call;
 use crate::caller::{Caller, Request};
 use crate::context::Cx;
-use crate::error::{Error, FieldError, Kind, Result};
+use crate::error::{Error, ErrorKind, FieldError, Result};
+use crate::identity::Issuers;
 use crate::operation::{Answer, Effect, Prepared};
 
 /// How long the key may be.
@@ -41,7 +42,7 @@ impl Prepared for Refused {
         false
     }
 
-    fn compute(&mut self) -> Result<()> {
+    fn compute(&mut self, _: &Issuers) -> Result<()> {
         Ok(())
     }
 
@@ -75,7 +76,7 @@ enum Kept {
 
 impl Kept {
     fn to_json(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| Error::new(Kind::InternalError, error.to_string()))
+        serde_json::to_string(self).map_err(|error| Error::new(ErrorKind::InternalError, error.to_string()))
     }
 }
 
@@ -107,14 +108,14 @@ pub fn keep(
 
 /// Somebody else has the same key and no answer yet.
 pub fn still_running() -> Error {
-    let error = Error::new(Kind::StillRunning, "a request with this Idempotency-Key is still running");
+    let error = Error::new(ErrorKind::StillRunning, "a request with this Idempotency-Key is still running");
     Error { retry_after_s: Some(1), ..error }
 }
 
 /// What is kept in the place of an answer whose text was erased for good.
 pub(crate) fn erased() -> Result<String> {
     let kept = Kept::Error {
-        code: Kind::NotFound.code().to_owned(),
+        code: ErrorKind::NotFound.code().to_owned(),
         message: "what this request was about has been purged, and the answer with it".to_owned(),
         fields: Vec::new(),
         more: None,
@@ -135,21 +136,21 @@ pub fn replay(
     let Some(found) = found.filter(|found| found.status != 0) else { return Err(still_running()) };
     if found.body_hash != hash {
         let message = "this Idempotency-Key was used with another request; use a new key for a new request";
-        return Err(Error::new(Kind::IdempotencyKeyReused, message));
+        return Err(Error::new(ErrorKind::IdempotencyKeyReused, message));
     }
     let mut cx = Cx::new(tx, request, doing, Some(caller));
     for project_id in &found.projects {
         if !cx.sees(project_id)? {
-            return Err(Error::new(Kind::NotFound, "what this request was about does not exist"));
+            return Err(Error::new(ErrorKind::NotFound, "what this request was about does not exist"));
         }
     }
     match serde_json::from_str(&found.answer) {
         Ok(Kept::Answer { json, version, reference }) => Ok(Answer { json, version, reference }),
         Ok(Kept::Error { code, message, fields, more }) => {
-            let kind = Kind::from_code(&code).unwrap_or(Kind::InternalError);
+            let kind = ErrorKind::from_code(&code).unwrap_or(ErrorKind::InternalError);
             Err(Error { fields, more, ..Error::new(kind, message) })
         }
-        Err(error) => Err(Error::new(Kind::InternalError, format!("a kept answer is damaged: {error}"))),
+        Err(error) => Err(Error::new(ErrorKind::InternalError, format!("a kept answer is damaged: {error}"))),
     }
 }
 

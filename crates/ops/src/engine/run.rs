@@ -8,7 +8,7 @@ use store::{Cancel, Mode, Tx, idempotency, session, token};
 use super::{Call, Engine, Reply, Running, again};
 use crate::caller::{Caller, Credentials, Request, authenticate};
 use crate::context::Cx;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{Answer, Effect, Entry, Prepared};
 use crate::progress::OnProgress;
 use crate::sink::Sink;
@@ -121,7 +121,7 @@ impl Run {
     fn let_in(&mut self, caller: Option<Caller>) -> Result<()> {
         match &caller {
             None if self.entry.effect == Effect::Public => {}
-            None => return Err(Error::new(Kind::Unauthenticated, "a token is required")),
+            None => return Err(Error::new(ErrorKind::Unauthenticated, "a token is required")),
             Some(caller) => {
                 self.caller = Some(caller.clone());
                 // Who was found out before has passed the gate then.
@@ -183,9 +183,9 @@ impl Run {
             let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
             let computed = match admitted {
                 Ok(()) if is_cancelled => {
-                    Err(Error::new(Kind::Timeout, "nobody waits for the answer any more"))
+                    Err(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"))
                 }
-                Ok(()) => operation.compute(),
+                Ok(()) => operation.compute(&self.engine.issuers),
                 Err(busy) => Err(busy.into()),
             };
             match computed {

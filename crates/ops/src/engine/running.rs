@@ -57,8 +57,9 @@ mod tests {
 
     use super::Running;
     use crate::context::Cx;
+    use crate::identity::Issuers;
     use crate::operation::{Command, Effect, Entry, Operation, Output, Route, entry};
-    use crate::{Call, Credentials, Engine, Kind, Request, Result, first_start};
+    use crate::{Call, Credentials, Engine, ErrorKind, Request, Result, first_start};
 
     /// Panics at some stage.
     #[derive(Deserialize, JsonSchema)]
@@ -96,7 +97,7 @@ mod tests {
             true
         }
 
-        fn compute(&mut self) -> Result<()> {
+        fn compute(&mut self, _: &Issuers) -> Result<()> {
             self.reach("compute");
             Ok(())
         }
@@ -127,7 +128,7 @@ mod tests {
             let request = Request { request_id: Some(id.clone()), ..Request::new(Via::Cli, now) };
             let credentials = Credentials::Local(Some("admin".to_owned()));
             let reply = engine.wait(Call::new(&BREAK, json!({ "at": stage }), credentials, request));
-            assert_eq!(reply.result.expect_err("it panics").kind, Kind::InternalError);
+            assert_eq!(reply.result.expect_err("it panics").kind, ErrorKind::InternalError);
             let seen = seen.lock().expect("no panic");
             let running = seen.get(number).expect("the hook knows the request");
             assert_eq!((running.request_id.as_str(), running.user.as_str()), (id.as_str(), "admin"));

@@ -79,7 +79,7 @@ pub(crate) fn parsed(kind: Kind, name: &str, text: String) -> Result<Value, Stri
         ($($need:ident $field:ident: $type:ident, $about:literal;)*) => {
             match name {
                 $(stringify!($field) => value::<crate::input::$type>(text),)*
-                _ => Err("is no field of this kind".to_owned()),
+                _ => Err("is not a field of this kind".to_owned()),
             }
         };
     }

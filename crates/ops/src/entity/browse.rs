@@ -103,7 +103,7 @@ impl Browse {
             let kind = self.kinds.iter().position(|wanted| wanted.0 == kind)?;
             Some(Place { kind, project_id, number })
         });
-        place.ok_or_else(|| Error::field("after", "is no entry of this list".to_owned()))
+        place.ok_or_else(|| Error::field("after", "is not an entry of this list".to_owned()))
     }
 }
 

@@ -18,11 +18,11 @@ use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::{Id, KindName, Version};
 use crate::operation::{
-    Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool, versioned_output,
+    Change, Command, Effect, Operation, Output, Route, Tool, command, delete, post, tool,
 };
-use crate::versioned::{
-    Versioned as _, check_purgeable, new_deletion, purge, record_deleted, record_restored,
-};
+use crate::purge::{self, Purged};
+use crate::thread::counted;
+use crate::versioned::{Versioned as _, new_deletion, record_deleted, record_restored};
 
 /// Delete an epic, user story, acceptance criterion, requirement or steering document.
 ///
@@ -185,11 +185,11 @@ fn held_by(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Entity>> {
     if root.kind != Kind::AcceptanceCriteria {
         return Ok(Vec::new());
     }
-    let filter = entity::Filter {
+    let filter = entity::EntityFilter {
         kind: Some(Kind::Requirement),
         criterion_id: Some(root.id.clone()),
         include_deleted: true,
-        ..entity::Filter::default()
+        ..entity::EntityFilter::default()
     };
     Ok(entity::list(cx.tx, &filter, entity::Sort::Number, &entity::Page::first(AT_ONCE))?)
 }
@@ -293,6 +293,8 @@ impl Operation for RestoreEntity {
             check_circle(cx, &found.project, &back, &ids)?;
         }
         note_restored(cx, &comments)?;
+        let restored: Vec<&str> = members.iter().map(|member| member.id.as_str()).collect();
+        counted::count_again(cx, &restored)?;
         let released = match found.deleted_at {
             Some(deleted_at) if found.kind == Kind::AcceptanceCriteria => {
                 entity::released_at(cx.tx, &found, deleted_at)?
@@ -418,29 +420,8 @@ pub struct PurgeEntity {
     expected_version: Option<Version>,
 }
 
-/// What was purged, or would be.
-#[derive(Serialize, JsonSchema)]
-pub struct Purged {
-    #[serde(flatten)]
-    entity: Entity,
-    /// What would be erased with it, where that was only asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    would_erase: Option<Erased>,
-}
-
-/// How much a purge erases.
-#[derive(Serialize, JsonSchema)]
-struct Erased {
-    /// The comments on it.
-    comments: i64,
-    /// The versions in its history.
-    versions: i64,
-}
-
-versioned_output!(Purged, entity.version, entity.reference_id);
-
 impl Operation for PurgeEntity {
-    type Output = Purged;
+    type Output = Purged<Entity>;
     const NAME: &'static str = "purge_entity";
     const COMMANDS: &'static [Command] = &[command("purge")];
     const ROUTES: &'static [Route] = &[post("/purge/{reference}")];
@@ -452,9 +433,10 @@ impl Operation for PurgeEntity {
         self.dry_run.then_some(Mode::Snapshot)
     }
 
-    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Purged> {
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Purged<Entity>> {
         if self.dry_run {
-            return self.look(cx);
+            let found = cx.any_entity("reference", &self.reference)?;
+            return purge::look(cx, found, self.expected_version);
         }
         let found = locked(cx, &self.reference)?;
         let erase = |cx: &mut Cx<'_, '_>, found: &Entity| {
@@ -463,18 +445,6 @@ impl Operation for PurgeEntity {
             Ok(entity::purge(cx.tx, found, cx.now())?)
         };
         let find = |cx: &mut Cx<'_, '_>| cx.any_entity("reference", &self.reference);
-        let entity = purge(cx, found, self.expected_version, erase, find)?;
-        Ok(Purged { entity, would_erase: None })
-    }
-}
-
-impl PurgeEntity {
-    /// Says what would be erased.
-    fn look(&self, cx: &mut Cx<'_, '_>) -> Result<Purged> {
-        let entity = cx.any_entity("reference", &self.reference)?;
-        entity.check_version(cx, self.expected_version)?;
-        check_purgeable(&entity)?;
-        let (comments, versions) = entity::count_erased(cx.tx, &entity.id)?;
-        Ok(Purged { entity, would_erase: Some(Erased { comments, versions }) })
+        purge::purge(cx, found, self.expected_version, erase, find)
     }
 }

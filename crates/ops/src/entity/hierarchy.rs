@@ -1,11 +1,10 @@
 //! The tree of epics, stories, criteria and requirements.
 
 use std::collections::HashMap;
-use std::slice;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::entity::{self, Ancestor, Entity, Filter, Leaf, Sort};
+use store::entity::{self, Ancestor, Entity, EntityFilter, Leaf, Sort};
 use store::model::Kind;
 
 use crate::context::Cx;
@@ -17,7 +16,7 @@ use crate::page::{Cursor, page_after, window};
 /// Read the tree below an entity, or below all epics of a project.
 ///
 /// A large tree is read in parts: `depth` says how many levels, and what is below the last one is counted; `limit` says how
-/// many epics, and `cursor` goes on with the next ones.
+/// many epics, or how many children of the root, and `cursor` goes on with the next ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetHierarchy {
@@ -27,9 +26,9 @@ pub struct GetHierarchy {
     project: Option<Text<1, 64>>,
     /// How many levels to return: 1 is the roots alone; all when absent.
     depth: Option<Number<1, 3>>,
-    /// How many epics to return; 50 when absent.
+    /// How many epics to return; 50 when absent. Of a root, how many children; all when absent.
     limit: Option<Limit>,
-    /// How many epics to leave out.
+    /// How many epics, or children of the root, to leave out.
     offset: Option<Offset>,
     /// Where to go on: `next_cursor` of the page before.
     cursor: Option<Cursor>,
@@ -79,7 +78,7 @@ pub struct Node {
     /// What is below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node>,
-    /// How many children it has, where `depth` leaves them out.
+    /// How many children it has, where `depth` or `limit` leaves some of them out.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_children: Option<i64>,
 }
@@ -90,6 +89,8 @@ const TREE_MAX: i64 = 20_000;
 const LEVELS: i64 = 3;
 /// The name of the list in its cursors, which is also that of epics by number.
 const LIST: &str = "number";
+/// The same for the children of a root.
+const CHILDREN: &str = "children";
 
 impl Operation for GetHierarchy {
     type Output = Hierarchy;
@@ -109,19 +110,24 @@ impl Operation for GetHierarchy {
                 let message = format!("{} is in the project {}", root.reference_id, root.project);
                 return Err(Error::field("project", message));
             }
-            let data = trees(cx, slice::from_ref(&root), depth)?;
-            return Ok(Hierarchy { data, total_count: 1, limit: 1, offset: 0, next_cursor: None });
+            let is_paged = self.limit.is_some() || self.offset.is_some() || self.cursor.is_some();
+            let (data, next_cursor) = match is_paged && depth > 1 {
+                true => self.page_of_children(cx, &root, depth)?,
+                false => (trees(cx, &[&root.id], depth)?, None),
+            };
+            return Ok(Hierarchy { data, total_count: 1, limit: 1, offset: 0, next_cursor });
         }
         let projects = cx.projects("project", self.project.as_ref().map(Text::as_str))?;
-        let filter = Filter { kind: Some(Kind::Epic), projects, ..Filter::default() };
+        let filter = EntityFilter { kind: Some(Kind::Epic), projects, ..EntityFilter::default() };
         let window = window(self.limit, self.offset);
         let after = self.cursor.as_ref().map(|cursor| cursor.place(LIST)).transpose()?;
         let wanted = entity::Page { after, offset: window.1, limit: window.0 + 1 };
         let roots = entity::list(cx.tx, &filter, Sort::Number, &wanted)?;
         let total = entity::count(cx.tx, &filter)?;
         let roots = page_after(roots, total, window, |last| Cursor::at(LIST, &Sort::Number.place(last)));
+        let ids: Vec<&str> = roots.data.iter().map(|root| root.id.as_str()).collect();
         Ok(Hierarchy {
-            data: trees(cx, &roots.data, depth)?,
+            data: trees(cx, &ids, depth)?,
             total_count: roots.total_count,
             limit: roots.limit,
             offset: roots.offset,
@@ -130,15 +136,41 @@ impl Operation for GetHierarchy {
     }
 }
 
-/// The trees below some roots.
-fn trees(cx: &mut Cx<'_, '_>, roots: &[Entity], depth: i64) -> Result<Vec<Node>> {
-    let ids: Vec<&str> = roots.iter().map(|root| root.id.as_str()).collect();
-    let leaves = entity::leaves(cx.tx, &ids, depth, TREE_MAX + 1)?;
+impl GetHierarchy {
+    /// The root with a page of its children, and where the next page begins.
+    fn page_of_children(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        root: &Entity,
+        depth: i64,
+    ) -> Result<(Vec<Node>, Option<String>)> {
+        let (limit, offset) = window(self.limit, self.offset);
+        let after: Option<(String, i64)> =
+            self.cursor.as_ref().map(|cursor| cursor.place(CHILDREN)).transpose()?;
+        let after = after.as_ref().map(|(kind, number)| (kind.as_str(), *number));
+        let mut children = entity::children(cx.tx, &root.id, after, limit + 1, offset)?;
+        let has_more = children.len() as i64 > limit;
+        children.truncate(limit as usize);
+        let last = children.last().filter(|_| has_more);
+        let next_cursor = last.map(|last| Cursor::at(CHILDREN, &(last.kind.name(), last.number)));
+        let ids: Vec<&str> = children.iter().map(|child| child.id.as_str()).collect();
+        let mut data = trees(cx, &[&root.id], 1)?;
+        if let Some(root) = data.first_mut() {
+            root.children = trees(cx, &ids, depth - 1)?;
+            root.n_children = root.n_children.filter(|count| *count > root.children.len() as i64);
+        }
+        Ok((data, next_cursor))
+    }
+}
+
+/// The trees below some roots, which are given by id.
+fn trees(cx: &mut Cx<'_, '_>, ids: &[&str], depth: i64) -> Result<Vec<Node>> {
+    let leaves = entity::leaves(cx.tx, ids, depth, TREE_MAX + 1)?;
     if leaves.len() as i64 > TREE_MAX {
         let message = format!(
             "more than {TREE_MAX} entities are below these; use depth or a smaller limit, or ask for a part of the tree"
         );
-        return Err(Error::new(crate::Kind::TooLarge, message));
+        return Err(Error::new(crate::ErrorKind::TooLarge, message));
     }
     let mut counts = HashMap::new();
     if depth < LEVELS {

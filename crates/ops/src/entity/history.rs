@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use store::entity::{Entity, FIELDS};
 use store::model::{Kind, Reference};
@@ -9,10 +10,11 @@ use store::revision::{self, Revision};
 use store::{prompt, status, user};
 
 use super::change;
+use super::place::{name_places, put_back};
 use super::read::check_is;
 use crate::comment::find_visible;
-use crate::context::Cx;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::context::{Cx, internal};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Id, KindName, Limit, Offset};
 use crate::operation::{Columns, Command, Effect, Operation, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
@@ -68,9 +70,24 @@ impl Operation for GetHistory {
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<Page<Revision>> {
         let id = subject(cx, &self.reference, self.kind)?;
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
-        let (revisions, total) = revision::history(cx.tx, &id, window.0, window.1)?;
+        let (mut revisions, total) = revision::history(cx.tx, &id, window.0, window.1)?;
+        name_changes(cx, &mut revisions)?;
         Ok(page(revisions, total, window))
     }
+}
+
+/// Adds the reference ids of what revisions have changed the place to.
+fn name_changes(cx: &mut Cx<'_, '_>, revisions: &mut [Revision]) -> Result<()> {
+    let mut changes: Vec<Map<String, Value>> = revisions.iter().map(changes_of).collect();
+    name_places(cx, &mut changes.iter_mut().collect::<Vec<_>>())?;
+    for (revision, changes) in revisions.iter_mut().zip(&changes) {
+        revision.changes = to_raw_value(changes).map_err(internal)?;
+    }
+    Ok(())
+}
+
+fn changes_of(revision: &Revision) -> Map<String, Value> {
+    serde_json::from_str(revision.changes.get()).unwrap_or_default()
 }
 
 /// The id of whatever a reference names, deleted or not.
@@ -101,7 +118,7 @@ fn subject(cx: &mut Cx<'_, '_>, reference: &Id, wanted: Option<KindName>) -> Res
 /// How far back a version can be reconstructed in one go.
 const STEPS_MAX: i64 = 10_000;
 
-/// Gives an entity the text and fields that it had at a version.
+/// Gives an entity the text, fields and place that it had at a version.
 pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Result<Entity> {
     let entity = entity.live()?;
     if version >= entity.version {
@@ -123,6 +140,7 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
                 field.set(entity, old);
             }
         }
+        put_back(cx, entity, &then)?;
         // A status or a type that is no more, or has another name now, stays what it is.
         if let Some(name) = text("status")
             && status::of(cx.tx, entity.kind)?.status(&name).is_some()
@@ -151,12 +169,11 @@ pub(crate) fn take_back(cx: &mut Cx<'_, '_>, entity: Entity, version: i64) -> Re
 }
 
 /// The fields that differ between a version and the present, with their values then.
-fn fields_at(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<Map<String, Value>> {
+pub(crate) fn fields_at(cx: &mut Cx<'_, '_>, entity: &Entity, version: i64) -> Result<Map<String, Value>> {
     let (revisions, _) = revision::history(cx.tx, &entity.id, STEPS_MAX, 0)?;
     let mut then = Map::new();
     for revision in revisions.iter().take_while(|revision| revision.version > version) {
-        let changes: Map<String, Value> = serde_json::from_str(revision.changes.get()).unwrap_or_default();
-        for (name, pair) in changes {
+        for (name, pair) in changes_of(revision) {
             then.insert(name, pair.get(0).cloned().unwrap_or_default());
         }
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::alias::{self, Alias};
-use store::entity::{self, Entity, Filter, Sort};
+use store::entity::{self, Entity, EntityFilter, Sort};
 use store::model::Kind;
 use store::{Mode, status};
 
@@ -97,7 +97,7 @@ pub(crate) fn check_is(name: &str, kind: Kind, wanted: Option<KindName>) -> Resu
     match wanted {
         Some(KindName(wanted)) if wanted != kind => {
             let message = format!("{name} is {}, not {}", kind.with_article(), wanted.with_article());
-            Err(Error::new(crate::Kind::NotFound, message))
+            Err(Error::new(crate::ErrorKind::NotFound, message))
         }
         _ => Ok(()),
     }
@@ -303,14 +303,17 @@ impl Operation for ListEntities {
 
 impl ListEntities {
     /// Looks up what the arguments name. A filter that this kind does not have is an error.
-    fn filter(&self, cx: &mut Cx<'_, '_>) -> Result<Filter> {
+    fn filter(&self, cx: &mut Cx<'_, '_>) -> Result<EntityFilter> {
         let kind = self.kind.0;
         if matches!(kind, Kind::Prompt | Kind::Comment) {
             let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Prompt | Kind::Comment));
             return Err(Error::not_allowed("kind", kind.name(), kinds.map(Kind::name)));
         }
-        let mut filter =
-            Filter { kind: Some(kind), include_deleted: self.include_deleted, ..Filter::default() };
+        let mut filter = EntityFilter {
+            kind: Some(kind),
+            include_deleted: self.include_deleted,
+            ..EntityFilter::default()
+        };
         self.refuse_unfit(kind)?;
         // Who asks for deleted ones may ask for those of something deleted.
         let find = if self.include_deleted { Cx::any_of_kind } else { Cx::entity };
@@ -370,7 +373,9 @@ impl ListEntities {
             ("steering_document_id", self.steering_document_id.is_some()),
         ];
         match given.iter().find(|(name, given)| *given && unfit(kind).contains(name)) {
-            Some((field, _)) => Err(Error::field(field, format!("is no filter of {}", kind.with_article()))),
+            Some((field, _)) => {
+                Err(Error::field(field, format!("is not a filter for {}", kind.with_article())))
+            }
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::alias::{self, Alias, Aliased, NewAlias};
 use store::entity::Entity;
 use store::model::{Kind, Reference};

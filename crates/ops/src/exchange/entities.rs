@@ -1,6 +1,6 @@
 //! Imports epics, user stories, acceptance criteria, requirements and steering documents.
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::entity::{self, Entity};
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::types::same_name;

@@ -12,7 +12,7 @@ use store::{Mode, project};
 use super::records::{Records, Scope};
 use super::{FormatName, for_reading, specification};
 use crate::context::Cx;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, command, get, tool};
 use crate::sink::{Memory, Sink};
@@ -76,7 +76,7 @@ impl ExportFormat {
         self.records().map_or("text/html; charset=utf-8", |format| format.format().media_type())
     }
 
-    fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         self.records().map_or("html", FormatName::extension)
     }
 }

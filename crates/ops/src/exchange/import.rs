@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::import::{self, Import, ImportState};
@@ -18,7 +18,7 @@ use super::slices::Applying;
 use super::source::{ImportFormat, Source};
 use super::work::Work;
 use crate::context::Cx;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Id, Text};
 use crate::operation::{Command, Effect, FileArguments, Operation, Route, Tool, command, post, tool};
 use crate::upload::Upload;

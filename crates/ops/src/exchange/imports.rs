@@ -7,9 +7,10 @@ use store::model::Reference;
 
 use crate::context::Cx;
 use crate::error::{Error, Result};
-use crate::input::{Id, Limit, Offset};
+use crate::input::{Id, Limit, Offset, Text};
 use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Tool, command, get, tool};
 use crate::page::{Cursor, Page, page, window_from};
+use crate::project;
 
 impl Output for Import {}
 
@@ -19,6 +20,8 @@ impl Output for Import {}
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListImports {
+    /// The key or id of the project that they went to; all when absent.
+    project: Option<Text<1, 64>>,
     /// How many to return; 50 when absent.
     limit: Option<Limit>,
     /// How many to leave out.
@@ -41,7 +44,9 @@ impl Operation for ListImports {
         let caller = cx.caller()?;
         let actor_id = caller.may(Effect::Administers).is_err().then_some(caller.user_id.as_str());
         let window = window_from(self.limit, self.offset, self.cursor.as_ref())?;
-        let (found, total) = import::list(cx.tx, actor_id, window.0, window.1)?;
+        let project = self.project.as_ref().map(|name| project::find(cx, name)).transpose()?;
+        let project_id = project.as_ref().map(|project| project.id.as_str());
+        let (found, total) = import::list(cx.tx, actor_id, project_id, window.0, window.1)?;
         let found = found.into_iter().map(|found| shown(cx, found)).collect::<Result<_>>()?;
         Ok(page(found, total, window))
     }

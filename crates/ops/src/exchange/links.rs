@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::entity::{self, Entity};
 use store::model::{Kind, Reference};
 use store::relationship::{self, Relationship};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::entity::Entity;
 use store::model::{DEFAULT_PROJECT_KEY, Kind, Reference};
 use store::project::Project;
@@ -141,7 +141,7 @@ impl Plan<'_> {
                 let given =
                     ["reference_id", "id", "aliases"].into_iter().find(|field| row.text(field).is_some());
                 let field = given.unwrap_or("id");
-                self.wrong(row, field, format!("is in the file twice: it stands at {place} too"));
+                self.wrong(row, field, format!("is in the file twice: also at {place}"));
             }
         }
         let entity = &planned.entity;

@@ -4,7 +4,7 @@
 use store::model::Time;
 
 use super::plan::Plan;
-use super::report::Problem;
+use super::report::RowProblem;
 use super::rows::Row;
 use crate::context::Cx;
 use crate::error::Result;
@@ -56,14 +56,14 @@ impl Plan<'_> {
     }
 
     /// The notes, as a report lists them.
-    pub fn notes(&self) -> impl Iterator<Item = Problem> {
+    pub fn notes(&self) -> impl Iterator<Item = RowProblem> {
         self.notes.iter().map(|note| {
             let more = match note.n_more {
                 0 => String::new(),
                 1 => " (and one more row)".to_owned(),
                 n_more => format!(" (and {n_more} more rows)"),
             };
-            Problem {
+            RowProblem {
                 row: note.row.clone(),
                 field: Some(note.field.to_owned()),
                 message: format!("{}: {}{more}", note.what, note.example),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use ::exchange::{Kind as RecordKind, PROBLEMS_MAX};
+use ::exchange::{PROBLEMS_MAX, RecordKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::alias::{Alias, Aliased};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::fetched::Fetched;
 use super::names::Names;
 use super::notes::Note;
-use super::report::Problem;
+use super::report::RowProblem;
 use super::rows::{Row, Rows};
 use super::shelf::Items;
 use super::things::Planned;
@@ -32,7 +32,7 @@ pub(super) struct Plan<'r> {
     pub outcomes: Vec<Outcome>,
     /// What the things of rows are called here that are not on the shelf.
     pub references: BTreeMap<usize, String>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<RowProblem>,
     pub n_problems_more: usize,
     pub(super) notes: Vec<Note>,
     /// What rows make, change or are about.
@@ -240,7 +240,7 @@ impl<'r> Plan<'r> {
             self.n_problems_more += 1;
             return;
         }
-        self.problems.push(Problem {
+        self.problems.push(RowProblem {
             row: row.place(),
             field: Some(field.to_owned()),
             message: message.into(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source::ImportFormat;
 use crate::context::Cx;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::Text;
 use crate::operation::{Command, Effect, FileArguments, Operation, Output, Route, command, post};
 

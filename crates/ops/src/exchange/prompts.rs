@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::model::{DEFAULT_PROJECT_ID, Kind, Reference, reference_id};
 use store::prompt::{self, Prompt};
 use store::types::fold;

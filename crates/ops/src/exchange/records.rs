@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use ::exchange::{Kind as RecordKind, Record};
+use ::exchange::{Record, RecordKind};
 use store::alias::{self, Alias};
 use store::entity::{self, Entity, Extent};
 use store::model::{Kind, Time, reference_id};

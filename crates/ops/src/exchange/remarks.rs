@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::comment::{self, Comment};
 use store::model::{Kind, Reference};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ::exchange::{Kind as RecordKind, PROBLEMS_MAX, Problem as FileProblem, TableNotes};
+use ::exchange::{FileProblem, PROBLEMS_MAX, RecordKind, TableNotes};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -32,11 +32,11 @@ pub struct ImportReport {
     /// How many rows were left out, because they tell of something deleted.
     left_out: usize,
     /// What has to be corrected. While there is anything, nothing is imported.
-    problems: Vec<Problem>,
+    problems: Vec<RowProblem>,
     /// How many further problems there are.
     problems_more: usize,
     /// What was left out or guessed in a file of another tool, and which fields an import does not change as the file says.
-    notes: Vec<Problem>,
+    notes: Vec<RowProblem>,
     /// What becomes of the rows that change something or are wrong; the first thousand of each.
     rows: Vec<ReportedRow>,
 }
@@ -46,7 +46,7 @@ impl Output for ImportReport {}
 /// Something about a row.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct Problem {
+pub(super) struct RowProblem {
     /// Where in the file: `row 3 (line 3)`.
     pub row: String,
     /// Which field.
@@ -127,8 +127,8 @@ impl ImportReport {
         }
         let reading = &plan.rows.reading;
         let of_file = reading.problems.iter().map(|told| in_words_of(reading.table.as_ref(), problem(told)));
-        let mut problems: Vec<Problem> = of_file.collect();
-        let mut notes: Vec<Problem> = reading.notes.iter().map(problem).collect();
+        let mut problems: Vec<RowProblem> = of_file.collect();
+        let mut notes: Vec<RowProblem> = reading.notes.iter().map(problem).collect();
         notes.extend(plan.notes().map(|note| in_words_of(reading.table.as_ref(), note)));
         let table = reading.table.as_ref();
         problems.extend(plan.problems.into_iter().map(|problem| in_words_of(table, problem)));
@@ -199,15 +199,15 @@ impl ImportReport {
 }
 
 /// Names the column of a table that a field comes from.
-fn in_words_of(table: Option<&TableNotes>, problem: Problem) -> Problem {
+fn in_words_of(table: Option<&TableNotes>, problem: RowProblem) -> RowProblem {
     let column = table
         .and_then(|table| table.columns.iter().find(|(field, _)| problem.field.as_deref() == Some(field)));
     match column {
-        Some((_, column)) => Problem { field: Some(column.clone()), ..problem },
+        Some((_, column)) => RowProblem { field: Some(column.clone()), ..problem },
         None => problem,
     }
 }
 
-fn problem(told: &FileProblem) -> Problem {
-    Problem { row: told.place.to_string(), field: told.field.clone(), message: told.message.clone() }
+fn problem(told: &FileProblem) -> RowProblem {
+    RowProblem { row: told.place.to_string(), field: told.field.clone(), message: told.message.clone() }
 }

@@ -2,12 +2,12 @@
 
 use std::io::{self, Read};
 
-use ::exchange::{Field, Kind as RecordKind, Known, Reading, Record};
+use ::exchange::{Field, Known, Reading, Record, RecordKind};
 
 use super::entities::is_entity;
 use super::shelf::{Place, Shelf, unusable};
 use super::source::Source;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The rows of a file.
 pub(super) struct Rows {

@@ -1,8 +1,8 @@
 //! Imports projects, types and statuses: what administrators look after. An import adds and changes, and removes nothing;
 //! only in a store that holds nothing yet it takes the place of the types and statuses that every store begins with.
 
-use ::exchange::Kind as RecordKind;
-use store::entity::{self, Filter};
+use ::exchange::RecordKind;
+use store::entity::{self, EntityFilter};
 use store::model::{Kind, is_project_key};
 use store::project::{Access, Project};
 use store::status::{Status, StatusModel, StatusOutcome, Transition};
@@ -31,7 +31,7 @@ pub(super) struct Setup {
 
 /// Decides what the rows do.
 pub(super) fn plan(cx: &mut Cx<'_, '_>, plan: &mut Plan<'_>) -> Result<Setup> {
-    let everything = Filter { include_deleted: true, ..Filter::default() };
+    let everything = EntityFilter { include_deleted: true, ..EntityFilter::default() };
     let takes_over = plan.is_by_administrator() && entity::count(cx.tx, &everything)?.count == 0;
     let mut setup = Setup { takes_over, ..Setup::default() };
     plan.each_row(cx, RecordKind::Project, |cx, plan, row| {

@@ -5,7 +5,7 @@ use std::io;
 use store::model::{Kind, Time};
 use store::scratch::Scratch;
 
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Things begin at multiples of so many bytes, so that 32 bits tell where in 64 GiB one is.
 const GRAIN_BYTES: u64 = 16;

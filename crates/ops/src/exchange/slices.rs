@@ -5,15 +5,18 @@ use std::ops::Range;
 
 use serde_json::json;
 use store::import::{self, Import};
+use store::sizes::{self, Grown};
 
 use super::import::lock_name;
 use super::report::ImportReport;
 use super::work::Work;
 use crate::context::{Cx, Met};
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many rows a slice has: other writers wait for at most one slice.
 const SLICE_ROWS: usize = 100;
+/// The slices after which a store that was empty has become ten times as large.
+const GROWN_AT: [usize; 4] = [5, 50, 500, 5_000];
 
 /// An import that is applied in slices, each in a transaction of its own.
 pub(super) struct Applying {
@@ -69,6 +72,9 @@ impl Applying {
         let (from, to) = (self.rows_done(steps.start), self.rows_done(steps.end));
         if !import::advance(cx.tx, &id, from, to, cx.now())? {
             return Err(Error::conflict(format!("the import {id} goes on elsewhere, or was taken back")));
+        }
+        if GROWN_AT.contains(&(steps.start / SLICE_ROWS)) {
+            sizes::look(cx.tx, Grown::Entities)?;
         }
         self.work.write(cx, steps)
     }

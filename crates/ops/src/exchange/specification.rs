@@ -74,7 +74,7 @@ fn write_project(
         }
     }
     writing.text(front.after_outline());
-    let look = Look { link: &link, actions: None, top: 2, surroundings: Surroundings::File };
+    let look = Look { link: &link, actions: None, below: None, top: 2, surroundings: Surroundings::File };
     let mut sections = Reader::new(cx, project, epic.cloned(), Depth::All)?;
     while !sections.is_at_end() && writing.result.is_ok() {
         let nodes = sections.read(cx, NODES_AT_ONCE)?;

@@ -3,12 +3,11 @@
 use serde_json::{Map, Value, json};
 use store::entity::Entity;
 use store::import::Written;
-use store::model::{Kind, Reference};
+use store::model::Reference;
 use store::{comment, prompt, relationship};
 
 use crate::context::Cx;
 use crate::entity::history::take_back;
-use crate::entity::{change, move_below};
 use crate::error::{Error, Result};
 use crate::input::Id;
 use crate::steering::change_link;
@@ -75,7 +74,10 @@ pub(super) fn undo_one(cx: &mut Cx<'_, '_>, kind: &str, written: &Written) -> Re
 /// Deletes something new by the operation for it, unless it was changed or something depends on it.
 fn delete(cx: &mut Cx<'_, '_>, operation: &str, argument: &str, written: &Written) -> Result<Undone> {
     let Some(entry) = crate::find(operation) else {
-        return Err(Error::new(crate::Kind::InternalError, format!("there is no operation {operation}")));
+        return Err(Error::new(
+            crate::ErrorKind::InternalError,
+            format!("there is no operation {operation}"),
+        ));
     };
     let arguments = json!({ argument: written.entity_id, "expected_version": written.version });
     let operation = entry.parse(&arguments)?;
@@ -91,27 +93,13 @@ fn restore(
     changes: &Map<String, Value>,
 ) -> Result<Undone> {
     check_version(entity.version, written)?;
-    let before = |name: &str| changes.get(name).map(|pair| pair[0].as_str().map(str::to_owned));
-    let mut entity = take_back(cx, entity, written.version - 1)?;
-    for field in ["epic_id", "user_story_id"] {
-        if let Some(Some(parent_id)) = before(field) {
-            let parent = cx.live_entity(field, &Id(Reference::Id(parent_id)))?;
-            entity = change(cx, entity, None, |_, entity| {
-                (entity.acceptance_criteria_id, entity.acceptance_criteria) = (None, None);
-                move_below(entity, field, &parent)
-            })?;
+    // A history goes back as far as it can; an undo says what keeps it from going back.
+    for field in ["epic_id", "user_story_id", "acceptance_criteria_id"] {
+        if let Some(id) = changes.get(field).and_then(|pair| pair[0].as_str()) {
+            cx.live_entity(field, &Id(Reference::Id(id.to_owned())))?;
         }
     }
-    if let Some(criterion_id) = before("acceptance_criteria_id") {
-        let criterion = criterion_id
-            .map(|id| cx.entity("acceptance_criteria_id", &Id(Reference::Id(id)), Kind::AcceptanceCriteria))
-            .transpose()?;
-        change(cx, entity, None, |_, entity| {
-            entity.acceptance_criteria_id = criterion.as_ref().map(|criterion| criterion.id.clone());
-            entity.acceptance_criteria = criterion.map(|criterion| criterion.reference_id);
-            Ok(())
-        })?;
-    }
+    take_back(cx, entity, written.version - 1)?;
     Ok(Undone::Restored)
 }
 
@@ -146,10 +134,13 @@ fn unlink(cx: &mut Cx<'_, '_>, epic: &Entity, pair: &Value) -> Result<Undone> {
     }
 }
 
+/// Why something stays that somebody has changed.
+pub(super) const CHANGED_SINCE: &str = "it was changed since";
+
 pub(super) fn check_version(version: i64, written: &Written) -> Result<()> {
     match version == written.version {
         true => Ok(()),
-        false => Err(Error::conflict("it was changed since")),
+        false => Err(Error::conflict(CHANGED_SINCE)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an import keeps on its shelf: the rows of the file, and what they make or change.
 
-use ::exchange::{Field, Kind as RecordKind, Place, Record};
+use ::exchange::{Field, Place, Record, RecordKind};
 use store::comment::Comment;
 use store::entity::{Entity, FIELDS};
 use store::relationship::Relationship;

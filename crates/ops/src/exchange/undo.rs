@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Mode;
 use store::alias;
-use store::import::{self, Import, ImportState, Written};
+use store::import::{self, Import, ImportState, Outcome, Written};
 
 use super::imports::{find, shown};
 use super::leaves;
-use super::taken_back::{Undone, name, undo_one};
+use super::taken_back::{CHANGED_SINCE, Undone, name, undo_one};
 use crate::context::Cx;
 use crate::error::{Error, Result};
 use crate::input::Id;
@@ -27,6 +27,9 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command,
 pub struct UndoImport {
     /// The import's id.
     import_id: Id,
+    /// Only say what would be deleted, restored and kept. What is above something that is kept stays, too, but is not listed yet.
+    #[serde(default)]
+    dry_run: bool,
     /// How many parts there are, and what each has done so far.
     #[serde(skip)]
     #[schemars(skip)]
@@ -68,6 +71,7 @@ struct Done {
     deleted: usize,
     restored: usize,
     kept: Vec<KeptThing>,
+    kept_more: usize,
 }
 
 /// How many things a part takes back: other writers wait for at most one part.
@@ -94,14 +98,18 @@ impl Operation for UndoImport {
     const TOOLS: &'static [Tool] =
         &[tool("bulk", r#"{"import_id": "019a8b5e-2f00-7000-8000-00000000f11e"}"#)];
     const EFFECT: Effect = Effect::Destroys;
-    const MODE: Option<Mode> = Some(Mode::Long);
     const POSITIONAL: &'static [&'static str] = &["import_id"];
     const PREPARES: bool = true;
     const IS_UNBOUNDED: bool = true;
 
+    fn mode(&self) -> Option<Mode> {
+        Some(if self.dry_run { Mode::Snapshot } else { Mode::Long })
+    }
+
     fn prepare(&mut self, cx: &mut Cx<'_, '_>) -> Result<()> {
         let import = find(cx, &self.import_id)?;
         let n_written = match import.state {
+            _ if self.dry_run => 0,
             ImportState::Undone => 0,
             _ => import::count_written(cx.tx, &import.id)? as usize,
         };
@@ -128,6 +136,11 @@ impl Operation for UndoImport {
 
     fn run(&self, cx: &mut Cx<'_, '_>) -> Result<UndoneImport> {
         let import = find(cx, &self.import_id)?;
+        if self.dry_run {
+            let planned = planned(cx, &import)?;
+            let import = shown(cx, import)?;
+            return Ok(UndoneImport::of(import, &[planned]));
+        }
         let last =
             if import.state == ImportState::Undone { Done::default() } else { undo_some(cx, &import)? };
         let import = find(cx, &self.import_id)?;
@@ -144,17 +157,44 @@ impl Operation for UndoImport {
             }
         };
         let parts: Vec<Done> = self.parts().iter().cloned().chain([last]).collect();
+        Ok(UndoneImport::of(shown(cx, import)?, &parts))
+    }
+}
+
+impl UndoneImport {
+    fn of(import: Import, parts: &[Done]) -> UndoneImport {
         let count = |number: fn(&Done) -> usize| parts.iter().map(number).sum();
-        let n_kept: usize = count(|done| done.kept.len());
-        let kept = parts.iter().flat_map(|done| done.kept.iter().cloned()).take(KEPT_MAX).collect();
-        Ok(UndoneImport {
-            import: shown(cx, import)?,
+        let n_kept: usize = count(|done| done.kept.len() + done.kept_more);
+        let kept: Vec<KeptThing> =
+            parts.iter().flat_map(|done| done.kept.iter().cloned()).take(KEPT_MAX).collect();
+        UndoneImport {
+            import,
             deleted: count(|done| done.deleted),
             restored: count(|done| done.restored),
+            kept_more: n_kept - kept.len(),
             kept,
-            kept_more: n_kept.saturating_sub(KEPT_MAX),
-        })
+        }
     }
+}
+
+/// What an undo would do.
+fn planned(cx: &mut Cx<'_, '_>, import: &Import) -> Result<Done> {
+    let mut done = Done::default();
+    let mut changed = Vec::new();
+    if import.state == ImportState::Undone {
+        return Ok(done);
+    }
+    import::each_outcome(cx.tx, &import.id, &KINDS, |outcome| match outcome {
+        outcome if outcome.is_changed_since && changed.len() < KEPT_MAX => changed.push(outcome),
+        Outcome { is_changed_since: true, .. } => done.kept_more += 1,
+        Outcome { is_new: true, .. } => done.deleted += 1,
+        Outcome { .. } => done.restored += 1,
+    })?;
+    for Outcome { kind, entity_id, .. } in changed {
+        let reference_id = name(cx, &kind, &entity_id)?;
+        done.kept.push(KeptThing { kind, reference_id, why: CHANGED_SINCE.to_owned() });
+    }
+    Ok(done)
 }
 
 impl UndoImport {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ::exchange::Kind as RecordKind;
+use ::exchange::RecordKind;
 use store::entity::FIELDS;
 use store::model::reference_id;
 use store::{prompt, relationship};

@@ -318,6 +318,8 @@ impl Change {
 pub enum SessionChange {
     /// It begins.
     Begins,
+    /// It gets a new secret.
+    Renews,
     /// It ends.
     Ends,
 }

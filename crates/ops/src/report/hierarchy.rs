@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::model::Kind;
 use store::report::{self, Counts, Gap, Mention};
+use store::thread::verification;
 
 use super::about;
 use crate::context::Cx;
@@ -14,7 +16,8 @@ use crate::page::window;
 /// Show the tree of epics and user stories with numbers, and what is missing in it.
 ///
 /// Missing are stories of an epic, criteria and requirements of a story, requirements that serve a criterion, and the
-/// criterion that a requirement serves. Each list shows the first 50 and says how many there are.
+/// criterion that a requirement serves. Each list shows the first 50 and says how many there are. `n_cited` and `n_verified`
+/// count the requirements and criteria that code or tests cite, and those that evidence closes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeHierarchy {
@@ -35,6 +38,10 @@ pub struct HierarchyAnalysis {
     totals: Counts,
     /// The epics, with their stories.
     epics: Vec<EpicNode>,
+    /// How many requirements and criteria code or tests cite.
+    n_cited: i64,
+    /// How many of them evidence closes.
+    n_verified: i64,
     /// Whether stories were left out of the tree, because it has too many.
     truncated: bool,
     /// Epics without user stories.
@@ -66,6 +73,12 @@ struct EpicNode {
     n_acceptance_criteria: i64,
     /// How many requirements those have.
     n_requirements: i64,
+    /// How many requirements and criteria code or tests cite, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_cited: Option<i64>,
+    /// How many of them evidence closes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_verified: Option<i64>,
     /// The user stories.
     user_stories: Vec<StoryNode>,
 }
@@ -83,6 +96,12 @@ struct StoryNode {
     n_acceptance_criteria: i64,
     /// How many requirements it has.
     n_requirements: i64,
+    /// How many requirements and criteria code or tests cite, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_cited: Option<i64>,
+    /// How many of them evidence closes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_verified: Option<i64>,
 }
 
 /// What lacks something.
@@ -123,12 +142,20 @@ impl Operation for AnalyzeHierarchy {
         let mut stories = report::stories(cx.tx, &scope, limit, offset, STORIES_MAX + 1)?;
         let truncated = stories.len() as i64 > STORIES_MAX;
         stories.truncate(STORIES_MAX as usize);
+        let verified = report::verified_stories(cx.tx, &scope, limit, offset)?;
+        let (mut n_cited, mut n_verified) = (0, 0);
+        for kind in [Kind::Requirement, Kind::AcceptanceCriteria] {
+            let counts = verification::count(cx.tx, &scope, kind)?;
+            (n_cited, n_verified) = (n_cited + counts.n_cited, n_verified + counts.n_verified);
+        }
         let mut missing = |gap| -> Result<Missing> {
             let (data, total) = report::gap(cx.tx, &scope, gap, MISSING_MAX)?;
             Ok(Missing { total_count: total.count, total_count_exact: total.is_exact, data })
         };
         Ok(HierarchyAnalysis {
-            epics: epics.into_iter().map(|epic| node(epic, &stories)).collect(),
+            epics: epics.into_iter().map(|epic| node(epic, &stories, &verified)).collect(),
+            n_cited,
+            n_verified,
             truncated,
             epics_without_stories: missing(Gap::EpicWithoutStories)?,
             stories_without_criteria: missing(Gap::StoryWithoutCriteria)?,
@@ -140,14 +167,29 @@ impl Operation for AnalyzeHierarchy {
     }
 }
 
-fn node(epic: report::EpicCounts, stories: &[report::StoryCounts]) -> EpicNode {
+fn node(
+    epic: report::EpicCounts,
+    stories: &[report::StoryCounts],
+    verified: &[report::StoryVerification],
+) -> EpicNode {
+    let of_epic = || verified.iter().filter(|story| story.epic_id == epic.id);
     let Mention { reference_id, title, status, .. } = epic.epic;
+    let (n_cited, n_verified) = match of_epic().next() {
+        Some(_) => (
+            Some(of_epic().map(|story| story.n_cited).sum()),
+            Some(of_epic().map(|story| story.n_verified).sum()),
+        ),
+        None => (None, None),
+    };
+    let of_story = |id: &str| of_epic().find(|story| story.id == id);
     let user_stories = stories.iter().filter(|story| story.epic_id == epic.id).map(|found| StoryNode {
         reference_id: found.story.reference_id.clone(),
         title: found.story.title.clone(),
         status: found.story.status.clone(),
         n_acceptance_criteria: found.acceptance_criteria,
         n_requirements: found.requirements,
+        n_cited: of_story(&found.id).map(|story| story.n_cited),
+        n_verified: of_story(&found.id).map(|story| story.n_verified),
     });
     EpicNode {
         reference_id,
@@ -156,6 +198,8 @@ fn node(epic: report::EpicCounts, stories: &[report::StoryCounts]) -> EpicNode {
         n_user_stories: epic.user_stories,
         n_acceptance_criteria: epic.acceptance_criteria,
         n_requirements: epic.requirements,
+        n_cited,
+        n_verified,
         user_stories: user_stories.collect(),
     }
 }

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::entity::Entity;
-use store::model::Kind;
+use store::entity::{self, Entity};
+use store::model::{Kind, Reference};
 use store::report::{self, Affected, BATCH};
+use store::thread::verification;
 
+use super::Thread;
 use crate::context::Cx;
 use crate::error::Result;
 use crate::input::{Id, Number};
@@ -17,7 +19,9 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Shape, Tool, c
 ///
 /// Followed are `depends_on` and `derives_from` from their target to their source, `blocks` from its source to its target,
 /// the tree downwards, requirements that serve a criterion, and epics that a steering document is linked with. What is only
-/// related to it or in conflict with it is named too, and not followed further.
+/// related to it or in conflict with it is named too, and not followed further. `above` has what it is for: the criterion that
+/// a requirement serves, the story and the epic, which may no longer be met.
+/// `thread` says how much of something is in code and tests, which a change may make stale; get_thread names the places.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeImpact {
@@ -38,8 +42,22 @@ pub struct Impact {
     title: String,
     /// How many steps were followed.
     depth: i64,
+    /// How much of it is in code and tests; absent where nothing cites it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<Thread>,
     /// How many are affected, by kind.
     counts: BTreeMap<&'static str, i64>,
+    /// The criterion, the story and the epic that it is for, the nearest first. They are not counted as affected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    above: Vec<Hit>,
+    /// How many of what changes and what is affected code or tests cite.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    n_cited: i64,
+    /// How many of what changes and what is affected evidence closes: a change may take that away.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    n_verified: i64,
     /// What is affected, the nearest first.
     affected: Vec<Hit>,
     /// Whether there is more than the first 1,000.
@@ -71,6 +89,17 @@ struct Hit {
     /// Whether the relationship of the last step is suspect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspect: bool,
+    /// How much of it is in code and tests; absent where nothing cites it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<Thread>,
+    #[serde(skip)]
+    #[schemars(skip)]
+    id: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &i64) -> bool {
+    *count == 0
 }
 
 const DEPTH: i64 = 3;
@@ -99,22 +128,73 @@ impl Operation for AnalyzeImpact {
             }
             edge = found.follow(cx, &edge, step)?;
         }
+        let ids: Vec<&str> = found.hits.iter().map(|hit| hit.id.as_str()).chain([root.id.as_str()]).collect();
+        let mut cited = verification::of_entities(cx.tx, &ids)?;
+        let n_verified = cited.values().filter(|known| known.is_verified).count() as i64;
+        cited.retain(|_, known| known.is_cited);
+        for hit in &mut found.hits {
+            hit.thread = cited.get(&hit.id).map(Thread::from);
+        }
         let mut counts = BTreeMap::new();
         for hit in &found.hits {
             *counts.entry(hit.kind.name()).or_default() += 1;
         }
         found.suspects.sort_unstable();
         found.suspects.dedup();
+        let above = above(cx, &root)?;
         Ok(Impact {
             title: words::cut(root.label(), 500).to_owned(),
             reference_id: root.reference_id,
             kind: root.kind,
+            thread: cited.get(&root.id).map(Thread::from),
             depth,
             counts,
+            above,
+            n_cited: cited.len() as i64,
+            n_verified,
             affected: found.hits,
             truncated: found.truncated,
             suspect_links: found.suspects,
         })
+    }
+}
+
+/// What something is for, step by step up to the epic.
+fn above(cx: &mut Cx<'_, '_>, root: &Entity) -> Result<Vec<Hit>> {
+    let mut hits = Vec::new();
+    let mut way = vec![root.reference_id.clone()];
+    if let Some(criterion) = entity_above(cx, root.acceptance_criteria_id.as_deref())? {
+        hits.push(hit_above(&criterion, "serves", &way));
+    }
+    let mut parent_id = root.user_story_id.clone().or_else(|| root.epic_id.clone());
+    // The tree ends with the epic.
+    while let Some(parent) = entity_above(cx, parent_id.as_deref())? {
+        let hit = hit_above(&parent, "belongs_to", &way);
+        way.clone_from(&hit.way);
+        hits.push(hit);
+        parent_id = parent.epic_id;
+    }
+    Ok(hits)
+}
+
+fn entity_above(cx: &mut Cx<'_, '_>, id: Option<&str>) -> Result<Option<Entity>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(entity::find(cx.tx, &Reference::Id(id.to_owned()))?.filter(|above| above.deleted_at.is_none()))
+}
+
+fn hit_above(above: &Entity, relation: &str, way: &[String]) -> Hit {
+    let from = way.last().map(String::as_str).unwrap_or_default();
+    Hit {
+        id: above.id.clone(),
+        thread: None,
+        because: format!("{from} {relation} {}", above.reference_id),
+        title: words::cut(above.label(), 500).to_owned(),
+        status: above.status.clone(),
+        kind: above.kind,
+        depth: way.len() as i64,
+        way: way.iter().cloned().chain([above.reference_id.clone()]).collect(),
+        reference_id: above.reference_id.clone(),
+        suspect: false,
     }
 }
 
@@ -170,7 +250,7 @@ impl Found {
             format!("{from} {} {}", step.relation, entity.reference_id)
         };
         way.push(entity.reference_id.clone());
-        self.ways.insert(id, way.clone());
+        self.ways.insert(id.clone(), way.clone());
         self.hits.push(Hit {
             reference_id: entity.reference_id,
             kind: entity.kind,
@@ -180,6 +260,8 @@ impl Found {
             because,
             way,
             suspect: step.suspect_id.is_some(),
+            thread: None,
+            id,
         });
     }
 }

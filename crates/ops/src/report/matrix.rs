@@ -5,12 +5,14 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Mode;
-use store::entity::{self, Entity, Filter, Lack, Sort};
+use store::entity::{self, Entity, EntityFilter, Lack, Sort};
 use store::model::Kind;
 use store::project::{Project, Projects};
 use store::relationship;
+use store::thread::verification;
 use store::types::{RelationshipType, Type as _};
 
+use super::Thread;
 use crate::context::Cx;
 use crate::error::Result;
 use crate::exchange::export::{ExportFormat, ExportedFile, write_file};
@@ -23,6 +25,7 @@ use crate::project;
 /// relationships with other requirements.
 ///
 /// A requirement is a gap when nothing covers it: it serves no criterion, or it is not related to any other requirement.
+/// `thread` says how much of it is in code and tests.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetMatrix {
@@ -107,6 +110,9 @@ struct Row {
     gap: bool,
     /// What covers it.
     covered_by: Vec<Cover>,
+    /// How much of it is in code and tests; absent where nothing cites it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<Thread>,
 }
 
 /// Something that covers a requirement.
@@ -216,16 +222,16 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn filter(&self) -> Filter {
+    fn filter(&self) -> EntityFilter {
         let lack = match self.against {
             Against::Criteria => Lack::Criterion,
             Against::Relations => Lack::Relationship,
         };
-        Filter {
+        EntityFilter {
             kind: Some(Kind::Requirement),
             projects: Projects::One(self.project.id.clone()),
             lacks: self.only_gaps.then_some(lack),
-            ..Filter::default()
+            ..EntityFilter::default()
         }
     }
 
@@ -246,10 +252,16 @@ impl Sheet {
 
     /// The requirements with what covers them, and what could.
     fn rows(&self, cx: &mut Cx<'_, '_>, requirements: &[Entity]) -> Result<(Vec<Column>, Vec<Row>)> {
-        match self.against {
-            Against::Criteria => by_criteria(cx, requirements),
-            Against::Relations => by_relations(cx, requirements),
+        let (columns, mut rows) = match self.against {
+            Against::Criteria => by_criteria(cx, requirements)?,
+            Against::Relations => by_relations(cx, requirements)?,
+        };
+        let ids: Vec<&str> = requirements.iter().map(|requirement| requirement.id.as_str()).collect();
+        let known = verification::of_entities(cx.tx, &ids)?;
+        for (row, requirement) in rows.iter_mut().zip(requirements) {
+            row.thread = known.get(&requirement.id).map(Thread::from);
         }
+        Ok((columns, rows))
     }
 
     /// Writes all rows as CSV.
@@ -259,7 +271,9 @@ impl Sheet {
             Against::Relations => RelationshipType::all(cx.tx)?.into_iter().map(|one| one.name).collect(),
         };
         let fixed = ["requirement", "title", "status", "user_story", "gap"].map(str::to_owned);
-        let mut lines: Vec<Vec<String>> = vec![fixed.into_iter().chain(types.iter().cloned()).collect()];
+        let last = ["code", "tests", "verified"].map(str::to_owned);
+        let mut lines: Vec<Vec<String>> =
+            vec![fixed.into_iter().chain(types.iter().cloned()).chain(last).collect()];
         let mut after = None;
         let mut written = out.write_all(::exchange::CSV_MARK.as_bytes());
         loop {
@@ -292,6 +306,13 @@ impl Sheet {
             });
             cells.push(written.collect::<Vec<_>>().join(" "));
         }
+        let of_units = |count: fn(&Thread) -> i64| {
+            let share = |thread: Thread| format!("{} of {}", count(&thread), thread.units);
+            row.thread.map(share).unwrap_or_default()
+        };
+        let is_verified = row.thread.is_some_and(|thread| thread.verified);
+        cells.extend([of_units(|thread| thread.with_code), of_units(|thread| thread.with_tests)]);
+        cells.push(if is_verified { "yes" } else { "" }.to_owned());
         cells
     }
 }
@@ -358,5 +379,6 @@ fn row(requirement: &Entity, covered_by: Vec<Cover>) -> Row {
         user_story: requirement.user_story.clone(),
         gap: covered_by.is_empty(),
         covered_by,
+        thread: None,
     }
 }

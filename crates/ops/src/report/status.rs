@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use store::model::Kind;
 use store::report::{self, DoneOverDrafts, Grouping, UnderWay};
 use store::status::StatusOutcome;
+use store::thread::verification;
 
 use super::about;
 use crate::context::Cx;
@@ -15,7 +16,8 @@ use crate::operation::{Command, Effect, Operation, Output, Route, Tool, command,
 /// Count epics, user stories and requirements by status, priority, type or assignee, and show what stands out.
 ///
 /// A final status of a status model says whether what has it is done, cancelled or obsolete. Percentages are of what is
-/// neither cancelled nor obsolete.
+/// neither cancelled nor obsolete. Of requirements and criteria it says, too, how many are cited by code or tests, and how many
+/// are verified: closed by evidence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetStatusReport {
@@ -89,6 +91,15 @@ struct KindReport {
     /// How many are done of a hundred that are neither cancelled nor obsolete, rounded down.
     #[serde(skip_serializing_if = "Option::is_none")]
     done_percent: Option<i64>,
+    /// How many code or tests cite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cited: Option<i64>,
+    /// How many evidence closes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<i64>,
+    /// How many evidence closes of a hundred that are neither cancelled nor obsolete, rounded down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified_percent: Option<i64>,
     /// How many are given to nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     unassigned: Option<i64>,
@@ -161,13 +172,15 @@ impl Operation for GetStatusReport {
         };
         let summaries = report::summaries(cx.tx, &about.scope)?;
         let groups = report::groups(cx.tx, &about.scope, by, GROUPS_MAX)?;
-        let kinds: Vec<KindReport> = KINDS
-            .into_iter()
-            .map(|kind| {
-                let groups = groups.iter().filter(|group| group.kind == kind);
-                kind_report(kind, summaries.iter().find(|found| found.kind == kind), groups)
-            })
-            .collect();
+        let mut kinds = Vec::with_capacity(KINDS.len());
+        for kind in KINDS {
+            let groups = groups.iter().filter(|group| group.kind == kind);
+            let mut counted = kind_report(kind, summaries.iter().find(|found| found.kind == kind), groups);
+            if matches!(kind, Kind::Requirement | Kind::AcceptanceCriteria) {
+                counted.verify(&verification::count(cx.tx, &about.scope, kind)?);
+            }
+            kinds.push(counted);
+        }
         let (data, total) = report::done_over_drafts(cx.tx, &about.scope, TOO_EARLY_MAX)?;
         Ok(StatusReport {
             epic: about.epic,
@@ -182,6 +195,15 @@ impl Operation for GetStatusReport {
                 data,
             },
         })
+    }
+}
+
+impl KindReport {
+    fn verify(&mut self, counts: &verification::Counts) {
+        let wanted = self.total - self.cancelled.unwrap_or_default() - self.obsolete.unwrap_or_default();
+        self.cited = Some(counts.n_cited);
+        self.verified = Some(counts.n_verified);
+        self.verified_percent = (wanted > 0).then(|| counts.n_verified * 100 / wanted);
     }
 }
 
@@ -206,6 +228,9 @@ fn kind_report<'a>(
         cancelled: of_status(cancelled),
         obsolete: of_status(obsolete),
         done_percent: of_status(done).filter(|_| wanted > 0).map(|done| done * 100 / wanted),
+        cited: None,
+        verified: None,
+        verified_percent: None,
         unassigned: of_status(summary.map_or(0, |summary| summary.unassigned)),
         others: (shown > 0 && shown < total).then_some(total - shown),
         groups,

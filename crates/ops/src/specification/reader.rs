@@ -76,7 +76,8 @@ impl Reader {
         let mut parent = next.parent_id().map(str::to_owned);
         while let Some(id) = parent {
             let found = entity::find(cx.tx, &Reference::Id(id))?;
-            let found = found.ok_or_else(|| Error::new(crate::Kind::InternalError, "a parent is missing"))?;
+            let found =
+                found.ok_or_else(|| Error::new(crate::ErrorKind::InternalError, "a parent is missing"))?;
             parent = found.parent_id().map(str::to_owned);
             above.insert(0, found);
         }
@@ -133,7 +134,7 @@ impl Reader {
                     (Kind::Epic, _) => (numbering, Some(next), None, None),
                     (Kind::UserStory, [epic, ..]) => (numbering, Some(epic), Some(next), None),
                     (_, [epic, story, ..]) => (numbering, Some(epic), Some(story), Some(below)),
-                    _ => return Err(Error::new(crate::Kind::InternalError, "a parent is missing")),
+                    _ => return Err(Error::new(crate::ErrorKind::InternalError, "a parent is missing")),
                 }
             }
         };
@@ -248,6 +249,7 @@ impl Reader {
             number: numbering.next(kind).map(|number| number.to_string()),
             reference_id: entity.reference_id.clone(),
             kind,
+            version: Some(entity.version),
             title: entity.title.clone(),
             status: entity.status.clone(),
             state: entity.status.as_deref().and_then(|status| self.state(entity.kind, status)),

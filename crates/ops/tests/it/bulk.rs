@@ -109,7 +109,7 @@ fn each_operation_needs_its_own_permission() {
         let error =
             bulk(&user, step("create_project", json!({ "key": "ABC", "name": "x" }))).expect_err("a user");
         assert_eq!(error.message, "operations[0]: this needs the role Administrator, and ursula is User");
-        assert_eq!(bulk(&commenter, epic).expect_err("a commenter").kind, ops::Kind::Forbidden);
+        assert_eq!(bulk(&commenter, epic).expect_err("a commenter").kind, ops::ErrorKind::Forbidden);
     });
 }
 

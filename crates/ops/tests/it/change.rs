@@ -155,9 +155,9 @@ fn a_matrix_is_a_file_for_spreadsheets() {
         );
         assert_eq!(
             criteria["content"].as_str().expect("a text"),
-            "\u{feff}requirement,title,status,user_story,gap,criterion\n\
-             REQ-001,Mask cards,Draft,US-001,,AC-002\nREQ-002,Keep tokens,Draft,US-001,yes,\n\
-             REQ-003,Log nothing,Draft,US-001,yes,\nREQ-004,'=Stand alone,Draft,US-001,yes,\n"
+            "\u{feff}requirement,title,status,user_story,gap,criterion,code,tests,verified\n\
+             REQ-001,Mask cards,Draft,US-001,,AC-002,,,\nREQ-002,Keep tokens,Draft,US-001,yes,,,,\n\
+             REQ-003,Log nothing,Draft,US-001,yes,,,,\nREQ-004,'=Stand alone,Draft,US-001,yes,,,,\n"
         );
         let relations = file("relations");
         let relations = relations["content"].as_str().expect("a text");

@@ -212,7 +212,7 @@ fn a_token_for_comments_is_for_its_owners_own() {
                 [("update_comment", edit.clone()), ("delete_comment", json!({ "comment_id": id }))]
             {
                 let refused = world.call_as(narrow.clone(), name, arguments).expect_err("another's comment");
-                assert_eq!(refused.kind, ops::Kind::Forbidden);
+                assert_eq!(refused.kind, ops::ErrorKind::Forbidden);
                 assert!(refused.message.contains("this needs the scope admin"), "{}", refused.message);
             }
             // Whether something is settled is not its author's alone to say.

@@ -80,7 +80,7 @@ fn a_stale_version_is_told_with_the_current_state() {
             let refused: Vec<_> = results.into_iter().filter_map(Result::err).collect();
             assert_eq!(refused.len(), THREADS - 1);
             for error in refused {
-                assert_eq!(error.kind, ops::Kind::StaleVersion, "{error}");
+                assert_eq!(error.kind, ops::ErrorKind::StaleVersion, "{error}");
                 let current = error.more.as_ref().map(|more| &more["current"]["version"]);
                 assert_eq!(current, Some(&json!(round + 1)), "{error}");
             }

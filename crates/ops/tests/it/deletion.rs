@@ -227,6 +227,33 @@ fn what_was_purged_is_not_restored() {
     });
 }
 
+/// [spec web] Deleting shows its dry run first, and so does erasing for good, whatever it is.
+#[test]
+fn a_purge_is_tried_before_it_is_done() {
+    on_every_store(|world| {
+        plan(world);
+        let comment = world.ok("add_comment", json!({ "reference": "REQ-001", "content": "Why?" }));
+        let prompt = json!({ "name": "helper", "title": "Helper", "content": "Help." });
+        world.ok("create_prompt", prompt);
+        let comment = json!({ "comment_id": comment["id"] });
+        let prompt = json!({ "prompt_id": "PROMPT-001" });
+        for (kind, about) in [("comment", &comment), ("prompt", &prompt)] {
+            let purge = format!("purge_{kind}");
+            let mut tried = about.clone();
+            tried["dry_run"] = json!(true);
+            assert!(world.refused(&purge, tried.clone()).contains("is not deleted"), "{kind}");
+            world.ok(&format!("delete_{kind}"), about.clone());
+            let would = world.ok(&purge, tried.clone());
+            assert_eq!(would["would_erase"], json!({ "comments": 0, "versions": 2 }), "{would}");
+            assert!(would["content"] != "(purged)" && would.get("purged_at").is_none(), "{would}");
+            tried["expected_version"] = json!(1);
+            assert!(world.refused(&purge, tried).starts_with("STALE_VERSION"), "{kind}");
+            let done = world.ok(&purge, about.clone());
+            assert_eq!((&done["content"], done.get("would_erase")), (&json!("(purged)"), None), "{done}");
+        }
+    });
+}
+
 #[test]
 fn a_purge_erases_the_text_everywhere() {
     on_every_store(|world| {
@@ -250,7 +277,7 @@ fn a_purge_erases_the_text_everywhere() {
         world.ok("delete_comment", json!({ "comment_id": said }));
         let stale = json!({ "requirement_id": reference, "priority": 2, "expected_version": 1 });
         let stale = world.reply(first_token, "update_requirement", stale, Some("stale")).result;
-        assert_eq!(stale.map_err(|error| error.kind), Err(ops::Kind::StaleVersion));
+        assert_eq!(stale.map_err(|error| error.kind), Err(ops::ErrorKind::StaleVersion));
         world.ok("delete_entity", json!({ "reference": reference, "force": true }));
         for word in words {
             assert_ne!(tables_with(world, word), Vec::<String>::new(), "{word} was written somewhere");
@@ -267,7 +294,7 @@ fn a_purge_erases_the_text_everywhere() {
         world.ok("purge_entity", json!({ "reference": reference }));
         let admin = ops::Credentials::Bearer(world.first.token.clone());
         let again = world.reply(admin, "create_requirement", requirement(), Some("key"));
-        assert!(again.replayed && again.result.is_err_and(|error| error.kind == ops::Kind::NotFound));
+        assert!(again.replayed && again.result.is_err_and(|error| error.kind == ops::ErrorKind::NotFound));
     });
 }
 

@@ -59,6 +59,49 @@ fn a_tree_is_made_changed_deleted_and_restored() {
     });
 }
 
+/// An epic may have more stories than anybody wants to read at once.
+#[test]
+fn the_children_of_a_root_are_read_page_by_page() {
+    on_every_store(|world| {
+        world.ok("create_epic", json!({ "title": "Large", "priority": 1 }));
+        for number in 1..=7 {
+            let story = json!({ "epic_id": "EP-001", "title": format!("Story {number}"), "priority": 1 });
+            world.ok("create_user_story", story);
+        }
+        world.ok("create_acceptance_criteria", json!({ "user_story_id": "US-002", "description": "Fast" }));
+        let functional =
+            json!({ "user_story_id": "US-002", "title": "R", "type_id": "Functional", "priority": 1 });
+        world.ok("create_requirement", functional);
+        world.ok("delete_entity", json!({ "reference": "US-004" }));
+        let names = |tree: &serde_json::Value| -> Vec<String> {
+            let children = tree["data"][0]["children"].as_array().into_iter().flatten();
+            children.map(|child| child["reference_id"].as_str().unwrap_or("?").to_owned()).collect()
+        };
+        let mut page = world.ok("get_hierarchy", json!({ "reference": "EP-001", "depth": 2, "limit": 4 }));
+        assert_eq!(names(&page), ["US-001", "US-002", "US-003", "US-005"]);
+        assert_eq!(page["data"][0]["n_children"], 6, "all that there are");
+        assert_eq!(
+            page["data"][0]["children"][1]["n_children"], 2,
+            "what is below the last level is counted"
+        );
+        let next = json!({ "reference": "EP-001", "depth": 2, "limit": 4, "cursor": page["next_cursor"] });
+        page = world.ok("get_hierarchy", next);
+        assert_eq!(names(&page), ["US-006", "US-007"]);
+        assert_eq!(page.get("next_cursor"), None);
+        // Criteria come before requirements, and a cursor knows between which of them it stands.
+        let first = world.ok("get_hierarchy", json!({ "reference": "US-002", "limit": 1 }));
+        assert_eq!(names(&first), ["AC-001"]);
+        let next = json!({ "reference": "US-002", "limit": 1, "cursor": first["next_cursor"] });
+        assert_eq!(names(&world.ok("get_hierarchy", next)), ["REQ-001"]);
+        let left_out = world.ok("get_hierarchy", json!({ "reference": "EP-001", "offset": 5 }));
+        assert_eq!(names(&left_out), ["US-007"]);
+        let all = world.ok("get_hierarchy", json!({ "reference": "EP-001" }));
+        assert_eq!((names(&all).len(), all["data"][0].get("n_children")), (6, None));
+        let foreign = json!({ "reference": "EP-001", "cursor": "WyJudW1iZXIiLDFd" });
+        assert!(world.refused("get_hierarchy", foreign).contains("cursor: is not of this list"));
+    });
+}
+
 /// Whoever was overtaken reads in the error what has changed, by whom, and what to send.
 #[test]
 fn a_stale_version_tells_what_has_changed_since() {

@@ -200,7 +200,7 @@ fn all_mistakes_are_told_at_once_and_nothing_stays() {
             row 8 (line 8): acceptance_criteria: belongs to another user story than the requirement
             row 9 (line 9): reference_id: US-009 names a user story, and this is a requirement
             row 10 (line 10): reference_id: there is no project ZZZ, neither in the file nor here
-            row 12 (line 12): reference_id: is in the file twice: it stands at row 11 (line 11) too
+            row 12 (line 12): reference_id: is in the file twice: also at row 11 (line 11)
             row 14 (line 14): target: a requirement cannot be related to itself
             row 13 (line 13): target: REQ-002 depends_on REQ-001 would close a circle: REQ-001 → REQ-002
             row 15 (line 15): entity: steering documents take no comments
@@ -291,7 +291,7 @@ fn what_administrators_look_after_is_theirs() {
         let commenter = to.member("carl", "Commenter");
         let error =
             to.call_as(commenter, "import", json!({ "format": "csv", "content": own })).expect_err("carl");
-        assert_eq!(error.kind, ops::Kind::Forbidden);
+        assert_eq!(error.kind, ops::ErrorKind::Forbidden);
     });
 }
 

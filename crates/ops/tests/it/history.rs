@@ -168,6 +168,43 @@ fn an_entity_goes_back_to_what_it_was() {
 }
 
 #[test]
+fn a_history_names_where_something_belonged_and_goes_back_there() {
+    on_every_store(|world| {
+        requirements(world, 1);
+        world.ok("create_user_story", json!({ "epic_id": "EP-001", "title": "Other", "priority": 1 }));
+        for story in ["US-001", "US-001", "US-002"] {
+            world.ok("create_acceptance_criteria", json!({ "user_story_id": story, "description": "Given" }));
+        }
+        let update = |mut change: Value| {
+            change["requirement_id"] = json!("REQ-001");
+            world.ok("update_requirement", change)
+        };
+        update(json!({ "acceptance_criteria_id": "AC-001" }));
+        update(json!({ "acceptance_criteria_id": "AC-002" }));
+        update(json!({ "user_story_id": "US-002", "acceptance_criteria_id": "AC-003" }));
+        let history = world.ok("get_history", json!({ "reference": "REQ-001" }));
+        let named = |index: usize| {
+            let changes = &history["data"][index]["changes"];
+            json!([changes["user_story"], changes["acceptance_criteria"]])
+        };
+        assert_eq!(named(0), json!([["US-001", "US-002"], ["AC-002", "AC-003"]]));
+        assert_eq!(named(1), json!([null, ["AC-001", "AC-002"]]));
+        assert_eq!(named(3), json!([[null, "US-001"], null]));
+        let go_back = |version: i64| {
+            let back = world.ok("restore_entity", json!({ "reference": "REQ-001", "version": version }));
+            json!([back["user_story"], back.get("acceptance_criteria")])
+        };
+        assert_eq!(go_back(2), json!(["US-001", "AC-001"]));
+        assert_eq!(go_back(4), json!(["US-002", "AC-003"]));
+        assert_eq!(go_back(1), json!(["US-001", null]));
+        // What is deleted by then holds nothing, and the requirement stays where it is.
+        world.ok("delete_entity", json!({ "reference": "US-002", "force": true }));
+        world.ok("update_requirement", json!({ "requirement_id": "REQ-001", "title": "Later" }));
+        assert_eq!(go_back(4), json!(["US-001", null]));
+    });
+}
+
+#[test]
 fn a_link_is_suspect_when_its_target_means_something_else() {
     on_every_store(|world| {
         requirements(world, 2);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ops::{Credentials, Engine, Error, Kind, Reply};
+use ops::{Credentials, Engine, Error, ErrorKind, Reply};
 use serde_json::{Value, json};
 use store::Mode;
 
@@ -23,7 +23,7 @@ fn the_first_answer_is_given_again() {
         let turned = json!({ "priority": 1, "title": "Checkout" });
         assert_eq!(send(world, "key", turned).result, first.result);
         let other = send(world, "key", epic("Something else"));
-        assert_eq!(kind(&other), Some(Kind::IdempotencyKeyReused));
+        assert_eq!(kind(&other), Some(ErrorKind::IdempotencyKeyReused));
         assert_eq!(n_epics(world), 1);
 
         // What changes in between does not change the answer.
@@ -61,7 +61,7 @@ fn a_refusal_is_given_again() {
         let delete =
             || world.reply(admin(world), "delete_entity", json!({ "reference": "EP-001" }), Some("key"));
         let first = delete();
-        assert_eq!(kind(&first), Some(Kind::Conflict));
+        assert_eq!(kind(&first), Some(ErrorKind::Conflict));
         world.ok("delete_entity", json!({ "reference": "US-001" }));
         let again = delete();
         assert!(again.replayed);
@@ -75,15 +75,15 @@ fn that_arguments_are_wrong_is_an_answer_too() {
     on_every_store(|world| {
         let wrong = json!({ "title": "", "priority": 9 });
         let first = send(world, "key", wrong.clone());
-        assert_eq!(kind(&first), Some(Kind::ValidationError));
+        assert_eq!(kind(&first), Some(ErrorKind::ValidationError));
         let again = send(world, "key", wrong);
         assert!(again.replayed && !first.replayed);
         assert_eq!(again.result, first.result);
-        assert_eq!(kind(&send(world, "key", epic("Checkout"))), Some(Kind::IdempotencyKeyReused));
+        assert_eq!(kind(&send(world, "key", epic("Checkout"))), Some(ErrorKind::IdempotencyKeyReused));
         // Who may not ask is told that, and nothing is kept for them.
         let stranger = Credentials::Bearer("mcp_pat_unknown".to_owned());
         let refused = world.reply(stranger, "create_epic", json!({}), Some("key"));
-        assert_eq!(kind(&refused), Some(Kind::Unauthenticated));
+        assert_eq!(kind(&refused), Some(ErrorKind::Unauthenticated));
         assert_eq!(n_epics(world), 0);
     });
 }
@@ -93,7 +93,7 @@ fn a_mistake_of_ours_is_not_kept() {
     on_every_store(|world| {
         run(world, "alter table revision rename to elsewhere");
         let failed = send(world, "key", epic("Checkout"));
-        assert_eq!(kind(&failed), Some(Kind::InternalError));
+        assert_eq!(kind(&failed), Some(ErrorKind::InternalError));
         run(world, "alter table elsewhere rename to revision");
         assert_eq!(n_epics(world), 0);
         let mended = send(world, "key", epic("Checkout"));
@@ -110,14 +110,14 @@ fn being_too_often_there_is_not_kept() {
             if gate.load(Ordering::Relaxed) {
                 Ok(())
             } else {
-                Err(Error::new(Kind::RateLimited, "too often"))
+                Err(Error::new(ErrorKind::RateLimited, "too often"))
             }
         }));
         let send = || {
             let entry = ops::find("create_epic").expect("an operation");
             engine.wait(world.the_call(entry, epic("Checkout"), Some("key")))
         };
-        assert_eq!(kind(&send()), Some(Kind::RateLimited));
+        assert_eq!(kind(&send()), Some(ErrorKind::RateLimited));
         open.store(true, Ordering::Relaxed);
         let admitted = send();
         assert_eq!((kind(&admitted), admitted.replayed), (None, false));
@@ -138,7 +138,7 @@ fn sent_many_times_at_once_it_happens_once() {
                 match &reply.result {
                     Ok(answer) => answers.push(answer.json.clone()),
                     Err(error) => {
-                        assert_eq!(error.kind, Kind::StillRunning, "{error}");
+                        assert_eq!(error.kind, ErrorKind::StillRunning, "{error}");
                         assert_eq!(error.retry_after_s, Some(1));
                     }
                 }
@@ -182,7 +182,7 @@ fn secrets_are_not_kept() {
     on_every_store(|world| {
         let create = || world.reply(admin(world), "create_token", json!({ "name": "ci" }), Some("key"));
         assert_eq!(kind(&create()), None);
-        assert_eq!(kind(&create()), Some(Kind::Conflict));
+        assert_eq!(kind(&create()), Some(ErrorKind::Conflict));
         let sql = "select count(*) from idempotency";
         let n_kept: Option<i64> = world
             .engine
@@ -197,7 +197,7 @@ fn secrets_are_not_kept() {
 fn a_key_is_visible_ascii() {
     on_every_store(|world| {
         for wrong in ["", "with blank", "ключ", "a\nb", &"x".repeat(256)] {
-            assert_eq!(kind(&send(world, wrong, epic("x"))), Some(Kind::ValidationError), "{wrong:?}");
+            assert_eq!(kind(&send(world, wrong, epic("x"))), Some(ErrorKind::ValidationError), "{wrong:?}");
         }
         assert_eq!(kind(&send(world, &"x".repeat(255), epic("x"))), None);
     });
@@ -215,7 +215,7 @@ fn n_epics(world: &World) -> i64 {
     world.ok("list_entities", json!({ "kind": "epic" }))["total_count"].as_i64().expect("a number")
 }
 
-fn kind(reply: &Reply) -> Option<Kind> {
+fn kind(reply: &Reply) -> Option<ErrorKind> {
     reply.result.as_ref().err().map(|error| error.kind)
 }
 

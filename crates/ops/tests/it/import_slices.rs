@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use ops::Kind;
+use ops::ErrorKind;
 use serde_json::{Value, json};
 
 use crate::stores::{World, on_every_store};
@@ -19,7 +19,7 @@ fn a_large_import_lets_others_write_and_can_be_resumed() {
     on_every_store(|world| {
         prepare(world);
         let file = file();
-        let stopped = import_beside_others(world, &file);
+        let stopped = import_beside_others(world, json!({ "format": "csv", "content": file }));
         let import_id = stopped["import_id"].as_str().expect("an import").to_owned();
         assert_eq!(stopped["rows_total"], N_NEW + 3);
         let n_done = stopped["rows_done"].as_u64().expect("a number");
@@ -32,7 +32,7 @@ fn a_large_import_lets_others_write_and_can_be_resumed() {
         let again = world.call("import", arguments.clone()).expect_err("it was begun");
         assert_eq!(
             (again.kind, &again.more.expect("more")["import_id"]),
-            (Kind::Conflict, &json!(import_id))
+            (ErrorKind::Conflict, &json!(import_id))
         );
         let other = json!({ "format": "csv", "content": format!("{file}\n"), "resume": import_id });
         assert!(world.refused("import", other).contains("is not the file of the import"));
@@ -49,6 +49,43 @@ fn a_large_import_lets_others_write_and_can_be_resumed() {
         assert_eq!((&import["state"], &import["rows_done"]), (&json!("finished"), &import["rows_total"]));
         assert!(world.refused("import", resume).contains("is finished"));
         assert_eq!(text(world, "REQ-001"), "From the file");
+    });
+}
+
+/// The table of another tool has no references of ours: what a row has made is found again by what the tool calls it.
+#[test]
+fn a_large_mapped_table_is_resumed_where_it_stopped() {
+    on_every_store(|world| {
+        let table = |rows: &str| format!("Was;Nr;Art;Teil\nKasse;1;Epic;\nZahlen;2;Story;1\n{rows}");
+        let arguments = |content: String| {
+            let map = "Was=title,Nr=external_id,Art=type,Teil=parent";
+            json!({ "format": "csv", "content": content, "map": map, "scheme": "plan" })
+        };
+        let begun = world.ok("import", arguments(table("Karten;3;Task;2\n")));
+        assert_eq!(begun["created"], 3, "{begun}");
+        let new = |number: usize| format!("Neu {number};{number};Task;2\n");
+        let mut rows: String = (4..8_000).map(new).collect();
+        // It stops here, because somebody else has changed the same.
+        rows += "Karten und mehr;3;Task;2\n";
+        rows.extend((8_000..N_NEW + 4).map(new));
+        let mut resume = arguments(table(&rows));
+        let stopped = import_beside_others(world, resume.clone());
+        let n_done = stopped["rows_done"].as_u64().expect("a number");
+        assert!(n_done > 5_000 && n_done < N_NEW as u64, "{stopped}");
+
+        // Another mapping would make something else of the rows that are left.
+        resume["resume"] = stopped["import_id"].clone();
+        let mut other = resume.clone();
+        other["map"] = json!("Was=title,Nr=external_id,Art=type,Teil=parent,Extra=labels");
+        assert!(world.refused("import", other).contains("there is no column"));
+        let report = world.ok("import", resume);
+        assert_eq!(report["import_id"], stopped["import_id"]);
+        assert_eq!(count(world), N_NEW as u64 + 1, "nothing is doubled or missing");
+        assert_eq!(text(world, "REQ-001"), "Karten und mehr");
+        // Each row is found again by its number, and has what the file says.
+        let again = world.ok("import", arguments(table(&rows)));
+        let counts = (&again["created"], &again["updated"], &again["unchanged"]);
+        assert_eq!(counts, (&json!(0), &json!(0), &json!(N_NEW + 3)), "{again}");
     });
 }
 
@@ -77,6 +114,13 @@ fn an_import_is_undone_as_one_but_for_what_was_changed_since() {
         assert_eq!((&report["created"], &report["updated"]), (&json!(207), &json!(2)), "{report}");
         world.ok("update_requirement", json!({ "requirement_id": "REQ-500", "title": "Changed since" }));
         let undo = json!({ "import_id": report["import_id"] });
+        let mut tried = undo.clone();
+        tried["dry_run"] = json!(true);
+        let planned = world.ok("undo_import", tried);
+        // REQ-500 was changed, and keeps its story and epic, which a dry run does not look for.
+        assert_eq!((&planned["deleted"], &planned["restored"]), (&json!(206), &json!(2)), "{planned}");
+        assert_eq!(planned["kept"][0]["reference_id"], "REQ-500", "{planned}");
+        assert_eq!(planned["import"]["state"], "finished");
         let undone = world.ok("undo_import", undo.clone());
         assert_eq!(undone["import"]["state"], "undone");
         let kept: Vec<String> = undone["kept"].as_array().expect("a list").iter().map(why).collect();
@@ -109,27 +153,29 @@ fn imports_are_seen_by_who_made_them_and_by_administrators() {
         let report = world.call_as(one.clone(), "import", file).expect("an import");
         let id = json!({ "import_id": report["import_id"] });
         assert_eq!(world.ok("get_import", id.clone())["actor"], "ursula");
-        assert_eq!(world.call_as(one, "list_imports", json!({})).expect("a list")["total_count"], 1);
+        let total = |project: &str| {
+            let arguments = json!({ "project": project });
+            world.call_as(one.clone(), "list_imports", arguments).expect("a list")["total_count"].clone()
+        };
+        world.ok("create_project", json!({ "key": "SHOP", "name": "Shop" }));
+        assert_eq!((total("DEFAULT"), total("SHOP")), (json!(1), json!(0)));
+        assert_eq!(world.call_as(one.clone(), "list_imports", json!({})).expect("a list")["total_count"], 1);
         assert_eq!(
             world.call_as(other.clone(), "list_imports", json!({})).expect("a list")["total_count"],
             0
         );
         for operation in ["get_import", "undo_import"] {
             let refused = world.call_as(other.clone(), operation, id.clone()).expect_err("not theirs");
-            assert_eq!(refused.kind, Kind::NotFound);
+            assert_eq!(refused.kind, ErrorKind::NotFound);
         }
     });
 }
 
 /// Imports while others write. One of them changes what the last row changes too, so that the import stops there. Returns
 /// what the error says.
-fn import_beside_others(world: &World, file: &str) -> Value {
+fn import_beside_others(world: &World, arguments: Value) -> Value {
     let (begun, hears) = mpsc::channel();
-    let mut call = world.the_call(
-        ops::find("import").expect("an operation"),
-        json!({ "format": "csv", "content": file }),
-        None,
-    );
+    let mut call = world.the_call(ops::find("import").expect("an operation"), arguments, None);
     call.progress = Some(Box::new(move |progress| {
         if progress.doing == "writing rows" {
             let _ = begun.send(());
@@ -151,7 +197,7 @@ fn import_beside_others(world: &World, file: &str) -> Value {
         }
     };
     assert!(n_written > 5, "only {n_written} others wrote");
-    assert_eq!(error.kind, Kind::Conflict, "{error}");
+    assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
     assert!(error.message.contains("REQ-001 was changed by somebody else"), "{error}");
     *error.more.expect("more")
 }

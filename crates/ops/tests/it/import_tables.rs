@@ -129,7 +129,7 @@ fn mistakes_name_the_row_and_the_column_of_the_table() {
                 epic of row 2 (line 2) | epic | created | Imported from sheet |  |  []
                 user story of row 2 (line 2) | user_story | created | Imported from sheet |  |  []
                 row 2 (line 2) | requirement | created | One |  |  []
-                row 3 (line 3) | requirement | wrong | Two |  | Key: is in the file twice: it stands at row 2 (line 2) too []
+                row 3 (line 3) | requirement | wrong | Two |  | Key: is in the file twice: also at row 2 (line 2) []
                 row 4 (line 4) | requirement | wrong | x |  | Summary: expected text, found nothing: requirement needs it []
                 3 created, 0 updated, 0 unchanged, 2 wrong, 0 left_out
             "#]],

@@ -7,7 +7,7 @@ use std::thread;
 
 use argon2::password_hash::PasswordHasher;
 use argon2::{Algorithm, Argon2, Params, Version};
-use ops::{Call, Credentials, Kind};
+use ops::{Call, Credentials, ErrorKind};
 use serde_json::json;
 use store::{Cancel, Mode, Tx, user};
 
@@ -63,15 +63,18 @@ fn too_many_passwords_at_once_are_told_to_come_back() {
             });
         }
         let mut replies = is_done.iter();
-        let turned_away = replies.by_ref().find(|(kind, _)| *kind == Kind::Unavailable);
-        assert_eq!(turned_away, Some((Kind::Unavailable, Some(2))));
+        let turned_away = replies.by_ref().find(|(kind, _)| *kind == ErrorKind::Unavailable);
+        assert_eq!(turned_away, Some((ErrorKind::Unavailable, Some(2))));
         // What needs no password goes on.
         assert_eq!(world.ok("update_user", json!({ "user": "ann", "disabled": true }))["disabled"], true);
         cancel.cancel();
         world.ok("update_user", json!({ "user": "ann", "disabled": false }));
         drop((replies, done));
         for (kind, _) in is_done {
-            assert!([Kind::Unavailable, Kind::Timeout, Kind::Unauthenticated].contains(&kind), "{kind:?}");
+            assert!(
+                [ErrorKind::Unavailable, ErrorKind::Timeout, ErrorKind::Unauthenticated].contains(&kind),
+                "{kind:?}"
+            );
         }
         assert_eq!(outcome(world.call_as(session(world, "ann"), "who_am_i", json!({}))), "ok");
     });

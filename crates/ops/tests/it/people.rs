@@ -14,10 +14,14 @@ pub fn user(world: &World, name: &str, role: &str) -> Value {
     world.ok("create_user", json!({ "username": name, "email": email, "role": role, "password": PASSWORD }))
 }
 
-/// Makes a token of a user.
+/// Makes a token of a user. One for evidence pushes to the repository `shop`, which is there.
 pub fn token(world: &World, user: &str, scopes: &[&str]) -> Credentials {
     let name = format!("for {}", scopes.join(" "));
-    let made = world.ok("create_token", json!({ "name": name, "scopes": scopes, "user": user }));
+    let mut wanted = json!({ "name": name, "scopes": scopes, "user": user });
+    if scopes == ["evidence"] {
+        wanted["repositories"] = json!(["shop"]);
+    }
+    let made = world.ok("create_token", wanted);
     Credentials::Bearer(made["token"].as_str().expect("a secret").to_owned())
 }
 

@@ -13,6 +13,7 @@ enum Action {
     Read,
     Comment,
     Write,
+    Push,
     OwnAccount,
     Administer,
 }
@@ -20,7 +21,7 @@ enum Action {
 /// The row that an operation belongs to. Every operation is named here once.
 fn action(operation: &str) -> Action {
     match operation {
-        "login" | "get_sign_in_link" | "use_sign_in_link" => Action::Anything,
+        "login" | "get_sign_in_link" | "use_sign_in_link" | "exchange_identity" => Action::Anything,
         "get_entity"
         | "list_entities"
         | "get_history"
@@ -60,6 +61,19 @@ fn action(operation: &str) -> Action {
         | "get_project"
         | "list_project_members"
         | "list_views"
+        | "cited_texts"
+        | "judge_change"
+        | "get_thread"
+        | "list_stale_citations"
+        | "propose_threats"
+        | "list_threats"
+        | "list_repositories"
+        | "get_repository"
+        | "list_baselines"
+        | "compare_baselines"
+        | "export_baseline"
+        | "list_work"
+        | "list_open_work"
         | "list_user_directory"
         | "who_am_i"
         | "logout" => Action::Read,
@@ -85,7 +99,16 @@ fn action(operation: &str) -> Action {
         | "bulk_update"
         | "load_example"
         | "import"
-        | "undo_import" => Action::Write,
+        | "undo_import"
+        | "add_manual_evidence"
+        | "decide_threat"
+        | "pin_baseline"
+        | "delete_baseline"
+        | "next_work"
+        | "renew_work"
+        | "finish_work"
+        | "release_work" => Action::Write,
+        "push_trace" | "push_evidence" => Action::Push,
         "create_token"
         | "list_tokens"
         | "get_token"
@@ -116,6 +139,10 @@ fn action(operation: &str) -> Action {
         | "delete_project"
         | "set_project_member"
         | "remove_project_member"
+        | "break_work"
+        | "create_repository"
+        | "update_repository"
+        | "delete_repository"
         | "create_user"
         | "list_users"
         | "get_user"
@@ -127,24 +154,28 @@ fn action(operation: &str) -> Action {
 }
 
 const ROLES: [&str; 3] = ["Commenter", "User", "Administrator"];
-const SCOPES: [&str; 5] = ["read", "comment", "write", "admin", "full_access"];
+const SCOPES: [&str; 6] = ["read", "comment", "write", "admin", "full_access", "evidence"];
 
-/// The columns: Commenter, User, Administrator; then a token with read, comment, write, admin, full access.
-fn table(action: Action) -> ([u8; 3], [u8; 5]) {
+/// The columns: Commenter, User, Administrator; then a token with read, comment, write, admin, full access, evidence.
+fn table(action: Action) -> ([u8; 3], [u8; 6]) {
     match action {
-        Action::Anything | Action::Read => ([1, 1, 1], [1, 1, 1, 1, 1]),
-        Action::Comment => ([1, 1, 1], [0, 1, 1, 1, 1]),
-        Action::Write => ([0, 1, 1], [0, 0, 1, 1, 1]),
-        Action::Administer => ([0, 0, 1], [0, 0, 0, 1, 1]),
+        Action::Anything | Action::Read => ([1, 1, 1], [1, 1, 1, 1, 1, 1]),
+        Action::Comment => ([1, 1, 1], [0, 1, 1, 1, 1, 0]),
+        Action::Write => ([0, 1, 1], [0, 0, 1, 1, 1, 0]),
+        Action::Push => ([0, 1, 1], [0, 0, 1, 1, 1, 1]),
+        Action::Administer => ([0, 0, 1], [0, 0, 0, 1, 1, 0]),
         // Whoever makes tokens or sets the password can become all that the user is.
-        Action::OwnAccount => ([1, 1, 1], [0, 0, 0, 0, 1]),
+        Action::OwnAccount => ([1, 1, 1], [0, 0, 0, 0, 1, 0]),
     }
 }
 
-/// [002 R16.8]
+//@= spexus://REQ-172
+//@= type=test
+//@# 002 R16.8: tests cover tokens and rights
 #[test]
 fn everybody_may_what_the_table_says_and_nothing_else() {
     on_every_store(|world| {
+        world.ok("create_repository", json!({ "name": "shop", "projects": ["DEFAULT"] }));
         let mut n_checked = 0;
         for (role, role_name) in ROLES.iter().enumerate() {
             let name = role_name.to_lowercase();
@@ -164,7 +195,7 @@ fn everybody_may_what_the_table_says_and_nothing_else() {
             n_checked += check_all(world, &local, &format!("{role_name} at the machine"), by_role);
         }
         n_checked += check_all(world, &Credentials::Local(None), "the first administrator", |_| true);
-        assert_eq!(n_checked, OPERATIONS.len() * 22);
+        assert_eq!(n_checked, OPERATIONS.len() * 25);
 
         for entry in OPERATIONS {
             for arguments in [wrong(), right(entry.input_schema())] {
@@ -210,7 +241,7 @@ fn arguments_made_from_a_schema_are_understood_and_never_a_mistake_of_ours() {
             let outcome = outcome(world.call(entry.name, arguments.clone()));
             let expected = match entry.name {
                 "login" => &["VALIDATION_ERROR"][..],
-                "get_sign_in_link" | "use_sign_in_link" => &["UNAUTHENTICATED"],
+                "get_sign_in_link" | "use_sign_in_link" | "exchange_identity" => &["UNAUTHENTICATED"],
                 "update_status_model"
                 | "change_password"
                 | "delete_relationship"
@@ -224,7 +255,13 @@ fn arguments_made_from_a_schema_are_understood_and_never_a_mistake_of_ours() {
                 | "create_user"
                 | "bulk_update"
                 | "import"
-                | "create_project" => &["VALIDATION_ERROR", "NOT_FOUND"],
+                | "judge_change"
+                | "create_repository"
+                | "create_project"
+                | "renew_work"
+                | "finish_work"
+                | "release_work"
+                | "break_work" => &["VALIDATION_ERROR", "NOT_FOUND"],
                 _ => &["ok", "NOT_FOUND"],
             };
             assert!(expected.contains(&outcome), "{}: {outcome} for {arguments}", entry.name);

@@ -284,6 +284,35 @@ fn a_change_touches_what_is_below_it() {
 }
 
 #[test]
+fn what_a_change_is_for_is_named_beside_what_it_touches() {
+    on_every_store(|world| {
+        plan(world);
+        let above = |reference: &str| {
+            let impact = world.ok("impact_analysis", json!({ "reference": reference, "depth": 1 }));
+            lines(&impact["above"], line)
+        };
+        assert_eq!(
+            above("REQ-001"),
+            [
+                "1 REQ-001 serves AC-001 (REQ-001 AC-001)",
+                "1 REQ-001 belongs_to US-001 (REQ-001 US-001)",
+                "2 US-001 belongs_to EP-001 (REQ-001 US-001 EP-001)",
+            ]
+        );
+        assert_eq!(above("REQ-002").len(), 2, "it serves no criterion");
+        assert_eq!(
+            above("AC-001"),
+            [
+                "1 AC-001 belongs_to US-001 (AC-001 US-001)",
+                "2 US-001 belongs_to EP-001 (AC-001 US-001 EP-001)"
+            ]
+        );
+        let epic = world.ok("impact_analysis", json!({ "reference": "EP-001" }));
+        assert_eq!(epic.get("above"), None);
+    });
+}
+
+#[test]
 fn what_a_change_touches_is_bounded() {
     on_every_store(|world| {
         world.ok("create_epic", json!({ "title": "Epic", "priority": 1 }));
@@ -339,10 +368,12 @@ fn relate(world: &World, source: &str, kind: &str, target: &str) {
 }
 
 fn hits(impact: &Value) -> Vec<String> {
-    lines(&impact["affected"], |hit| {
-        let way = lines(&hit["way"], |step| step.as_str().unwrap_or("?").to_owned()).join(" ");
-        format!("{} {} ({way})", hit["depth"], hit["because"].as_str().unwrap_or("?"))
-    })
+    lines(&impact["affected"], line)
+}
+
+fn line(hit: &Value) -> String {
+    let way = lines(&hit["way"], |step| step.as_str().unwrap_or("?").to_owned()).join(" ");
+    format!("{} {} ({way})", hit["depth"], hit["because"].as_str().unwrap_or("?"))
 }
 
 fn groups(kind: &Value) -> String {

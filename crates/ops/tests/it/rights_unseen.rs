@@ -58,6 +58,12 @@ impl<'w> Project<'w> {
         project
     }
 
+    /// What code can cite.
+    fn citable(&self) -> Vec<String> {
+        let kinds = ["acceptance_criteria", "requirement"];
+        kinds.iter().filter_map(|kind| self.made.get(kind)).flatten().cloned().collect()
+    }
+
     fn some(&self, kind: &str, choice: usize) -> Option<&String> {
         let all = self.made.get(kind)?;
         all.get(choice % all.len())
@@ -154,7 +160,11 @@ fn check(with: &World, without: &World, steps: &[(bool, Step)]) {
         }
     }
     assert_eq!(visible[0].made, visible[1].made);
+    let cited = [&hidden, &visible[0]].map(Project::citable).concat();
+    push(with, &["HID", "VIS"], &cited);
+    push(without, &["VIS"], &cited);
     let mut questions = everything();
+    questions.extend(about_code(cited.len()));
     for reference in visible[0].made.values().flatten() {
         questions.extend(about(reference));
     }
@@ -178,6 +188,67 @@ fn check(with: &World, without: &World, steps: &[(bool, Step)]) {
             assert_eq!(seen, expected, "{operation} {arguments}");
         }
     }
+}
+
+/// The lines between two citations in a file.
+const LINES_BETWEEN: usize = 10;
+
+/// Pushes code and tests that cite all of this, one citation after the other, and a run in which all tests passed.
+fn push(world: &World, projects: &[&str], references: &[String]) {
+    world.ok("create_repository", json!({ "name": "example.org/tea", "projects": projects }));
+    world.ok("push_trace", json!({ "repository": "example.org/tea", "content": pushed_files(references) }));
+    let tests = references.iter().enumerate().map(|(index, reference)| {
+        let executes = json!([{ "reference": reference, "unit": "", "path": "src/tea.rs", "blob": "aaaaaaaa", "how": "proven" }]);
+        let test = json!({ "path": "tests/tea.rs", "blob": "bbbbbbbb", "symbol": symbol(index), "outcome": "passed", "attempts": 1,
+                           "executes": executes });
+        test.to_string()
+    });
+    let content = tests.collect::<Vec<_>>().join("\n");
+    let run = json!({ "repository": "example.org/tea", "tool": "cargo test", "exit_status": 0, "content": content });
+    world.ok("push_evidence", run);
+}
+
+fn symbol(index: usize) -> String {
+    format!("brews_{index}")
+}
+
+fn pushed_files(references: &[String]) -> String {
+    let cites = |kind: &str| -> Vec<Value> {
+        let cited = references.iter().enumerate().map(|(index, reference)| {
+            let line = LINES_BETWEEN * (index + 1);
+            json!({ "line": line, "last_line": line, "kind": kind, "reference": reference, "pin": 1, "symbol": symbol(index) })
+        });
+        cited.collect()
+    };
+    let code = json!({ "path": "src/tea.rs", "blob": "aaaaaaaa", "citations": cites("code") });
+    let tests = json!({ "path": "tests/tea.rs", "blob": "bbbbbbbb", "citations": cites("test") });
+    format!("{code}\n{tests}\n")
+}
+
+/// Questions about the code that cites so many things.
+fn about_code(n_cited: usize) -> Vec<(&'static str, Value)> {
+    let mut questions = vec![
+        ("list_repositories", json!({})),
+        ("get_repository", json!({ "repository": "example.org/tea" })),
+        ("list_stale_citations", json!({ "project": "VIS" })),
+        ("list_stale_citations", json!({ "project": "HID" })),
+        ("list_baselines", json!({ "project": "HID" })),
+        ("pin_baseline", json!({ "project": "HID", "name": "Mine" })),
+        ("get_thread", json!({ "from": "src/tea.rs" })),
+        ("get_thread", json!({ "from": "src/tea.rs", "repository": "example.org/tea" })),
+        ("get_thread", json!({ "from": "src/tea.rs:1" })),
+    ];
+    for index in 0..n_cited {
+        let line = LINES_BETWEEN * (index + 1);
+        for from in [
+            format!("src/tea.rs:{line}"),
+            format!("src/tea.rs:{}", line + 1),
+            format!("tests/tea.rs::{}", symbol(index)),
+        ] {
+            questions.push(("get_thread", json!({ "from": from })));
+        }
+    }
+    questions
 }
 
 /// Questions about everything that somebody sees.
@@ -254,6 +325,11 @@ fn about(reference: &str) -> Vec<(&'static str, Value)> {
         ("browse", json!({ "kinds": ["epic"], "limit": 5, "after": reference })),
         ("get_comment", json!({ "comment_id": reference })),
         ("delete_relationship", json!({ "id": reference })),
+        ("get_thread", json!({ "from": reference })),
+        ("get_thread", json!({ "from": reference, "direction": "up", "ref": "main" })),
+        ("list_stale_citations", json!({ "reference": reference })),
+        ("cited_texts", json!({ "references": [reference] })),
+        ("add_manual_evidence", json!({ "reference": reference, "what": "Looked", "unit": 9 })),
     ]
 }
 

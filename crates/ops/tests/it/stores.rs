@@ -138,6 +138,13 @@ impl World {
         Call { idempotency_key, ..Call::new(entry, arguments, credentials, request(now)) }
     }
 
+    /// The number that a query answers.
+    pub fn count(&self, sql: &'static str) -> i64 {
+        let counted =
+            self.engine.store().wait(store::Mode::Snapshot, move |tx| tx.row(sql, &[], |row| row.get(0)));
+        counted.expect("a count").unwrap_or_default()
+    }
+
     /// Lets time pass.
     pub fn pass_seconds(&self, seconds: i64) {
         self.clock.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
@@ -174,5 +181,7 @@ fn request(now: Time) -> Request {
         request_id: Some("test".to_owned()),
         address: Some("192.0.2.7".to_owned()),
         user_agent: Some("test".to_owned()),
+        checkout: None,
+        threats: None,
     }
 }

@@ -183,13 +183,24 @@ fn the_fixture_of_the_current_schema_is_written() {
     let location = Location::Sqlite(folder.path().join("spexus.db"));
     run(&location, &read(last));
     let world = World::open_filled(&location, TOKEN.trim().to_owned());
-    let view =
-        json!({ "project": "DEFAULT", "kind": "requirement", "name": "Drafts", "query": "status=Draft" });
-    world.ok("save_view", view);
+    fill_threats(&world);
     let store = world.engine.store().clone();
     let migrations = store.migrations().expect("migrations");
     let name = &migrations.last().expect("a migration").name;
     std::fs::write(last.with_file_name(format!("after_{name}.sql")), dump(&store, &store)).expect("a file");
+}
+
+/// A decision about a threat, and a criterion that is against it.
+fn fill_threats(world: &World) {
+    let sql = "insert into threat_link (id, project_id, entity_id, pattern, pattern_version, name, severity, decision, signs,
+                   content_version, actor_id, version, created_at, updated_at)
+               select 'l-1', e.project_id, e.id, 'TMKB-AUTHZ-001', '1.0.0', 'A job without rights', 'critical', 'applies', '[\"job\"]',
+                   1, 'u', 1, 1, 1
+               from entity e where e.kind = 'requirement' and e.number = 1";
+    let criterion = "insert into threat_criterion (link_id, criterion_id, created_at)
+                     select 'l-1', e.id, 1 from entity e where e.kind = 'acceptance_criteria' and e.number = 1";
+    let fill = move |tx: &mut Tx<'_>| tx.execute(sql, &[]).and_then(|_| tx.execute(criterion, &[])).map(drop);
+    world.engine.store().wait(Mode::Write, fill).expect("rows");
 }
 
 /// The text of a store on SQLite: the schema of one, and of the other the rows that fit.
@@ -212,8 +223,15 @@ fn dump(schema: &Store, data: &Store) -> String {
         let columns = texts(schema, names);
         let values: Vec<String> = columns.iter().map(|column| format!("quote({column})")).collect();
         let (columns, values) = (columns.join(", "), values.join(" || ', ' || "));
+        let has_rowid = texts(
+            schema,
+            format!(
+                "select name from sqlite_schema where name = '{table}' and sql not like '%without rowid%'"
+            ),
+        );
+        let order = if has_rowid.is_empty() { "1" } else { "rowid" };
         let rows = format!(
-            "select 'insert into {table} ({columns}) values (' || {values} || ');' from {table} order by rowid"
+            "select 'insert into {table} ({columns}) values (' || {values} || ');' from {table} order by {order}"
         );
         match table.as_str() {
             // As an earlier version of the terms would have left it.

@@ -1,0 +1,240 @@
+//! What evidence says about requirements on both sides of a change of a checkout, for the gate.
+
+use std::collections::HashMap;
+
+use evidence::Verdict;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::model::Time;
+use store::thread::repository::{self, Repository};
+use store::thread::snapshot::CitationKind;
+use store::thread::text::{self, CitableText};
+
+use super::beside::{CheckoutBeside, RunBeside};
+use super::judge::{self, Judged, JudgedUnit};
+use super::lines::{PushedFile, PushedTest};
+use crate::context::Cx;
+use crate::error::{Error, Result};
+use crate::input::{Id, Text};
+use crate::operation::{Command, Effect, Operation, Output, Route, command, post};
+
+/// Requirements in one call.
+const REFERENCES_MAX: usize = 500;
+/// Files and tests of one side.
+const LINES_MAX: usize = 100_000;
+/// What is judged by, where nobody says.
+const CLOSES_AT: &str = "witnessed";
+
+/// Tell what evidence says about some requirements before and after a change of a checkout.
+///
+/// `spexus check` asks this. The content is JSON: `{"before": SIDE, "after": SIDE}`, where a side has `files` and `tests` as
+/// `spexus push` writes them, and for tests `tool`, `is_whole` and `at`. Nothing of it is kept. Results that were pushed count on the
+/// side whose files they are about. Each unit is judged by the verdict that the repository's policy asks for; its refs and its trust
+/// are about what closes a requirement, which a change does not do.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeChange {
+    /// The project: a key or an id; the default project when absent.
+    project: Option<Text<1, 64>>,
+    /// The repository's name, so that what was pushed for it counts.
+    repository: Option<Text<1, 200>>,
+    /// Reference ids, such as `REQ-012`; 500 at most.
+    references: Vec<Id>,
+    /// The verdict that closes a unit, where the store does not know the repository: `passed`, `witnessed` or `proven`.
+    closes_at: Option<Text<1, 20>>,
+    /// Both sides, as JSON.
+    content: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sides {
+    before: SideOfChange,
+    after: SideOfChange,
+}
+
+/// A side of a change, as whoever asks sends it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SideOfChange {
+    /// The files with citations.
+    pub files: Vec<PushedFile>,
+    /// The tests that cite something and have run; none where nothing has run.
+    pub tests: Option<Vec<PushedTest>>,
+    /// The tools that say so.
+    pub tool: String,
+    /// Whether they tell of everything that ran.
+    pub is_whole: bool,
+    /// When they wrote it, in microseconds since 1970.
+    pub at: i64,
+}
+
+/// What evidence says on both sides.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangeJudged {
+    /// Whether the store knows the repository.
+    knows_repository: bool,
+    /// The verdict that closes a unit.
+    closes_at: String,
+    /// The units, in the order of the references.
+    units: Vec<UnitOfChange>,
+}
+
+/// A unit, and what evidence says about it.
+#[derive(Serialize, JsonSchema)]
+struct UnitOfChange {
+    /// What it belongs to.
+    reference_id: String,
+    /// The hash of its text.
+    unit: String,
+    /// Its text.
+    text: String,
+    /// Before the change.
+    before: Judgement,
+    /// After it.
+    after: Judgement,
+}
+
+/// What evidence says about a unit on one side.
+#[derive(Serialize, JsonSchema)]
+struct Judgement {
+    /// Whether code or tests cite it.
+    cited: bool,
+    /// Whether anything is known of a run of its tests.
+    ran: bool,
+    /// The verdict: `not_run`, `old`, `skipped`, `failed`, `flaky`, `passed`, `witnessed` or `proven`.
+    verdict: String,
+    /// Whether the verdict is what the policy asks for.
+    closes: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_open: Option<String>,
+    /// The tests that cite it, with what became of each: `tests/a.rs:12 switches_off failed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tests: Vec<String>,
+}
+
+impl Output for ChangeJudged {}
+
+impl Operation for JudgeChange {
+    type Output = ChangeJudged;
+    const NAME: &'static str = "judge_change";
+    const COMMANDS: &'static [Command] = &[command("change judge")];
+    const ROUTES: &'static [Route] = &[post("/changes/judge")];
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(&self, cx: &mut Cx<'_, '_>) -> Result<ChangeJudged> {
+        if self.references.len() > REFERENCES_MAX {
+            let found = self.references.len();
+            let message = format!("expected at most {REFERENCES_MAX} references, found {found}");
+            return Err(Error::field("references", message));
+        }
+        let sides: Sides = serde_json::from_str(&self.content)
+            .map_err(|error| Error::field("content", error.to_string()))?;
+        for (name, side) in [("before", &sides.before), ("after", &sides.after)] {
+            let found = side.files.len().max(side.tests.as_ref().map_or(0, Vec::len));
+            if found > LINES_MAX {
+                let message = format!("{name}: expected at most {LINES_MAX} files and tests, found {found}");
+                return Err(Error::field("content", message));
+            }
+        }
+        let project = cx.project("project", self.project.as_ref().map(Text::as_str))?;
+        let name = self.repository.as_ref().map_or("this checkout", Text::as_str);
+        let known = repository::of_project(cx.tx, &project.id)?.into_iter().find(|known| known.name == name);
+        let knows_repository = known.is_some();
+        let closes_at = match &known {
+            Some(known) => known.closes_at.clone(),
+            None => closes_at(self.closes_at.as_ref().map_or(CLOSES_AT, Text::as_str))?,
+        };
+        let mut ids = Vec::with_capacity(self.references.len());
+        for reference in &self.references {
+            let found = cx.find_entity(&reference.0)?.filter(|found| found.project_id == project.id);
+            ids.extend(found.map(|found| found.id));
+        }
+        let some: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let texts = text::of_ids(cx.tx, &some)?;
+        let mut judged = [Vec::new(), Vec::new()];
+        for (side, judged) in [sides.before, sides.after].into_iter().zip(&mut judged) {
+            let beside = side.beside(name, &project.key, &closes_at);
+            let repository = known.clone().unwrap_or_else(|| beside.unknown_repository(&project.id));
+            // Refs and trust decide what closes a requirement, not what a change made worse.
+            let repository = Repository {
+                trust_min: "local".to_owned(),
+                closing_refs: vec!["*".to_owned()],
+                ..repository
+            };
+            let head = beside.head(cx, repository)?;
+            *judged = judge::judge(cx, &[head], texts.clone())?;
+        }
+        let [before, after] = judged;
+        Ok(ChangeJudged { knows_repository, closes_at, units: units(&texts, &before, &after) })
+    }
+}
+
+/// A verdict that closes.
+fn closes_at(name: &str) -> Result<String> {
+    match judge::named::<evidence::ClosesAt>(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(Error::not_allowed("closes_at", name, ["passed", "witnessed", "proven"])),
+    }
+}
+
+impl SideOfChange {
+    fn beside(self, repository: &str, project: &str, closes_at: &str) -> CheckoutBeside {
+        let run = self.tests.map(|tests| RunBeside {
+            tool: self.tool,
+            is_whole: self.is_whole,
+            tests,
+            at: Time::from_microseconds(self.at),
+        });
+        let mut beside =
+            CheckoutBeside::new(repository.to_owned(), project.to_owned(), closes_at.to_owned(), self.files);
+        beside.run = run;
+        beside
+    }
+}
+
+fn units(texts: &[CitableText], before: &[Judged], after: &[Judged]) -> Vec<UnitOfChange> {
+    let by_hash = |judged: &[Judged]| -> HashMap<(String, String), Judgement> {
+        let units = judged.iter().flat_map(|judged| {
+            judged
+                .units
+                .iter()
+                .map(|unit| ((judged.text.id.clone(), unit.unit.hash.clone()), judgement(unit)))
+        });
+        units.collect()
+    };
+    let (mut before, mut after) = (by_hash(before), by_hash(after));
+    let of_text = |text: &CitableText| {
+        let units = judge::units_of(text).into_iter();
+        let found = units.filter_map(|unit| {
+            let key = (text.id.clone(), unit.hash.clone());
+            Some(UnitOfChange {
+                reference_id: text.reference_id.clone(),
+                before: before.remove(&key)?,
+                after: after.remove(&key)?,
+                unit: unit.hash,
+                text: unit.text,
+            })
+        });
+        found.collect::<Vec<_>>()
+    };
+    texts.iter().flat_map(of_text).collect()
+}
+
+fn judgement(judged: &JudgedUnit) -> Judgement {
+    let kinds = [CitationKind::Code, CitationKind::Test, CitationKind::Verifies, CitationKind::Implication];
+    let tests = judged.cited.iter().filter_map(|cited| {
+        let (citation, verdict) = (&cited.citation, cited.verdict?);
+        let symbol = citation.symbol.as_deref().unwrap_or_default();
+        Some(format!("{}:{} {symbol} {verdict}", citation.path, citation.line))
+    });
+    Judgement {
+        cited: kinds.into_iter().any(|kind| judged.has(kind)),
+        ran: judged.verdict != Verdict::NotRun || judged.cited.iter().any(|cited| cited.result.is_some()),
+        verdict: judge::name_of(judged.verdict),
+        closes: judged.closes,
+        why_open: judged.why_open.clone(),
+        tests: tests.collect(),
+    }
+}

@@ -1,0 +1,247 @@
+//! What there is to do, in the order in which it should be done, and why.
+//!
+//! Left out is what is final, closed by evidence, leased, or waits for something else; whoever takes work also leaves out what touches
+//! the files of another lease. Then come: stale or failing before the rest, priority, begun before not begun, how much waits for it,
+//! the story that the holder worked on last, the number. Open critical threats belong behind the priority: [`Candidate::key`].
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use evidence::Verdict;
+use store::model::Kind;
+use store::project::Project;
+use store::thread::lease::{self, KIND};
+use store::thread::text;
+use store::thread::work::{self, OpenRequirement, Wait, WorkScope};
+
+use super::paths::WorkPath;
+use crate::context::Cx;
+use crate::error::{Error, Result};
+use crate::input::{Id, Text};
+use crate::thread::judge::{self, Head, Judged, State};
+
+/// How many requirements that something cites are looked at.
+const BEGUN_MAX: i64 = 2_000;
+/// How many that nothing cites are looked at, at once and in all.
+const NEW_AT_ONCE: i64 = 1_000;
+const NEW_ROUNDS_MAX: i64 = 20;
+/// How many are judged with the same statements.
+const JUDGED_AT_ONCE: usize = 100;
+/// How many leases of a project are known at once.
+pub const LEASES_MAX: i64 = 10_000;
+
+/// A requirement that somebody could work on.
+pub struct Candidate {
+    /// Its id.
+    pub id: String,
+    /// The id of its story.
+    pub story_id: Option<String>,
+    /// The files that cite it.
+    pub files: Vec<WorkPath>,
+    urgency: Option<Urgency>,
+    priority: i64,
+    is_begun: bool,
+    n_waiting: i64,
+    is_same_story: bool,
+    number: i64,
+}
+
+/// Why something cannot wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// Code quotes an earlier text.
+    Stale,
+    /// A test of it fails, or passes only sometimes.
+    Failing,
+}
+
+impl Candidate {
+    /// Orders candidates. Open critical threats come behind the priority once requirements know theirs.
+    fn key(&self) -> impl Ord + use<> {
+        let Candidate { urgency, priority, is_begun, n_waiting, is_same_story, number, .. } = self;
+        (urgency.is_none(), *priority, !is_begun, Reverse(*n_waiting), !is_same_story, *number)
+    }
+
+    /// Its priority, where it has one.
+    pub fn priority(&self) -> Option<i64> {
+        (self.priority <= 4).then_some(self.priority)
+    }
+
+    /// Why it has its place.
+    pub fn why(&self) -> Vec<String> {
+        let urgency = self.urgency.map(|urgency| match urgency {
+            Urgency::Stale => "stale: code cites an earlier text".to_owned(),
+            Urgency::Failing => "failing: a test of it does not pass".to_owned(),
+        });
+        let priority = self.priority().map(|priority| format!("priority {priority}"));
+        let begun = self.is_begun.then(|| "begun".to_owned());
+        let waiting = match self.n_waiting {
+            0 => None,
+            1 => Some("1 other waits for it".to_owned()),
+            n_waiting => Some(format!("{n_waiting} others wait for it")),
+        };
+        let story = self.is_same_story.then(|| "same story as last time".to_owned());
+        [urgency, priority, begun, waiting, story].into_iter().flatten().collect()
+    }
+}
+
+/// What there is to do.
+#[derive(Default)]
+pub struct Order {
+    /// The most urgent first.
+    pub candidates: Vec<Candidate>,
+    /// How many are leased.
+    pub n_leased: usize,
+    /// What waits for something else, and for what.
+    pub blocked: Vec<Wait>,
+    /// How many are closed by evidence.
+    pub n_closed: usize,
+}
+
+/// Where work is looked for: the project, and what of it.
+pub fn scope(
+    cx: &mut Cx<'_, '_>,
+    project: Option<&Text<1, 64>>,
+    under: Option<&Id>,
+) -> Result<(Project, WorkScope)> {
+    let Some(under) = under else {
+        let own = cx.request.checkout.as_ref().map(|checkout| checkout.project.clone());
+        let named = project.map(Text::as_str).or(own.as_deref());
+        return Ok((cx.project("project", named)?, WorkScope::Project));
+    };
+    let entity = cx.live_entity("under", under)?;
+    let own = cx.project("project", Some(&entity.project_id))?;
+    if let Some(named) = project
+        && cx.project("project", Some(named.as_str()))?.id != own.id
+    {
+        let message =
+            format!("{} is in the project {}, not in {}", entity.reference_id, own.key, named.as_str());
+        return Err(Error::field("under", message));
+    }
+    let scope = match entity.kind {
+        Kind::Epic => WorkScope::Epic(entity.id),
+        Kind::UserStory => WorkScope::Story(entity.id),
+        KIND => WorkScope::One(entity.id),
+        kind => {
+            let expected = "expected an epic, a user story or a requirement";
+            let message = format!("{expected}, and {} is {}", entity.reference_id, kind.with_article());
+            return Err(Error::field("under", message));
+        }
+    };
+    Ok((own, scope))
+}
+
+/// Puts in order what there is to do in a project, for a holder.
+pub fn order(cx: &mut Cx<'_, '_>, project_id: &str, scope: &WorkScope, holder: &str) -> Result<Order> {
+    cx.tx.plan_once()?;
+    let heads = judge::heads(cx, project_id, None)?;
+    let leased = lease::in_project(cx.tx, project_id, LEASES_MAX, 0)?;
+    let leased: HashSet<String> = leased.into_iter().map(|lease| lease.entity_id).collect();
+    let last_story = lease::last_story(cx.tx, holder)?;
+    let mut order = Order::default();
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let begun = begun(cx, &heads, project_id, scope)?;
+    let begun_of: HashMap<&str, &OpenRequirement> =
+        begun.iter().map(|open| (open.id.as_str(), open)).collect();
+    let ids: Vec<&str> = begun.iter().map(|open| open.id.as_str()).collect();
+    for ids in ids.chunks(JUDGED_AT_ONCE) {
+        let texts = text::of_ids(cx.tx, ids)?;
+        for judged in judge::judge(cx, &heads, texts)? {
+            known.insert(judged.text.id.clone(), judged.is_verified());
+            let Some(open) = begun_of.get(judged.text.id.as_str()) else { continue };
+            match judged.is_verified() {
+                true => order.n_closed += 1,
+                false => order.candidates.push(candidate(open, Some(&judged), last_story.as_deref())),
+            }
+        }
+    }
+    for round in 0..NEW_ROUNDS_MAX {
+        let window = (NEW_AT_ONCE, round * NEW_AT_ONCE);
+        let new = work::not_begun(cx.tx, project_id, scope, window)?;
+        let is_last = (new.len() as i64) < NEW_AT_ONCE;
+        let new = new.iter().filter(|open| !known.contains_key(&open.id));
+        order.candidates.extend(new.map(|open| candidate(open, None, last_story.as_deref())));
+        order.leave_out(cx, &leased, &known)?;
+        if is_last || !order.candidates.is_empty() {
+            break;
+        }
+    }
+    order.candidates.sort_by_cached_key(Candidate::key);
+    Ok(order)
+}
+
+impl Order {
+    /// Leaves out what is leased and what waits for something else, and counts what waits for the rest.
+    fn leave_out(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        leased: &HashSet<String>,
+        known: &HashMap<String, bool>,
+    ) -> Result<()> {
+        let n_before = self.candidates.len();
+        self.candidates.retain(|candidate| !leased.contains(&candidate.id));
+        self.n_leased += n_before - self.candidates.len();
+        let ids: Vec<&str> = self.candidates.iter().map(|candidate| candidate.id.as_str()).collect();
+        let mut waits = work::waits_of(cx.tx, &ids)?;
+        // The checkout may show what no push has shown yet.
+        waits.retain(|wait| known.get(&wait.blocker_id) != Some(&true));
+        let n_waiting = work::count_waiting(cx.tx, &ids)?;
+        let waiting: HashSet<&str> = waits.iter().map(|wait| wait.waiting_id.as_str()).collect();
+        self.candidates.retain(|candidate| !waiting.contains(candidate.id.as_str()));
+        for candidate in &mut self.candidates {
+            candidate.n_waiting = n_waiting.get(&candidate.id).copied().unwrap_or_default();
+        }
+        self.blocked.extend(waits);
+        Ok(())
+    }
+}
+
+/// The requirements that something cites: as the store has counted them, and as the checkout beside has them.
+fn begun(
+    cx: &mut Cx<'_, '_>,
+    heads: &[Head],
+    project_id: &str,
+    scope: &WorkScope,
+) -> Result<Vec<OpenRequirement>> {
+    let mut begun = work::begun(cx.tx, project_id, scope, BEGUN_MAX)?;
+    for head in heads.iter().filter(|head| head.beside.is_some()) {
+        let cited = head.cited_after(cx, "", BEGUN_MAX)?;
+        let cited: Vec<&str> = cited.iter().map(String::as_str).collect();
+        begun.extend(work::among(cx.tx, project_id, scope, &cited)?);
+    }
+    let mut seen = HashSet::new();
+    begun.retain(|open| seen.insert(open.id.clone()));
+    Ok(begun)
+}
+
+fn candidate(open: &OpenRequirement, judged: Option<&Judged>, last_story: Option<&str>) -> Candidate {
+    Candidate {
+        id: open.id.clone(),
+        story_id: open.story_id.clone(),
+        files: judged.map(files).unwrap_or_default(),
+        urgency: judged.and_then(urgency),
+        priority: open.priority,
+        is_begun: judged.is_some_and(Judged::is_cited),
+        n_waiting: 0,
+        is_same_story: last_story.is_some() && open.story_id.as_deref() == last_story,
+        number: open.number,
+    }
+}
+
+fn urgency(judged: &Judged) -> Option<Urgency> {
+    let is_failing = |verdict| matches!(verdict, Verdict::Failed | Verdict::Flaky);
+    let mut cited = judged.units.iter().flat_map(|unit| &unit.cited);
+    if judged.units.iter().any(|unit| is_failing(unit.verdict)) {
+        return Some(Urgency::Failing);
+    }
+    let is_stale = !judged.outdated.is_empty() || cited.any(|cited| cited.state == State::Suspect);
+    is_stale.then_some(Urgency::Stale)
+}
+
+/// The files that cite a text.
+pub fn files(judged: &Judged) -> Vec<WorkPath> {
+    let cited = judged.units.iter().flat_map(|unit| &unit.cited).chain(&judged.outdated);
+    let files: BTreeSet<WorkPath> =
+        cited.map(|cited| WorkPath::file(&cited.repository, &cited.citation.path)).collect();
+    files.into_iter().collect()
+}
