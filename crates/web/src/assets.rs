@@ -49,6 +49,7 @@ const STYLES: &[&str] = &[
     include_str!("../assets/style/board.css"),
     include_str!("../assets/style/admin.css"),
     include_str!("../assets/style/trace.css"),
+    include_str!("../assets/style/thread.css"),
     include_str!("../assets/style/import.css"),
     include_str!("../assets/style/narrow.css"),
 ];

@@ -5,8 +5,8 @@ use ops::Entry;
 use serde_json::{Map, Value};
 
 use crate::diff;
-use crate::page::Shown;
-use crate::parts::{hidden, link, post};
+use crate::page::{Problem, Shown};
+use crate::parts::{PRIORITIES, hidden, link, post};
 
 /// What a form sends along for each field: what it was when the form was made.
 pub const BASE: &str = "_base_";
@@ -62,15 +62,41 @@ pub fn resolve(
     if clashes.is_empty() { Resolution::Send(send) } else { Resolution::Ask(clashes) }
 }
 
+/// Fields whose clashes can be read side by side and put together.
+const TEXTS: [&str; 4] = ["title", "description", "rationale", "content"];
+
+/// What is said beside choices that somebody else has made differently, unless there is a text to put together.
+pub fn told(clashes: &[Clash]) -> Option<Problem> {
+    if clashes.iter().any(|clash| TEXTS.contains(&clash.name.as_str())) {
+        return None;
+    }
+    let now = |clash: &Clash| match (clash.theirs.as_str(), clash.theirs.parse::<usize>()) {
+        ("", _) => "nothing".to_owned(),
+        (number, Ok(place)) if clash.name == "priority" => {
+            PRIORITIES.get(place.wrapping_sub(1)).map_or(number, |name| name).to_owned()
+        }
+        (theirs, _) => theirs.to_owned(),
+    };
+    let said = |clash: &Clash| format!("somebody else has changed this to {} meanwhile", now(clash));
+    let fields = clashes.iter().map(|clash| (clash.name.clone(), said(clash))).collect();
+    let message = "somebody else has changed the same meanwhile".to_owned();
+    Some(Problem { status: 409, message, fields, retry_after_s: None })
+}
+
 /// A page that shows both, with the own text to go on with.
-pub fn ask(entry: &Entry, reference: &str, id: (&str, &str), version: i64, clashes: &[Clash]) -> Shown {
-    let next = format!("/r/{reference}");
+pub fn ask(
+    entry: &Entry,
+    (id, reference): (&str, &str),
+    version: i64,
+    clashes: &[Clash],
+    next: &str,
+) -> Shown {
     let body = html! {
         div.page {
             h1 { "Somebody else changed " (link(reference)) " meanwhile" }
             p { "Nothing of yours is lost. Look at what differs, change your text where it should follow theirs, and save." }
-            (post(entry, &next, html! {
-                (hidden(id.0, id.1))
+            (post(entry, next, html! {
+                (hidden(id, reference))
                 (hidden("expected_version", &version.to_string()))
                 @for clash in clashes { (both(clash)) }
                 p.actions { button.primary { "Save" } a.quiet href=(next) { "Drop mine" } }
@@ -147,6 +173,27 @@ mod tests {
             panic!("it is shown once more")
         };
         assert_eq!(clashes[0].merged.as_deref(), Some("FIRST\n\nsecond\n\nTHIRD"));
+    }
+
+    #[test]
+    fn a_choice_that_somebody_else_made_is_told_by_its_name() {
+        let clash = |name: &str, theirs: &str| Clash {
+            name: name.to_owned(),
+            theirs: theirs.to_owned(),
+            mine: "x".to_owned(),
+            merged: None,
+        };
+        let told_of =
+            |name: &str, theirs: &str| told(&[clash(name, theirs)]).map(|told| told.fields[0].1.clone());
+        for (name, theirs, expected) in [
+            ("status", "Done", "to Done"),
+            ("priority", "1", "to Critical"),
+            ("assignee_id", "", "to nothing"),
+        ] {
+            let said = told_of(name, theirs).expect("a choice");
+            assert!(said.contains(&format!("{expected} meanwhile")), "{said}");
+        }
+        assert_eq!(told_of("title", "Theirs"), None);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use maud::{Markup, html};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
+use crate::parts::PRIORITIES;
+
 /// Both texts in one, with what went and what came marked.
 pub fn words(old: &str, new: &str) -> Markup {
     let diff = TextDiff::from_words(old, new);
@@ -27,18 +29,50 @@ pub fn words(old: &str, new: &str) -> Markup {
     }
 }
 
-/// The same for values of any kind.
-pub fn values(old: &Value, new: &Value) -> Markup {
-    let written = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    words(&written(old), &written(new))
+/// Fields with texts, which change word by word; the others change as a whole.
+const TEXTS: [&str; 5] = ["title", "description", "rationale", "content", "quote"];
+
+/// How a field of something became another.
+pub fn field(name: &str, change: &Value) -> Markup {
+    let [old, new] = [0, 1].map(|side| written(name, &change[side]));
+    if TEXTS.contains(&name) || old.is_empty() || new.is_empty() || old == new {
+        return words(&old, &new);
+    }
+    html! { span.diff { del { (old) } " → " ins { (new) } } }
+}
+
+fn written(name: &str, value: &Value) -> String {
+    let named = value.as_u64().filter(|_| name == "priority");
+    let named = named.and_then(|number| PRIORITIES.get((number as usize).wrapping_sub(1)));
+    match (named, value) {
+        (Some(priority), _) => (*priority).to_owned(),
+        (None, Value::String(text)) => text.clone(),
+        (None, Value::Null) => String::new(),
+        (None, Value::Array(items)) => {
+            items.iter().map(|item| written("", item)).collect::<Vec<_>>().join(", ")
+        }
+        (None, other) => other.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_choice_changes_as_a_whole_and_a_priority_has_its_name() {
+        let shown = |name, change| super::field(name, &change).into_string();
+        assert_eq!(
+            shown("priority", json!([2, 1])),
+            "<span class=\"diff\"><del>High</del> → <ins>Critical</ins></span>"
+        );
+        assert_eq!(
+            shown("status", json!(["In Progress", "In Review"])),
+            "<span class=\"diff\"><del>In Progress</del> → <ins>In Review</ins></span>"
+        );
+        assert_eq!(shown("labels", json!([null, ["a", "b"]])), "<span class=\"diff\"><ins>a, b</ins></span>");
+    }
+
     #[test]
     fn words_are_compared() {
         let html = super::words("The lid MUST close.", "The lid SHOULD close.").into_string();

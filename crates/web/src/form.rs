@@ -17,17 +17,19 @@ pub struct Field<'a> {
     pub label: Option<&'a str>,
     /// What can be chosen, where the schema does not say: a value and its words.
     pub choices: Vec<(String, String)>,
+    /// Whether it is what somebody wants to write first.
+    pub is_first: bool,
 }
 
 impl<'a> Field<'a> {
     /// A field as the schema describes it.
     pub fn new(name: &'a str) -> Field<'a> {
-        Field { name, label: None, choices: Vec::new() }
+        Field { name, label: None, choices: Vec::new(), is_first: false }
     }
 
     /// A field with something to choose.
     pub fn choosing(name: &'a str, choices: Vec<(String, String)>) -> Field<'a> {
-        Field { name, label: None, choices }
+        Field { name, label: None, choices, is_first: false }
     }
 
     /// The same field with another label.
@@ -36,10 +38,17 @@ impl<'a> Field<'a> {
         self.label = Some(label);
         self
     }
+
+    /// The same field with the focus when the page is opened.
+    #[must_use]
+    pub fn first(mut self) -> Field<'a> {
+        self.is_first = true;
+        self
+    }
 }
 
 /// Arguments with long texts.
-const LONG: [&str; 4] = ["description", "content", "rationale", "operations"];
+const LONG: [&str; 5] = ["description", "content", "rationale", "operations", "what"];
 /// Arguments that nobody should read over a shoulder.
 const SECRET: [&str; 4] = ["password", "current_password", "new_password", "token"];
 
@@ -71,9 +80,12 @@ fn one(
     let name = field.name;
     let wrong = problem.and_then(|problem| problem.fields.iter().find(|(wrong, _)| wrong == name));
     let label = field.label.map_or_else(|| words(name), str::to_owned);
-    let help = help(schema, &label);
-    let shown = value.map(written).unwrap_or_default();
+    // What nobody should read is typed again.
+    let shown = value.filter(|_| !SECRET.contains(&name)).map(written).unwrap_or_default();
     let choices = if field.choices.is_empty() { choices(name, schema) } else { field.choices.clone() };
+    // How a value is written is of no use to whoever chooses from a list.
+    let is_chosen = name == "priority" || !field.choices.is_empty();
+    let help = if is_chosen { String::new() } else { help(schema, &label) };
     let help_id = format!("help-{name}");
     html! {
         div.field.wrong[wrong.is_some()] {
@@ -104,14 +116,14 @@ fn one(
                 textarea.code id={ "field-" (name) } name=(name) rows="6" required[is_required] spellcheck="false" aria-describedby=(help_id)
                     aria-invalid=[wrong.map(|_| "true")] placeholder="JSON" { (value.filter(|value| !value.is_string()).map_or(shown, Value::to_string)) }
             } @else if LONG.contains(&name) {
-                textarea id={ "field-" (name) } name=(name) rows="6" required[is_required] aria-describedby=(help_id)
+                textarea id={ "field-" (name) } name=(name) rows="6" required[is_required] autofocus[field.is_first] aria-describedby=(help_id)
                     aria-invalid=[wrong.map(|_| "true")] data-markdown[name != "operations"] { (shown) }
             } @else if let Some(what) = named_by(name) {
                 input id={ "field-" (name) } type="text" name=(name) value=(shown) required[is_required] autocomplete="off"
                     list={ "options-" (name) } data-suggest={ "/suggest/" (what) } aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
                 datalist id={ "options-" (name) } {}
             } @else {
-                input id={ "field-" (name) } type=(kind(name)) name=(name) value=(shown) required[is_required]
+                input id={ "field-" (name) } type=(kind(name)) name=(name) value=(shown) required[is_required] autofocus[field.is_first]
                     autocomplete=(autocomplete(name)) aria-describedby=(help_id) aria-invalid=[wrong.map(|_| "true")];
             }
             @if let Some((_, message)) = wrong { p.error { (message) } }
@@ -202,7 +214,9 @@ pub fn roles() -> [&'static str; 3] {
 /// What the schema says of a field. What people see by themselves is left out: that an empty field is cleared, and what its label says.
 fn help(schema: &Value, label: &str) -> String {
     let said = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
-    let said = said.replace("Null clears it.", "").trim().to_owned();
+    let said =
+        said.replace("Null clears it.", "").replace("; null clears it", "").replace("; null for nobody", "");
+    let said = said.trim().to_owned();
     // How a list is written as JSON is of no use to whoever fills in rows.
     let said = match (rows_of(schema), said.split_once(": `[")) {
         (Some(_), Some((before, _))) => format!("{before}."),
@@ -287,5 +301,12 @@ mod tests {
         assert!(html.contains("value=\"x&quot;&gt;&lt;script&gt;\""), "{html}");
         assert!(html.contains("<p class=\"error\">is taken</p>"), "{html}");
         assert!(html.contains("What it is for"), "{html}");
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        let values = Map::from_iter([("new_password".to_owned(), json!("very secret"))]);
+        let html = form(known::CHANGE_PASSWORD, &[Field::new("new_password")], &values, None).into_string();
+        assert!(html.contains("type=\"password\"") && !html.contains("very secret"), "{html}");
     }
 }

@@ -13,7 +13,7 @@ use self::comments::comments;
 use self::facts::facts;
 use self::links::relationships;
 use crate::markdown;
-use crate::page::{Answers, Asked, Question, Shown, View};
+use crate::page::{Answers, Asked, Question, Shown, View, encode, own_path};
 use crate::pages::has_status;
 use crate::parts::{hidden, kind_of, kind_plural, kind_words, link, post, row, section, text, title};
 
@@ -65,20 +65,25 @@ pub fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     questions
 }
 
+/// Where the forms of an item come back to: its own page, unless it is shown within another.
+fn back(view: &View<'_>, reference: &str) -> String {
+    let next = view.asked.first("next").and_then(own_path);
+    next.map_or_else(|| format!("/r/{reference}"), str::to_owned)
+}
+
 pub fn show(view: &View<'_>) -> Shown {
     let null = Value::Null;
     let entity = view.answers.get("entity").unwrap_or(&null);
     let reference = text(entity, "reference_id");
     let heading = title(entity);
-    let is_deleted = !text(entity, "deleted_at").is_empty();
     let body = html! {
         article.item data-live={ (reference) "@" (entity["version"]) } data-reference=(reference) {
             (way(view))
             header.item-head { (head(view, entity)) }
             div.item-main {
-                @if is_deleted { (deleted(view, reference)) }
+                @if is_deleted(view) { (deleted(view, reference)) }
                 div #text {
-                    div.prose data-quotable hx-ignore { (markdown::render(text(entity, "description"))) }
+                    div.prose data-quotable=(reference) hx-ignore { (markdown::render(text(entity, "description"))) }
                     @if !text(entity, "rationale").is_empty() {
                         h2 { "Why" }
                         div.prose hx-ignore { (markdown::render(text(entity, "rationale"))) }
@@ -103,9 +108,9 @@ fn head(view: &View<'_>, entity: &Value) -> Markup {
         @if !text(entity, "title").is_empty() { h1 { (heading) } }
         p.actions {
             @if update_of(view, entity).is_some() {
-                @let edit = format!("/r/{reference}/edit");
+                @let edit = format!("/r/{reference}/edit?next={}", encode(&back(view, reference)));
                 // With scripts, the form takes the place of the text.
-                a.button href=(edit) hx-get={ (edit) "?only=text" } hx-target="#text" hx-select="#edit" hx-swap="innerHTML"
+                a.button href=(edit) hx-get={ (edit) "&only=text" } hx-target="#text" hx-select="#edit" hx-swap="innerHTML"
                     hx-push-url="false" data-key="e" { "Edit" }
                 @for (_, below) in BELOW.iter().filter(|(above, _)| Some(*above) == kind_of(reference)) {
                     a.button href={ "/p/" (text(entity, "project")) "/new/" (below.name()) "?under=" (reference) } data-key="c" {
@@ -115,10 +120,31 @@ fn head(view: &View<'_>, entity: &Value) -> Markup {
             }
             a.quiet href={ "/r/" (reference) "/history" } { "History" }
             a.quiet href={ "/r/" (reference) "/impact" } { "Impact" }
-            a.quiet href={ "/r/" (reference) "/threats" } { "Threats" }
+            @if kind_of(reference) != Some(Kind::SteeringDocument) { a.quiet href={ "/r/" (reference) "/threats" } { "Threats" } }
+            (thread_of(entity))
             button.quiet type="button" data-copy={ (reference) " " (heading) } data-key="y" { "Copy link" }
         }
     }
+}
+
+/// The way to the code and the tests of something that can be cited, or to the thread of what is above such things.
+fn thread_of(entity: &Value) -> Markup {
+    let reference = text(entity, "reference_id");
+    html! {
+        @match kind_of(reference) {
+            Some(Kind::Requirement | Kind::AcceptanceCriteria) => {
+                a.quiet href={ "/r/" (reference) "/code" } { "Code" } " "
+                a.quiet href={ "/r/" (reference) "/tests" } { "Tests" }
+            }
+            Some(Kind::Epic | Kind::UserStory) => { a.quiet href={ "/p/" (text(entity, "project")) "/thread/" (reference) } { "Thread" } }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the item is deleted, so that nothing can be added to it.
+fn is_deleted(view: &View<'_>) -> bool {
+    view.answers.get("entity").is_some_and(|entity| !text(entity, "deleted_at").is_empty())
 }
 
 /// What is said of something that is deleted.
@@ -127,7 +153,7 @@ fn deleted(view: &View<'_>, reference: &str) -> Markup {
         div.notice role="status" {
             span { (reference) " is deleted." }
             @if view.me.may(known::RESTORE_ENTITY) {
-                (post(known::RESTORE_ENTITY, &format!("/r/{reference}"), html! {
+                (post(known::RESTORE_ENTITY, &back(view, reference), html! {
                     (hidden("reference", reference)) button { "Restore" }
                 }))
             }
@@ -150,8 +176,9 @@ fn way(view: &View<'_>) -> Markup {
     let above = &path[..path.len().saturating_sub(1)];
     html! {
         nav.way aria-label="Above" {
-            @for entity in above {
-                (link(text(entity, "reference_id"))) " " span.muted { (title(entity)) } span.muted { " / " }
+            @for (index, entity) in above.iter().enumerate() {
+                @if index > 0 { span.muted { " / " } }
+                (link(text(entity, "reference_id"))) " " span.muted { (title(entity)) }
             }
         }
     }
@@ -179,7 +206,21 @@ fn children(view: &View<'_>, reference: &str) -> Markup {
     html! {
         @for (kind, name) in below.into_iter().zip(NAMES) {
             @let rows = view.answers.list(name);
-            (section(kind_plural(kind.name()), rows.is_empty(), "None yet.", html! { ul.rows { @for entity in rows { (row(entity)) } } }))
+            @let total = view.answers.get(name).and_then(|page| page["total_count"].as_u64()).unwrap_or_default();
+            @let n_left = total.saturating_sub(rows.len() as u64);
+            (section(kind_plural(kind.name()), rows.is_empty(), "None yet.", html! {
+                ul.rows { @for entity in rows { (row(entity)) } }
+                @if n_left > 0 { (others(view, reference, kind, n_left)) }
+            }))
         }
+    }
+}
+
+/// The way to the table, for children that a page does not show.
+fn others(view: &View<'_>, reference: &str, kind: Kind, n_left: u64) -> Markup {
+    let key = view.answers.get("entity").map(|entity| text(entity, "project")).unwrap_or_default();
+    let above = kind_of(reference).map_or("epic", Kind::name);
+    html! {
+        p.actions { a href={ "/p/" (key) "/list/" (kind.name()) "?" (above) "_id=" (reference) } { (n_left) " more: open the table" } }
     }
 }

@@ -11,7 +11,7 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("/", "search"),
             (
                 "g then a letter",
-                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity, c traces",
+                "open a page of the project: o overview, t tree, l list, b board, d document, m matrix, s suspects, a activity, h thread, c traces",
             ),
             ("c", "create"),
             ("?", "show these keys"),
@@ -25,6 +25,8 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("Enter", "open the row"),
             ("Space", "look at the row without opening it"),
             ("x", "select the row"),
+            ("s, p, a", "change status, priority, assignee of the row"),
+            ("e", "edit its title and labels"),
         ],
     ),
     (
@@ -56,9 +58,19 @@ pub fn table() -> Markup {
             @for (place, keys) in KEYS {
                 section {
                     h2 { (place) }
-                    dl { @for (key, meaning) in *keys { dt { kbd { (key) } } dd { (meaning) } } }
+                    dl { @for (key, meaning) in *keys { dt { (pressed(key)) } dd { (meaning) } } }
                 }
             }
         }
+    }
+}
+
+/// Keys to press: one of several, or one and then another.
+fn pressed(keys: &str) -> Markup {
+    let (first, rest) =
+        keys.split_once(' ').filter(|(_, rest)| rest.starts_with("then ")).unwrap_or((keys, ""));
+    html! {
+        @for (index, key) in first.split(", ").enumerate() { @if index > 0 { " " } kbd { (key) } }
+        @if !rest.is_empty() { " " (rest) }
     }
 }

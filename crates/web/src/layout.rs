@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::assets::ASSETS;
 use crate::page::{Page, Problem, Shown, View};
-use crate::pages::PAGES;
+use crate::pages::{PAGES, PLACES, Place};
 use crate::parts::post;
 
 /// A disc that is half full, as the mark of what is under way.
@@ -28,11 +28,14 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
             header.top {
                 a.brand href="/" { "Spexus" }
                 (projects(view, project))
-                @if let Some(key) = project { (navigation(view, key)) }
+                @if let Some(key) = project { (navigation(view, key)) } @else if view.asked.path.starts_with(ADMINISTRATION) { (places(view)) }
                 form.search role="search" action="/search" {
                     input #search type="search" name="query" placeholder="Search" aria-label="Search"
                         value=(view.asked.first("query").unwrap_or_default());
                     kbd { "/" }
+                }
+                @if let Some(key) = project.filter(|_| view.me.may_create("requirement")) {
+                    a.button.new href={ "/p/" (key) "/new/requirement" } data-key="c" title="Create a requirement" aria-label="Create a requirement" { "+" }
                 }
                 button.quiet.palette-button type="button" data-palette=(project.unwrap_or_default()) title="Find or open anything" { kbd { "Ctrl K" } }
                 details.menu {
@@ -42,7 +45,7 @@ pub fn whole(view: &View<'_>, shown: &Shown) -> Markup {
                         a href="/connect" { "Connect an agent" }
                         (administration(project))
                         a href="/keys" data-dialog="#keys" data-key="?" { "Keys" }
-                        a href="/reference" { "Interface" }
+                        a href="/reference" { "API reference" }
                         (post(known::LOGOUT, "/sign-in", html! { button.quiet { "Sign out" } }))
                     }
                 }
@@ -125,6 +128,21 @@ fn navigation(view: &View<'_>, key: &str) -> Markup {
     }
 }
 
+/// Where the server is looked after.
+const ADMINISTRATION: &str = "/admin";
+
+/// The pages for that.
+fn places(view: &View<'_>) -> Markup {
+    let is_there = |place: &&Place| place.path.starts_with(ADMINISTRATION) && view.me.may(place.uses);
+    html! {
+        nav.pages aria-label="Administration" {
+            @for place in PLACES.iter().filter(is_there) {
+                a href=(place.path) aria-current=[(view.asked.path == place.path).then_some("page")] { (place.name) }
+            }
+        }
+    }
+}
+
 /// Where a page of a project is.
 pub fn of_project(page: &Page, key: &str) -> String {
     page.path.replace("{key}", key).replace("{kind}", "requirement")
@@ -142,7 +160,7 @@ pub fn problem(view: &View<'_>, problem: &Problem) -> Shown {
     let body = html! {
         section.message {
             h1 { (title) }
-            p { (problem.message) }
+            p data-retry=[problem.retry_after_s] { (problem.message) }
             p.muted { (advice) }
             p { a href="/" { "Home" } }
         }

@@ -16,6 +16,7 @@ mod pages;
 mod parts;
 pub mod result;
 mod table;
+mod thread;
 mod time;
 
 pub use self::form::{Field, form};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::Markup;
-use ops::{Effect, Entry};
+use ops::{Effect, Entry, known};
 use serde_json::Value;
 use store::model::Role;
 
@@ -208,6 +208,11 @@ impl Me {
     /// Whether the user may run an operation. The door decides; this is only to show what can be used.
     pub fn may(&self, operation: &Entry) -> bool {
         self.may.contains(&operation.effect)
+    }
+
+    /// Whether the user may make something new of a kind.
+    pub fn may_create(&self, kind: &str) -> bool {
+        known::WRITES.iter().any(|(known, create, _)| known.name() == kind && self.may(create))
     }
 }
 

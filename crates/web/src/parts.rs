@@ -1,7 +1,7 @@
 //! What many pages are made of: forms that write, marks of states, rows.
 
 use maud::{Markup, html};
-use ops::Entry;
+use ops::{Entry, SessionChange};
 use serde_json::{Value, json};
 use store::model::{Kind, Reference};
 
@@ -15,10 +15,11 @@ pub const NEXT: &str = "_next";
 pub fn post(operation: &Entry, next: &str, inside: Markup) -> Markup {
     let action = format!("/do/{}", operation.name);
     // A session that begins or ends makes another page of everything, and a file is no page.
-    let is_page = operation.session.is_none() && !operation.answers_file;
+    let is_other = matches!(operation.session, Some(SessionChange::Begins | SessionChange::Ends));
+    let is_page = !is_other && !operation.answers_file;
     let swapped = is_page.then_some(action.as_str());
     html! {
-        form method="post" action=(action) hx-post=[swapped] {
+        form method="post" action=(action) hx-post=[swapped] data-forget[operation.session == Some(SessionChange::Ends)] {
             input type="hidden" name=(NEXT) value=(next);
             (inside)
         }
@@ -65,6 +66,46 @@ pub fn hidden(name: &str, value: &str) -> Markup {
 /// A text of an answer.
 pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
+}
+
+/// What a token may be used for, such as `evidence (github.com/acme/shop)`.
+pub fn scopes(token: &Value) -> String {
+    let names = |field: &str| {
+        let names = token[field].as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match names("repositories") {
+        none if none.is_empty() => names("scopes"),
+        repositories => format!("{} ({repositories})", names("scopes")),
+    }
+}
+
+/// The browser and the system that a session is in, in short; programs say themselves who they are.
+pub fn client(user_agent: &str) -> String {
+    let first = |known: &[(&str, &'static str)]| {
+        known.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
+    };
+    // Most browsers also claim to be those after them.
+    let browser = first(&[
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ]);
+    let system = first(&[
+        ("Android", "Android"),
+        ("iPhone", "iOS"),
+        ("iPad", "iOS"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ]);
+    match (browser, system) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), None) => browser.to_owned(),
+        _ => user_agent.to_owned(),
+    }
 }
 
 /// The names of kinds for people.
@@ -153,6 +194,16 @@ pub fn title(entity: &Value) -> String {
     }
 }
 
+/// So much of the text of a criterion is told in its place.
+const BEGINNING_CHARS: usize = 100;
+
+/// A title as a list of changes has it: that of a criterion is the beginning of its text.
+pub fn named(reference: &str, title: &str) -> String {
+    let is_criterion = kind_of(reference) == Some(Kind::AcceptanceCriteria);
+    let is_cut = is_criterion && title.chars().count() == BEGINNING_CHARS;
+    if is_cut { format!("{title}…") } else { title.to_owned() }
+}
+
 /// A row of a short list.
 pub fn row(entity: &Value) -> Markup {
     let reference = text(entity, "reference_id");
@@ -197,6 +248,26 @@ pub fn coded(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_session_says_which_browser_it_is_in() {
+        for (agent, expected) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
+                "Chrome on Linux",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Safari/604.1",
+                "Safari on iOS",
+            ),
+            ("curl/8.5.0", "curl/8.5.0"),
+        ] {
+            assert_eq!(super::client(agent), expected);
         }
     }
 }

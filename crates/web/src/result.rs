@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::page::{Shown, Site};
 use crate::pages::{configurations, waiting};
 use crate::parts::{hidden, link, post, text};
+use crate::time::when;
 
 /// A secret, which is shown now and never again.
 pub fn secret(site: &Site, answer: &Value) -> Shown {
@@ -31,7 +32,7 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
     let title = entry.summary().trim_end_matches('.').to_owned();
     let was_tried = arguments.get("dry_run") == Some(&Value::Bool(true));
     let body = html! {
-        div.page {
+        div.page.result {
             h1 { (title) }
             @if was_tried { p { "Nothing was changed yet. This is what would happen:" } }
             (address(entry, answer))
@@ -44,10 +45,10 @@ pub fn answered(entry: &Entry, arguments: &Map<String, Value>, answer: &Value, n
                     @if entry.input_schema()["properties"]["force"].is_object() && !arguments.contains_key("force") {
                         p { label { input type="checkbox" name="force" value="true"; " with everything that depends on it" } }
                     }
-                    p.actions { button.primary { "Do it" } a.quiet href=(next) { "Cancel" } }
+                    p.actions { button.primary { "Confirm" } a.quiet href=(next) { "Cancel" } }
                 }))
             } @else {
-                p.actions { a.button href=(next) { "Go on" } }
+                p.actions { a.button href=(next) { "Continue" } }
             }
         }
     };
@@ -71,17 +72,19 @@ pub(crate) fn shown(value: &Value) -> Markup {
         Value::Object(members) => html! {
             dl.answer { @for (name, value) in members.iter().filter(|(name, _)| !is_id(name)) { dt { (name.replace('_', " ")) } dd { (shown(value)) } } }
         },
+        Value::Array(items) if items.is_empty() => html! { span.muted { "none" } },
         Value::Array(items) if items.iter().any(Value::is_object) => table(items),
         Value::Array(items) => html! { ul { @for item in items { li { (shown(item)) } } } },
         Value::String(text) if crate::parts::kind_of(text).is_some() => link(text),
-        Value::String(text) => html! { (text) },
+        Value::String(text) => html! { (when(text).unwrap_or_else(|| text.clone())) },
         Value::Null => html! { span.muted { "nothing" } },
         other => html! { (other) },
     }
 }
 
+/// What only programs compare.
 fn is_id(name: &str) -> bool {
-    name != "reference_id" && (name == "id" || name.ends_with("_id"))
+    name != "reference_id" && (name == "id" || name.ends_with("_id") || name.ends_with("_hash"))
 }
 
 fn table(items: &[Value]) -> Markup {

@@ -8,6 +8,28 @@ pub fn ago(text: &str, now: i64) -> Markup {
     html! { time datetime=(text) title=(exact(text)) { (said) } }
 }
 
+/// A time that is to come, seen from now: `in 12 minutes`.
+pub fn ahead(text: &str, now: i64) -> Markup {
+    let said = micros(text).map_or_else(
+        || text.to_owned(),
+        |then| match (then - now) / 1_000_000 {
+            ..=0 => said(now - then),
+            1..60 => "in less than a minute".to_owned(),
+            60..120 => "in 1 minute".to_owned(),
+            seconds @ 120..3_600 => format!("in {} minutes", seconds / 60),
+            3_600..7_200 => "in 1 hour".to_owned(),
+            seconds => format!("in {} hours", seconds / 3_600),
+        },
+    );
+    html! { time datetime=(text) title=(exact(text)) { (said) } }
+}
+
+/// The exact time for people, if a text is a time.
+pub fn when(text: &str) -> Option<String> {
+    let is_time = text.as_bytes().get(10) == Some(&b'T') && text.ends_with('Z') && micros(text).is_some();
+    is_time.then(|| exact(text))
+}
+
 /// The time without what nobody reads.
 fn exact(text: &str) -> String {
     let seconds = text.split('.').next().unwrap_or(text);
@@ -65,5 +87,7 @@ mod tests {
         assert_eq!(micros("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(exact("2026-11-17T18:15:54.728709Z"), "2026-11-17 18:15:54 UTC");
         assert_eq!(micros("nonsense"), None);
+        assert_eq!(when("2026-11-17T18:15:54.728709Z").as_deref(), Some("2026-11-17 18:15:54 UTC"));
+        assert_eq!([when("2026-11-17 is a day"), when("T"), when("")], [None, None, None]);
     }
 }

@@ -14,7 +14,8 @@ prepare(() => {
 async function preview(field, shown, button) {
   const opens = shown.hidden;
   if (opens) {
-    const answer = await fetch('/preview', { method: 'POST', body: new URLSearchParams({ text: field.value }) });
+    const answer = await fetch('/preview', { method: 'POST', body: new URLSearchParams({ text: field.value }) }).catch(() => null);
+    if (!answer?.ok) return toast('The preview could not be made');
     shown.innerHTML = await answer.text();
   }
   shown.hidden = !opens;
@@ -39,7 +40,10 @@ document.addEventListener('paste', event => {
   event.target.dispatchEvent(new Event('input', { bubbles: true }));
 });
 
-// Drafts are kept for as long as the tab is open. Signing out clears them.
+// Drafts are kept for as long as the tab is open. Signing out clears them; where there is no TLS, browsers do not do it by themselves.
+document.addEventListener('submit', event => {
+  if (event.target.matches('[data-forget]')) sessionStorage.clear();
+});
 const draftOf = field => field.closest('[data-draft]') && `draft ${field.closest('[data-draft]').dataset.draft} ${field.name}`;
 document.addEventListener('input', event => {
   const name = event.target.name && draftOf(event.target);
@@ -58,7 +62,7 @@ prepare(() => {
       const reply = field.closest('details');
       if (reply) reply.open = true;
       const note = base === field.defaultValue ? 'This is your draft.' : 'This is your draft; the text has changed since.';
-      const drop = make('button', { type: 'button', class: 'quiet' }, 'Drop it');
+      const drop = make('button', { type: 'button', class: 'quiet' }, 'Discard');
       const said = make('p', { class: 'muted small draft-note' }, note, ' ', drop);
       drop.addEventListener('click', () => {
         field.value = field.defaultValue;
@@ -97,27 +101,43 @@ document.addEventListener('selectionchange', () => {
   const text = selection.toString().trim();
   const place = selection.anchorNode?.parentElement?.closest('[data-quotable]');
   document.querySelector('.quote-button')?.remove();
-  if (!text || !place || !place.contains(selection.focusNode) || !document.querySelector('#comment-quote')) return;
+  if (!text || !place || !place.contains(selection.focusNode) || !canComment(place)) return;
   const box = selection.getRangeAt(0).getBoundingClientRect();
   const button = make('button', { type: 'button', class: 'quote-button' }, 'Comment on this');
   button.style.top = `${box.bottom + scrollY + 6}px`;
   button.style.left = `${Math.max(8, Math.min(box.left + scrollX, innerWidth - 160))}px`;
   button.addEventListener('mousedown', event => event.preventDefault());
-  button.addEventListener('click', () => quote(text));
+  button.addEventListener('click', () => quote(place, text));
   document.body.append(button);
 });
-function quote(text) {
+// Comments stand below an item; in a document they are shown below a section when somebody asks for them.
+const commentsLink = place => document.querySelector(`[data-comments="${CSS.escape(place.dataset.quotable)}"]`);
+const canComment = place => commentsLink(place) ?? document.querySelector('#comment-quote');
+let quoted = null;
+function quote(place, text) {
   document.querySelector('.quote-button')?.remove();
-  document.querySelector('#comment-quote').value = text;
-  const field = document.querySelector('#comment-new');
-  field.scrollIntoView({ block: 'center' });
-  field.focus();
+  quoted = text;
+  const link = commentsLink(place);
+  const isShown = document.querySelector('#comment-quote')?.form.elements.reference.value === place.dataset.quotable;
+  link && !isShown ? link.click() : writeComment();
 }
+function writeComment() {
+  if (quoted !== null) document.querySelector('#comment-quote').value = quoted;
+  quoted = null;
+  const field = document.querySelector('#comment-new');
+  field?.scrollIntoView({ block: 'center' });
+  field?.focus();
+}
+document.addEventListener('htmx:after:swap', event => {
+  if (event.detail.ctx.select === '#comments') writeComment();
+});
 prepare(() => {
   if (!CSS.highlights) return;
   const ranges = [];
-  const place = document.querySelector('[data-quotable]');
-  for (const quoted of place ? document.querySelectorAll('blockquote[data-quote]') : []) ranges.push(...occurrences(place, quoted.textContent));
+  for (const quoted of document.querySelectorAll('blockquote[data-quote]')) {
+    const place = document.querySelector(`[data-quotable="${CSS.escape(quoted.dataset.quote)}"]`);
+    if (place) ranges.push(...occurrences(place, quoted.textContent));
+  }
   CSS.highlights.set('commented', new Highlight(...ranges));
 });
 

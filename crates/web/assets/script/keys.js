@@ -1,3 +1,6 @@
+// What `j` and `k` go through. What stands in a row has its key only while the row is the one that keys work on.
+const ROWS = '.entities tbody tr, .rows > li, .hits > li, .tree li, .specification > section, .criteria > ul > li';
+
 // Keys, unless something is being typed; `/keys` lists them. `g` and a letter opens a page of the project.
 let waitsForPage = false;
 document.addEventListener('keydown', event => {
@@ -9,8 +12,7 @@ document.addEventListener('keydown', event => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.form) event.target.form.requestSubmit();
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('dialog')) return;
   if (document.documentElement.dataset.keys === 'off') return;
-  const press = selector => {
-    const found = document.querySelector(selector);
+  const press = found => {
     if (!found) return;
     event.preventDefault();
     const field = found.matches('textarea, input, select') ? found : found.querySelector('select');
@@ -21,11 +23,11 @@ document.addEventListener('keydown', event => {
   };
   if (waitsForPage) {
     waitsForPage = false;
-    return press(`.pages [data-key="${CSS.escape(event.key)}"]`);
+    return press(document.querySelector(`.pages [data-key="${CSS.escape(event.key)}"]`));
   }
   const here = document.querySelector('.here');
   if (event.key === 'g') waitsForPage = true;
-  else if (event.key === '/') press('#search');
+  else if (event.key === '/') press(document.querySelector('#search'));
   else if ('jkJK'.includes(event.key)) move(event.key.toLowerCase() === 'j' ? 1 : -1);
   else if (event.key === 'Enter' && event.target === document.body) here?.querySelector('a')?.click();
   else if (event.key === ' ' && here && event.target === document.body) {
@@ -36,13 +38,14 @@ document.addEventListener('keydown', event => {
     document.querySelector('.quote-button').click();
   } else if (event.key.length === 1) {
     const key = `[data-key="${CSS.escape(event.key)}"]`;
-    press(here?.querySelector(key) ? `.here ${key}` : document.querySelector(`main ${key}`) ? `main ${key}` : `.top .menu ${key}`);
+    const isFree = found => !found.closest(ROWS) && found.checkVisibility();
+    press(here?.querySelector(key) ?? [...document.querySelectorAll(`main ${key}`)].find(isFree) ?? document.querySelector(`.top > ${key}, .top .menu ${key}`));
   }
 });
 
 // The row that keys work on.
 function move(step) {
-  const rows = [...document.querySelectorAll('.entities tbody tr, .rows > li, .hits > li, .tree li')].filter(row => row.checkVisibility());
+  const rows = [...document.querySelectorAll(ROWS)].filter(row => row.checkVisibility());
   const at = rows.findIndex(row => row.classList.contains('here'));
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
   if (!next) return;

@@ -1,4 +1,4 @@
-// What a reference names, shown over the link to it: on hover, on focus after a moment, or with Space.
+// What a reference names, shown over the link to it: on hover after a moment, or with Space.
 let peeking = null;
 async function peek(link) {
   const reference = link && new URL(link.href).pathname.match(/^\/r\/([^/]+)$/)?.[1];

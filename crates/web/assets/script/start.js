@@ -70,7 +70,9 @@ document.addEventListener('click', event => {
   }
   const copy = event.target.closest('[data-copy]');
   if (copy) {
-    const address = copy.closest('[data-reference]') ? ' ' + location.origin + location.pathname : '';
+    // The address of the item itself, wherever it is shown.
+    const reference = copy.closest('[data-reference]')?.dataset.reference;
+    const address = reference ? ` ${location.origin}/r/${reference}` : '';
     navigator.clipboard.writeText(copy.dataset.copy + address).then(() => toast('Copied'), () => toast('Could not copy'));
   }
   const fill = event.target.closest('[data-fill]');
@@ -81,6 +83,7 @@ document.addEventListener('click', event => {
   const shown = event.target.closest('a[data-dialog]');
   if (shown && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    fetched(shown.href).then(page => dialog(shown.innerText, page.querySelector(shown.dataset.dialog), make('button', { 'data-close': '' }, 'Close')));
+    fetched(shown.href).then(page => dialog(shown.innerText, page.querySelector(shown.dataset.dialog), make('button', { 'data-close': '' }, 'Close')))
+      .catch(() => toast('This could not be fetched'));
   }
 });

@@ -63,8 +63,9 @@
 
   async function appendRows(link) {
     link.setAttribute('aria-busy', 'true');
-    const answer = await fetch(link.href, { headers: { accept: 'text/html' } });
-    if (!answer.ok) return toast('The next rows could not be loaded');
+    const answer = await fetch(link.href, { headers: { accept: 'text/html' } }).catch(() => null);
+    link.removeAttribute('aria-busy');
+    if (!answer?.ok) return toast('The next rows could not be loaded');
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const rows = [...page.querySelectorAll('.entities tbody tr')];
     const body = document.querySelector('.entities tbody');
@@ -154,6 +155,11 @@
     } else if (before.focus) row.querySelector(`[name="${CSS.escape(before.focus)}"]`)?.focus();
     before = null;
     countSelected();
+  });
+
+  // What did not reach the server can be sent again.
+  document.addEventListener('htmx:error', event => {
+    event.detail.ctx?.sourceElement?.closest?.('.entities tr')?.classList.remove('saving');
   });
 
   // What was refused is said in its cell, where what was typed stays to be corrected.

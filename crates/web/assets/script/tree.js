@@ -41,9 +41,9 @@
       group(node).hidden = false;
     } else {
       node.ariaBusy = 'true';
-      const answer = await fetch(`${tree().dataset.tree}?below=${node.dataset.reference}`, { headers: { accept: 'text/html' } });
+      const answer = await fetch(`${tree().dataset.tree}?below=${node.dataset.reference}`, { headers: { accept: 'text/html' } }).catch(() => null);
       node.ariaBusy = null;
-      if (!answer.ok) return toast('What is below could not be loaded');
+      if (!answer?.ok) return toast('What is below could not be loaded');
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const found = page.querySelector('main [role="group"]');
       if (!found) return;

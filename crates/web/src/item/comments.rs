@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use ops::known;
 use serde_json::Value;
+use store::model::Role;
 
 use crate::markdown;
 use crate::page::View;
@@ -17,8 +18,8 @@ pub fn comments(view: &View<'_>, reference: &str) -> Markup {
         section.comments #comments {
             h2 { "Comments" }
             @for comment in threads { (thread(view, reference, comment, 0)) }
-            @if view.me.may(known::ADD_COMMENT) {
-                (post(known::ADD_COMMENT, &format!("/r/{reference}"), html! {
+            @if view.me.may(known::ADD_COMMENT) && !super::is_deleted(view) {
+                (post(known::ADD_COMMENT, &super::back(view, reference), html! {
                     (hidden("reference", reference))
                     // A script fills this in from what is selected in the text.
                     div.field.quoting {
@@ -41,13 +42,13 @@ const DEPTH_MAX: usize = 3;
 fn thread(view: &View<'_>, reference: &str, comment: &Value, depth: usize) -> Markup {
     let id = text(comment, "id");
     let answers = view.answers.list("comments").iter().filter(|answer| text(answer, "parent_id") == id);
-    let here = format!("/r/{reference}");
+    let here = super::back(view, reference);
     let is_settled = comment["resolved"] == true;
     html! {
         div.comment.resolved[is_settled] id={ "comment-" (id) } {
-            p.muted { b { (text(comment, "author")) } " " (ago(text(comment, "created_at"), view.now)) @if is_settled { " · settled" } }
+            p.muted { b { (text(comment, "author")) } " " (ago(text(comment, "created_at"), view.now)) @if is_settled { " · resolved" } }
             @if !text(comment, "quote").is_empty() {
-                blockquote data-quote[comment["detached"] != true] { (text(comment, "quote")) }
+                blockquote data-quote=[(comment["detached"] != true).then_some(reference)] { (text(comment, "quote")) }
                 @if comment["detached"] == true { p.muted.small { "This passage is no longer in the text." } }
             }
             div.prose hx-ignore { (markdown::render(text(comment, "content"))) }
@@ -55,7 +56,7 @@ fn thread(view: &View<'_>, reference: &str, comment: &Value, depth: usize) -> Ma
                 @if view.me.may(known::UPDATE_COMMENT) && depth == 0 {
                     (post(known::UPDATE_COMMENT, &here, html! {
                         (hidden("comment_id", id)) (hidden("resolved", if is_settled { "false" } else { "true" }))
-                        button.quiet { @if is_settled { "Open again" } @else { "Settle" } }
+                        button.quiet { @if is_settled { "Reopen" } @else { "Resolve" } }
                     }))
                 }
                 @if view.me.may(known::ADD_COMMENT) && !is_settled {
@@ -69,8 +70,35 @@ fn thread(view: &View<'_>, reference: &str, comment: &Value, depth: usize) -> Ma
                         }))
                     }
                 }
+                @if is_own(view, comment) { (change(comment, &here)) }
             }
             div.answers.flat[depth >= DEPTH_MAX] { @for answer in answers { (thread(view, reference, answer, depth + 1)) } }
         }
+    }
+}
+
+/// Whether somebody may change the text of a comment: its author and administrators may.
+fn is_own(view: &View<'_>, comment: &Value) -> bool {
+    let is_author = text(comment, "author") == view.me.username;
+    view.me.may(known::UPDATE_COMMENT) && (is_author || view.me.role == Role::Administrator)
+}
+
+/// Changes the text of a comment, or deletes it with its answers after showing how many.
+fn change(comment: &Value, here: &str) -> Markup {
+    let id = text(comment, "id");
+    html! {
+        details.reply {
+            summary { "Edit" }
+            (post(known::UPDATE_COMMENT, here, html! {
+                (hidden("comment_id", id)) (hidden("expected_version", &comment["version"].to_string()))
+                textarea name="content" rows="2" aria-label="Comment" required
+                    data-markdown data-draft={ "comment " (id) } { (text(comment, "content")) }
+                p.actions { button { "Save" } }
+            }))
+        }
+        (post(known::DELETE_COMMENT, here, html! {
+            (hidden("comment_id", id)) (hidden("dry_run", "true"))
+            button.quiet.danger { "Delete…" }
+        }))
     }
 }

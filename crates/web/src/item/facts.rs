@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 use ops::known;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{by, update_of};
+use crate::conflict::base;
 use crate::page::View;
 use crate::pages::{chosen, statuses};
 use crate::parts::{Combobox, PRIORITIES, combobox, hidden, post, priority, status, text};
@@ -26,13 +27,16 @@ pub fn facts(view: &View<'_>, entity: &Value) -> Markup {
                 @for alias in entity["aliases"].as_array().into_iter().flatten() {
                     dt { (text(alias, "scheme")) } dd { (text(alias, "external_id")) }
                 }
-                dt { "Version" } dd { (entity["version"]) }
-                dt { "Created" } dd { (text(entity, "creator")) " " (ago(text(entity, "created_at"), view.now)) }
-                dt { "Changed" } dd { (ago(text(entity, "updated_at"), view.now)) }
+                dt.origin { "Version" } dd.origin { (entity["version"]) }
+                dt.origin { "Created" } dd.origin { (text(entity, "creator")) " " (ago(text(entity, "created_at"), view.now)) }
+                dt.origin { "Changed" } dd.origin { (ago(text(entity, "updated_at"), view.now)) }
             }
             (recent(view, reference))
             @if view.me.may(known::DELETE_ENTITY) && is_live {
-                p { a.quiet.danger href={ "/operations/" (known::DELETE_ENTITY.name) "?reference=" (reference) "&dry_run=true" } { "Delete…" } }
+                // What would go with it is shown first.
+                (post(known::DELETE_ENTITY, &super::back(view, reference), html! {
+                    (hidden("reference", reference)) (hidden("dry_run", "true")) button.quiet.danger.delete { "Delete…" }
+                }))
             }
         }
     }
@@ -46,15 +50,21 @@ struct Fact<'a> {
 }
 
 impl Fact<'_> {
-    /// A field with its name: a form for whoever may change it, otherwise what it is.
-    fn changed(&self, name: &str, inside: Markup, shown: Markup) -> Markup {
+    /// A field with its name: a form for whoever may change it, otherwise what it is. The form says what was there, so that two who
+    /// change different fields do not disturb each other.
+    fn changed(&self, name: &str, (argument, field): (&str, &str), inside: Markup, shown: Markup) -> Markup {
         let update = update_of(self.view, self.entity);
         let id = format!("{}_id", text(self.entity, "kind"));
+        let before = Map::from_iter([(argument.to_owned(), self.entity[field].clone())]);
         html! {
             dt { (name) }
             dd {
                 @match update {
-                    Some(update) => (post(update, &format!("/r/{}", self.reference), html! { (hidden(&id, self.reference)) (inside) })),
+                    Some(update) => (post(update, &super::back(self.view, self.reference), html! {
+                        (hidden(&id, self.reference))
+                        (hidden("expected_version", &self.entity["version"].to_string()))
+                        (base(&before)) (inside)
+                    })),
                     None => (shown),
                 }
             }
@@ -67,7 +77,12 @@ impl Fact<'_> {
             return html! {};
         }
         let select = chosen("status", &statuses(self.view), current, "Status");
-        self.changed("Status", html! { span data-key="s" { (select) } }, status(current))
+        self.changed(
+            "Status",
+            ("status", "status"),
+            html! { span data-key="s" { (select) } },
+            status(current),
+        )
     }
 
     fn priority(&self) -> Markup {
@@ -78,7 +93,7 @@ impl Fact<'_> {
             }
             button.quiet.no-script { "Set" }
         };
-        self.changed("Priority", select, priority(&self.entity["priority"]))
+        self.changed("Priority", ("priority", "priority"), select, priority(&self.entity["priority"]))
     }
 
     fn requirement_type(&self) -> Markup {
@@ -87,7 +102,12 @@ impl Fact<'_> {
             return html! {};
         }
         let types = crate::pages::types(self.view).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-        self.changed("Type", chosen("type_id", &types, current, "Type"), html! { (current) })
+        self.changed(
+            "Type",
+            ("type_id", "type"),
+            chosen("type_id", &types, current, "Type"),
+            html! { (current) },
+        )
     }
 
     fn assignee(&self) -> Markup {
@@ -107,6 +127,7 @@ impl Fact<'_> {
         };
         self.changed(
             "Assignee",
+            ("assignee_id", "assignee"),
             html! { (combobox(&field)) button.quiet.no-script { "Set" } },
             html! { (current) },
         )
@@ -122,7 +143,12 @@ impl Fact<'_> {
             input type="text" name="labels" value=(labels.join(", ")) placeholder="none" aria-label="Labels, separated by commas" autocomplete="off" data-submit;
             button.quiet.no-script { "Set" }
         };
-        self.changed("Labels", field, html! { @for label in &labels { span.label { (label) } " " } })
+        self.changed(
+            "Labels",
+            ("labels", "labels"),
+            field,
+            html! { @for label in &labels { span.label { (label) } " " } },
+        )
     }
 }
 
@@ -132,14 +158,39 @@ fn recent(view: &View<'_>, reference: &str) -> Markup {
         h2 { a href={ "/r/" (reference) "/history" } { "History" } }
         ul.history {
             @for revision in view.answers.list("history") {
-                @let changes = revision["changes"].as_object();
-                @let names: Vec<&str> = changes.into_iter().flatten().map(|(name, _)| name.as_str()).filter(|name| !name.ends_with("id")).collect();
                 li {
                     (text(revision, "actor")) " " (by(revision)) " "
-                    span.muted { @if revision["version"] == 1 { "created it " } @else { "changed " (names.join(", ")) " " } }
+                    span.muted { (told(&revision["changes"])) " " }
                     (ago(text(revision, "created_at"), view.now))
                 }
             }
         }
+    }
+}
+
+/// What a change did to an item, in a few words.
+fn told(changes: &Value) -> String {
+    let deleted = &changes["deleted_at"];
+    if !changes["id"].is_null() {
+        return "created it".to_owned();
+    }
+    if deleted.is_array() {
+        return if deleted[0].is_null() { "deleted it" } else { "restored it" }.to_owned();
+    }
+    let names = changes.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let names = names.filter(|name| !name.ends_with("id")).map(|name| name.replace('_', " "));
+    format!("changed {}", names.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_link_of_the_first_version_is_not_its_creation() {
+        assert_eq!(super::told(&json!({"id": [null, "x"], "title": [null, "T"]})), "created it");
+        let linked = json!({"steering_document": [null, "STD-001"], "steering_document_id": [null, "x"]});
+        assert_eq!(super::told(&linked), "changed steering document");
+        assert_eq!(super::told(&json!({"deleted_at": ["2026", null], "version": [1, 2]})), "restored it");
     }
 }

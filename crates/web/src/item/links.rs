@@ -39,7 +39,7 @@ pub fn relationships(view: &View<'_>, reference: &str) -> Markup {
             h2 { "Links" }
             @if links.is_empty() { p.muted { "Not related to any other requirement." } }
             ul.rows { @for one in links { (row(view, reference, one)) } }
-            @if view.me.may(known::CREATE_RELATIONSHIP) { (new(view, reference)) }
+            @if view.me.may(known::CREATE_RELATIONSHIP) && !super::is_deleted(view) { (new(view, reference)) }
         }
     }
 }
@@ -49,7 +49,7 @@ fn row(view: &View<'_>, reference: &str, one: &Value) -> Markup {
     let other = other_end(reference, one);
     let words = if is_source { text(one, "type") } else { text(one, "inverse_type") };
     let related = view.answers.all(RELATED).find(|entity| text(entity, "reference_id") == other);
-    let here = format!("/r/{reference}");
+    let here = super::back(view, reference);
     html! {
         li.row id={ "link-" (text(one, "id")) } {
             span { (words.replace('_', " ")) } (link(other))
@@ -76,14 +76,14 @@ fn new(view: &View<'_>, reference: &str) -> Markup {
         name: "target_requirement_id",
         what: "requirement",
         label: "The other requirement",
-        hint: "REQ-001 or words of its title",
+        hint: "REQ-001 or a title",
         key: Some('r'),
         is_required: true,
         ..Combobox::default()
     };
     post(
         known::CREATE_RELATIONSHIP,
-        &format!("/r/{reference}"),
+        &super::back(view, reference),
         html! {
             div.inline {
                 (hidden("source_requirement_id", reference))

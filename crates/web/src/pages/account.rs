@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::form::{Field, form};
 use crate::page::{Answers, Asked, KEYS, PREFERENCES, Page, Question, Shown, THEME, THEMES, View};
-use crate::parts::{hidden, post, section, text};
+use crate::parts::{client, hidden, post, scopes, section, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/account", nav: None, ask, show };
@@ -37,13 +37,14 @@ fn show(view: &View<'_>) -> Shown {
                     (post(known::CHANGE_PASSWORD, "/account", html! {
                         // Password managers want to know whose password it is.
                         input type="text" name="_username" value=(text(me, "username")) autocomplete="username" hidden;
+                        (hidden("cookie", "true"))
                         (form(known::CHANGE_PASSWORD, &password, &Map::new(), None))
                         p.actions { button { "Change the password" } }
                     }))
                 }
                 (section("Sessions", sessions.is_empty(), "No session.", html! {
                     ul.rows { @for session in sessions { (one_session(view, session)) } }
-                    (post(known::REVOKE_OTHER_SESSIONS, "/account", html! { button.quiet { "End all others" } }))
+                    (post(known::REVOKE_OTHER_SESSIONS, "/account", html! { button.quiet { "End all other sessions" } }))
                 }))
                 (section("Tokens", tokens.is_empty(), "No token. Agents and programs need one.", html! {
                     ul.rows { @for token in tokens { (one_token(view, token)) } }
@@ -88,7 +89,7 @@ fn show(view: &View<'_>) -> Shown {
 fn one_session(view: &View<'_>, session: &Value) -> Markup {
     html! {
         li.row {
-            span.title { (text(session, "user_agent")) }
+            span.title title=(text(session, "user_agent")) { (client(text(session, "user_agent"))) }
             span.muted { "since " (ago(text(session, "created_at"), view.now)) }
             @if session["current"] == true { span.via { "this one" } } @else {
                 (post(known::REVOKE_SESSION, "/account", html! { (hidden("session_id", text(session, "id"))) button.quiet { "End" } }))
@@ -99,11 +100,10 @@ fn one_session(view: &View<'_>, session: &Value) -> Markup {
 
 fn one_token(view: &View<'_>, token: &Value) -> Markup {
     let used = text(token, "last_used_at");
-    let scopes = token["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
     html! {
         li.row {
             b { (text(token, "name")) } code { (text(token, "prefix")) "…" }
-            span.muted { (scopes.collect::<Vec<_>>().join(", ")) }
+            span.muted { (scopes(token)) }
             span.muted { @if used.is_empty() { "never used" } @else { "used " (ago(used, view.now)) } }
             (post(known::REVOKE_TOKEN, "/account", html! { (hidden("token_id", text(token, "id"))) button.quiet.danger { "Revoke" } }))
         }

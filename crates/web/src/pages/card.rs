@@ -17,7 +17,8 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("entity") {
         return Vec::new();
     }
-    vec![Question::needed("entity", known::GET_ENTITY, json!({"reference": asked.parameter("reference")}))]
+    let about = json!({"reference": asked.parameter("reference"), "include_deleted": true});
+    vec![Question::needed("entity", known::GET_ENTITY, about)]
 }
 
 fn show(view: &View<'_>) -> Shown {

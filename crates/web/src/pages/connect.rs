@@ -88,6 +88,10 @@ pub fn configurations(url: &str, token: &str) -> Markup {
     );
     let servers = json!({"mcpServers": {"spexus": {"url": endpoint, "headers": {"Authorization": format!("Bearer {token}")}}}});
     let code = json!({"servers": {"spexus": {"type": "http", "url": endpoint, "headers": {"Authorization": format!("Bearer {token}")}}}});
+    // It connects to no address with a token by itself.
+    let bridge = json!({"mcpServers": {"spexus": {
+        "command": "requirements-mcp-server", "env": {"BACKEND_API_URL": url, "MCP_PAT_TOKEN": token}
+    }}});
     let codex = format!(
         "[mcp_servers.spexus]\nurl = \"{endpoint}\"\nhttp_headers = {{ Authorization = \"Bearer {token}\" }}"
     );
@@ -97,7 +101,12 @@ pub fn configurations(url: &str, token: &str) -> Markup {
         ("Cursor", "In .cursor/mcp.json:", shown(&servers)),
         ("VS Code", "In .vscode/mcp.json:", shown(&code)),
         ("Codex", "In ~/.codex/config.toml:", codex),
-        ("Claude Desktop and others", "In the configuration file of the host:", shown(&servers)),
+        (
+            "Claude Desktop",
+            "It starts the bridge of Spexus, a program. In claude_desktop_config.json:",
+            shown(&bridge),
+        ),
+        ("Others", "In the configuration file of the host:", shown(&servers)),
     ];
     html! {
         @for (index, (name, place, text)) in hosts.iter().enumerate() {

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use ops::known;
 use serde_json::{Value, json};
 
-use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
-use crate::parts::{hidden, kind_words, link, more, paged, post, text};
+use crate::page::{Answers, Asked, Page, Question, Shown, View};
+use crate::parts::{hidden, kind_words, link, more, named, paged, post, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/p/{key}/deleted", nav: None, ask, show };
@@ -44,7 +44,7 @@ fn shown(view: &View<'_>, key: &str, deleted: &Value) -> Markup {
             p.row {
                 @if comment.is_some() { span.muted { "a comment on" } } @else { span.muted { (kind_words(text(deleted, "kind"))) } }
                 (link(reference))
-                span.title { (text(deleted, "title")) }
+                span.title { (named(reference, text(deleted, "title"))) }
                 span.muted { (text(deleted, "deleted_by")) ", " (ago(text(deleted, "deleted_at"), view.now)) }
             }
             @if n_more > 0 {
@@ -72,10 +72,8 @@ fn what_to_do(view: &View<'_>, deleted: &Value, next: &str) -> Markup {
             @if view.me.may(restore) {
                 (post(restore, next, html! { (hidden(argument, id)) button { "Restore" } }))
             }
-            @if view.me.may(purge) && argument == "reference" {
+            @if view.me.may(purge) {
                 (post(purge, next, html! { (hidden(argument, id)) (hidden("dry_run", "true")) button.quiet.danger { "Erase for good…" } }))
-            } @else if view.me.may(purge) {
-                a.quiet.danger.button href={ "/operations/" (purge.name) "?" (argument) "=" (encode(id)) "&_next=" (next) } { "Erase for good…" }
             }
         }
     }

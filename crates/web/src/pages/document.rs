@@ -1,5 +1,6 @@
 //! `/p/{key}/document` and `/p/{key}/document/{epic}`: a project or an epic as a specification, to be read from top to bottom and
-//! printed. A page holds whole epics, or whole stories of one, as far as they fit; a link leads on.
+//! printed. A page holds whole epics, or whole stories of one, as far as they fit; a link leads on. Sections are edited and talked
+//! about in their place.
 
 use document::{Look, Node, NodeKind, Surroundings};
 use maud::{Markup, html};
@@ -16,9 +17,11 @@ pub const PAGE: Page = Page { path: "/p/{key}/document", nav: Some(("Document", 
 pub const EPIC: Page = Page { path: "/p/{key}/document/{epic}", nav: None, ask, show };
 
 /// How many sections and criteria a page has.
-const NODES_MAX: usize = 120;
+const NODES_MAX: usize = 100;
 /// How many epics, and how many stories of one, the outline shows.
 const OUTLINE_MAX: usize = 100;
+/// How many open comments are marked, the first of the project.
+const COMMENTS_MAX: usize = 100;
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     let key = asked.parameter("key");
@@ -38,9 +41,11 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     let offset = (ordinal(&here) - 1) / OUTLINE_MAX * OUTLINE_MAX;
     let epics = json!({"kind": "epic", "project": key, "limit": OUTLINE_MAX, "offset": offset});
     let stories = json!({"kind": "user_story", "epic_id": here.reference_id, "limit": OUTLINE_MAX});
+    let comments = json!({"project": key, "resolved": false, "limit": COMMENTS_MAX});
     vec![
         Question::optional("epics", known::LIST_ENTITIES, epics),
         Question::optional("stories", known::LIST_ENTITIES, stories),
+        Question::optional("comments", known::LIST_COMMENTS, comments),
     ]
 }
 
@@ -67,6 +72,15 @@ fn show(view: &View<'_>) -> Shown {
     let part = view.answers.get("part").unwrap_or(&null);
     let key = text(part, "project");
     let data = nodes(part, "data");
+    let actions = |node: &Node| actions(view, node);
+    let remarks = |node: &Node| remarks(view, node);
+    let look = Look {
+        link: &page_of,
+        actions: Some(&actions),
+        below: Some(&remarks),
+        top: 2,
+        surroundings: Surroundings::Page,
+    };
     let body = html! {
         div.document {
             (outline(view, part, &data))
@@ -74,7 +88,7 @@ fn show(view: &View<'_>) -> Shown {
                 div.running aria-hidden="true" { (text(part, "name")) }
                 (head(view, part))
                 @if data.is_empty() { (nothing(view, key)) }
-                (document::body(&data, &look(view)))
+                (document::body(&data, &look))
                 @if let Some(next) = part["next"].as_str() {
                     p.actions { a.button rel="next" href=(view.asked.with("from", Some(next))) { "Continue with " (next) } }
                 }
@@ -92,21 +106,50 @@ fn is_of_epic(view: &View<'_>) -> bool {
     !view.asked.parameter("epic").is_empty()
 }
 
-fn look<'a>(view: &'a View<'_>) -> Look<'a> {
-    Look {
-        link: &page_of,
-        actions: if may_edit(view) { Some(&edit) } else { None },
-        top: 2,
-        surroundings: Surroundings::Page,
-    }
-}
-
 fn may_edit(view: &View<'_>) -> bool {
     known::WRITES.iter().all(|(_, _, update)| view.me.may(update))
 }
 
-fn edit(node: &Node) -> Markup {
-    html! { a.edit href={ "/r/" (node.reference_id) "/edit" } aria-label={ "Edit " (node.reference_id) } { "Edit" } }
+/// The open comments on a section, as far as they are marked.
+fn comments_on<'a>(view: &'a View<'_>, node: &'a Node) -> impl Iterator<Item = &'a Value> {
+    view.answers.list("comments").iter().filter(|comment| text(comment, "entity") == node.reference_id)
+}
+
+/// Ways to edit a section and to comment on it. With scripts both happen in their place, without they have pages, which lead back.
+fn actions(view: &View<'_>, node: &Node) -> Markup {
+    let reference = &node.reference_id;
+    let here = view.asked.here();
+    let n_comments = comments_on(view, node).count();
+    let words = match n_comments {
+        0 => "Comment".to_owned(),
+        1 => "1 comment".to_owned(),
+        n => format!("{n} comments"),
+    };
+    html! {
+        span.section-actions {
+            @if n_comments > 0 || view.me.may(known::ADD_COMMENT) {
+                a.action.talked[n_comments > 0] href={ "/r/" (reference) "?next=" (encode(&format!("{here}#{reference}"))) "#comments" }
+                    hx-get={ "/r/" (reference) "?next=" (encode(&here)) } hx-target={ "#remarks-" (reference) } hx-select="#comments"
+                    hx-swap="innerHTML" hx-push-url="false" data-key="m" data-comments=(reference) aria-label={ (words) " on " (reference) } { (words) }
+            }
+            @if may_edit(view) {
+                a.action href={ "/r/" (reference) "/edit?next=" (encode(&format!("{here}#{reference}"))) }
+                    hx-get={ "/r/" (reference) "/edit?only=text&next=" (encode(&here)) } hx-target={ "#text-" (reference) } hx-select="#edit"
+                    hx-swap="afterbegin" hx-push-url="false" data-key="e" aria-label={ "Edit " (reference) } { "Edit" }
+            }
+        }
+    }
+}
+
+/// Where comments are shown when they are asked for. Scripts mark the passages that open ones are about.
+fn remarks(view: &View<'_>, node: &Node) -> Markup {
+    let quotes = comments_on(view, node).filter(|comment| comment["detached"] != true);
+    html! {
+        @for quote in quotes.map(|comment| text(comment, "quote")).filter(|quote| !quote.is_empty()) {
+            blockquote hidden data-quote=(node.reference_id) { (quote) }
+        }
+        div.remarks id={ "remarks-" (node.reference_id) } {}
+    }
 }
 
 /// What the document is about. A part that begins in the middle says within what.
@@ -131,6 +174,9 @@ fn head(view: &View<'_>, part: &Value) -> Markup {
                 @if !is_first { a.button href=(view.asked.with("from", None)) { "From the beginning" } }
                 a.button href={ (export) (what) } download { "Download as HTML" }
             }
+            @if let Some(comments) = view.answers.get("comments").filter(|page| page["next_cursor"].is_string()) {
+                p.muted.small { "The first " (COMMENTS_MAX) " of " (comments["total_count"]) " open comments of the project are marked." }
+            }
             @if !within.is_empty() {
                 p.within { "Continued: " @for node in &within {
                     a href=(view.asked.with("from", Some(&node.reference_id))) {
@@ -147,7 +193,7 @@ fn nothing(view: &View<'_>, key: &str) -> Markup {
     html! {
         section.message {
             p { "There is no epic yet." }
-            @if view.me.may(known::IMPORT) { p { a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" } } }
+            @if view.me.may_create("epic") { p { a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" } } }
         }
     }
 }

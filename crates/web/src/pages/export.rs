@@ -12,7 +12,12 @@ pub const PAGE: Page = Page { path: "/p/{key}/export", nav: None, ask, show };
 /// Where files come from. The answer is an attachment.
 const EXPORT: &str = "/api/v1/export";
 /// What can be had: the rest of the address, the name, and what it is for.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 7] = [
+    (
+        "format=html",
+        "Specification",
+        "one HTML file to read and print, with a title page, an outline and all links",
+    ),
     ("format=csv", "Table", "CSV for spreadsheets, with what people look at"),
     (
         "format=csv&columns=all",

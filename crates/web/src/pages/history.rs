@@ -63,7 +63,7 @@ fn one(view: &View<'_>, entity: &Value, revision: &Value) -> Markup {
             dl {
                 @for (name, change) in shown {
                     dt { (name.replace('_', " ")) }
-                    dd { (diff::values(&change[0], &change[1])) (restore(view, entity, name, &change[0])) }
+                    dd { (diff::field(name, change)) (restore(view, entity, name, &change[0])) }
                 }
             }
         }
@@ -105,7 +105,7 @@ fn restore(view: &View<'_>, entity: &Value, name: &str, old: &Value) -> Markup {
             (hidden(&format!("{kind}_id"), reference))
             (hidden("expected_version", &entity["version"].to_string()))
             (hidden(name, old))
-            button.quiet { "Take back to before" }
+            button.quiet { "Undo this change" }
         },
     )
 }

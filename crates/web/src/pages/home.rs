@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use ops::known;
 use serde_json::{Value, json};
 
+use super::activity::{deed, restore};
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
 use crate::parts::{link, post, row, section, text};
 use crate::time::ago;
@@ -23,7 +24,7 @@ fn ask(_: &Asked, answers: &Answers) -> Vec<Question> {
     vec![
         Question::optional("mine", known::LIST_ENTITIES, mine("requirement")),
         Question::optional("stories", known::LIST_ENTITIES, mine("user_story")),
-        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"limit": 10})),
+        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"details": true, "limit": 10})),
         Question::optional("comments", known::LIST_COMMENTS, json!({"resolved": false, "limit": 10})),
         Question::optional("agents", known::LIST_CHANGES, agents),
     ]
@@ -49,7 +50,7 @@ fn show(view: &View<'_>) -> Shown {
                     ul.rows { @for suspect in suspects { (suspect_row(suspect, "/", view.me.may(known::CLEAR_SUSPECT_LINK))) } }
                 }))
                 (section("What agents changed", list("agents").is_empty(), "No agent has changed anything yet.", html! {
-                    ul.rows { @for change in list("agents") { (agent_row(change, view.now)) } }
+                    ul.rows { @for change in list("agents") { (agent_row(view, change)) } }
                 }))
                 (section("Open comments", comments.is_empty(), "Nobody waits for an answer.", html! {
                     ul.rows { @for comment in comments { (comment_row(comment, view.now)) } }
@@ -66,12 +67,12 @@ fn welcome(view: &View<'_>) -> Markup {
     html! {
         section.card {
             h2 { "Nothing here is yours yet" }
-            p { "Look around in a project, or begin one." }
+            p { @if view.me.may_create("epic") { "Look around in a project, or begin one." } @else { "Look around in a project." } }
             p.actions {
                 @if let Some(key) = first {
                     a.button href={ "/p/" (key) } { "Open the project" }
-                    a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
-                    a.button href={ "/p/" (key) "/import" } { "Import a file" }
+                    @if view.me.may_create("epic") { a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" } }
+                    @if view.me.may(known::IMPORT) { a.button href={ "/p/" (key) "/import" } { "Import a file" } }
                 }
                 a.button href="/connect" { "Connect an agent" }
             }
@@ -84,9 +85,10 @@ pub fn suspect_row(suspect: &Value, next: &str, may_confirm: bool) -> Markup {
     html! {
         li.row {
             (link(text(suspect, "source")))
-            span { (text(suspect, "type").replace('_', " ")) }
-            (link(text(suspect, "target")))
-            span.muted { "changed since" }
+            span.title {
+                (text(&suspect["source_says"], "title")) " " span.muted { (text(suspect, "type").replace('_', " ")) } " "
+                (link(text(suspect, "target"))) " " (text(&suspect["target_says"], "title")) span.muted { ", which has changed" }
+            }
             @if may_confirm {
                 (post(known::CLEAR_SUSPECT_LINK, next, html! {
                     input type="hidden" name="id" value=(text(suspect, "id"));
@@ -107,8 +109,8 @@ fn comment_row(comment: &Value, now: i64) -> Markup {
     }
 }
 
-/// A change by an agent, with the token that it used.
-fn agent_row(change: &Value, now: i64) -> Markup {
+/// A change by an agent, with the token that it used, and what takes it back.
+fn agent_row(view: &View<'_>, change: &Value) -> Markup {
     html! {
         li.row {
             @if text(change, "reference_id").is_empty() {
@@ -116,10 +118,11 @@ fn agent_row(change: &Value, now: i64) -> Markup {
             } @else { (link(text(change, "reference_id"))) }
             span.title { (text(change, "title")) }
             span.muted {
-                (text(change, "operation").replace('_', " ")) ", "
+                (deed(change)) ", "
                 @if !text(change, "token").is_empty() { (text(change, "token")) ", " }
-                (ago(text(change, "created_at"), now))
+                (ago(text(change, "created_at"), view.now))
             }
+            (restore(view, change))
         }
     }
 }

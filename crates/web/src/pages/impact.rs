@@ -1,4 +1,5 @@
-//! `/r/{reference}/impact`: what is affected if something changes, step by step, as columns with lines between them or as a list.
+//! `/r/{reference}/impact`: what is affected if something changes, step by step to the right, and what it is for to the left; as
+//! columns with lines between them or as a list.
 
 use std::collections::HashMap;
 
@@ -45,11 +46,13 @@ fn show(view: &View<'_>) -> Shown {
     let reference = text(entity, "reference_id");
     let affected = impact["affected"].as_array().map(Vec::as_slice).unwrap_or_default();
     let shown = &affected[..affected.len().min(SHOWN_MAX)];
+    let above = impact["above"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_list = view.asked.first("as") == Some("list");
     let body = html! {
         div.page.wide {
             div.heading { h1 { "Impact of " (link(reference)) } p.muted { (title(entity)) } }
             (choices(view, is_list))
+            (touched(reference, impact))
             @if affected.is_empty() {
                 p.message {
                     "Nothing is affected: nothing is below " (reference) ", and no requirement rests on it. "
@@ -60,11 +63,34 @@ fn show(view: &View<'_>) -> Shown {
                     "If it changes, these may have to change too: " (counted(&impact["counts"])) "."
                     @if shown.len() < affected.len() || impact["truncated"] == true { " The nearest " (shown.len()) " are shown." }
                 }
-                @if is_list { (list(shown)) } @else { (columns(entity, shown)) }
+            }
+            @match is_list {
+                true => { (list_above(above)) (list(shown)) }
+                false => @if !above.is_empty() || !shown.is_empty() { (columns(entity, above, shown)) }
             }
         }
     };
     Shown { title: format!("Impact of {reference}"), project: Some(text(entity, "project").to_owned()), body }
+}
+
+/// How much of something is in code and tests, which a change may make stale.
+fn in_code(reference: &str, thread: &Value) -> Markup {
+    html! {
+        a href={ "/r/" (reference) "/code" } { "code cites " (thread["with_code"]) " of " (thread["units"]) }
+        ", " a href={ "/r/" (reference) "/tests" } { "tests " (thread["with_tests"]) }
+    }
+}
+
+/// What a change touches beyond texts.
+fn touched(reference: &str, impact: &Value) -> Markup {
+    let is_cited = impact["thread"].is_object();
+    let number = |name: &str| impact[name].as_u64().unwrap_or_default();
+    let n_others = number("n_cited").saturating_sub(u64::from(is_cited));
+    let n_verified = number("n_verified").saturating_sub(u64::from(impact["thread"]["verified"] == true));
+    html! {
+        @if is_cited { p { "A change makes citations of its sentences stale: " (in_code(reference, &impact["thread"])) "." } }
+        @if n_others > 0 { p.muted { "Code or tests cite " (n_others) " of what is affected; " (n_verified) " of it is verified." } }
+    }
 }
 
 /// How far to look, and how to show it.
@@ -103,14 +129,26 @@ fn list(affected: &[Value]) -> Markup {
         @for step in steps {
             @let depth = &step[0]["depth"];
             h2 { (depth) @if *depth == 1 { " step away" } @else { " steps away" } " " span.count { (step.len()) } }
-            ul.rows {
-                @for one in step {
-                    li.row {
-                        (link(text(one, "reference_id")))
-                        a.title href={ "/r/" (text(one, "reference_id")) } { (text(one, "title")) }
-                        (status(text(one, "status")))
-                        span.muted.small { (reason(one)) }
-                    }
+            (rows(step))
+        }
+    }
+}
+
+/// What it is for, which may no longer be met.
+fn list_above(above: &[Value]) -> Markup {
+    html! { @if !above.is_empty() { h2 { "What it is for " span.count { (above.len()) } } (rows(above)) } }
+}
+
+fn rows(some: &[Value]) -> Markup {
+    html! {
+        ul.rows {
+            @for one in some {
+                li.row {
+                    (link(text(one, "reference_id")))
+                    a.title href={ "/r/" (text(one, "reference_id")) } { (text(one, "title")) }
+                    (status(text(one, "status")))
+                    span.muted.small { (reason(one)) }
+                    @if one["thread"].is_object() { span.small { (in_code(text(one, "reference_id"), &one["thread"])) } }
                 }
             }
         }
@@ -146,17 +184,26 @@ fn by_step(affected: &[Value]) -> Vec<Column<'_>> {
     columns
 }
 
-fn columns(entity: &Value, affected: &[Value]) -> Markup {
+fn columns(entity: &Value, above: &[Value], affected: &[Value]) -> Markup {
     let mut before = 1;
     html! {
         // Wide as it may be, it scrolls by itself, with the keyboard too.
-        div.steps tabindex="0" role="region" aria-label="What is affected, by step" {
+        div.steps tabindex="0" role="region" aria-label="What it is for, and what is affected, by step" {
+            @if !above.is_empty() {
+                section.step {
+                    h2 { "What it is for " span.count { (above.len()) } }
+                    ol { @for one in above { li { (node(one)) } } }
+                }
+                (lines((0..above.len()).map(|row| (row, 0, false)), above.len()))
+            }
             section.step {
                 h2 { "This" }
                 ol { li { (node(entity)) } }
             }
             @for (column, step) in by_step(affected).iter().zip(1..) {
-                (lines(column, std::mem::replace(&mut before, column.boxes.len())))
+                @let n_rows = std::mem::replace(&mut before, column.boxes.len()).max(column.boxes.len());
+                @let pairs = column.boxes.iter().enumerate().map(|(row, (from, one))| (*from, row, one["suspect"] == true));
+                (lines(pairs, n_rows))
                 section.step {
                     h2 { (step) @if step == 1 { " step" } @else { " steps" } " " span.count { (column.boxes.len()) } }
                     ol { @for (_, one) in &column.boxes { li { (node(one)) } } }
@@ -179,17 +226,15 @@ fn node(one: &Value) -> Markup {
     }
 }
 
-/// The lines from a column to the next, beside it.
-fn lines(column: &Column<'_>, n_before: usize) -> Markup {
-    let height = ROW_PX * n_before.max(column.boxes.len());
+/// The lines from rows of a column to rows of the next, and whether each is suspect.
+fn lines(pairs: impl Iterator<Item = (usize, usize, bool)>, n_rows: usize) -> Markup {
+    let height = ROW_PX * n_rows;
     let middle = |row: usize| ROW_PX * row + (ROW_PX - 8) / 2;
     let half = GAP_PX / 2;
     html! {
         svg.lines width=(GAP_PX) height=(height) viewBox={ "0 0 " (GAP_PX) " " (height) } aria-hidden="true" {
-            @for (row, (before, one)) in column.boxes.iter().enumerate() {
-                @let (from, to) = (middle(*before), middle(row));
-                path.suspected[one["suspect"] == true]
-                    d={ "M0 " (from) "C" (half) " " (from) " " (half) " " (to) " " (GAP_PX) " " (to) } {}
+            @for (from, to, is_suspect) in pairs.map(|(from, to, is_suspect)| (middle(from), middle(to), is_suspect)) {
+                path.suspected[is_suspect] d={ "M0 " (from) "C" (half) " " (from) " " (half) " " (to) " " (GAP_PX) " " (to) } {}
             }
         }
     }
@@ -221,9 +266,28 @@ mod tests {
     }
 
     #[test]
+    fn code_that_a_change_touches_is_named() {
+        let thread = json!({"units": 3, "with_code": 2, "with_tests": 1});
+        let mut affected = hit("REQ-002", 1, &["REQ-001", "REQ-002"]);
+        affected["thread"] = json!({"units": 1, "with_code": 1, "with_tests": 0});
+        let impact = json!({"counts": {"requirement": 1}, "affected": [affected], "thread": thread, "n_cited": 2, "n_verified": 1});
+        let entity = json!({"reference_id": "REQ-001", "title": "Root", "project": "DEFAULT"});
+        let html = shown(&PAGE, "/r/REQ-001/impact?as=list", &[("entity", entity), ("impact", impact)]);
+        for part in [
+            "code cites 2 of 3",
+            "code cites 1 of 1",
+            "cite 1 of what is affected; 1 of it is verified",
+            "href=\"/r/REQ-002/tests\"",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+
+    #[test]
     fn the_same_is_shown_as_columns_and_as_a_list() {
         let impact = json!({
             "counts": {"requirement": 2}, "truncated": false,
+            "above": [{"reference_id": "US-001", "title": "S", "depth": 1, "because": "REQ-001 belongs_to US-001"}],
             "affected": [hit("REQ-002", 1, &["REQ-001", "REQ-002"]), hit("REQ-003", 2, &["REQ-001", "REQ-002", "REQ-003"])],
         });
         let entity = json!({"reference_id": "REQ-001", "title": "Root", "project": "DEFAULT"});
@@ -232,6 +296,8 @@ mod tests {
         for part in [
             "<svg class=\"lines\"",
             "2 requirements",
+            "What it is for",
+            "href=\"/r/US-001\"",
             "href=\"/r/REQ-003\"",
             "value=\"2\" selected",
             "as=list",
@@ -240,6 +306,7 @@ mod tests {
         }
         let list = shown(&PAGE, "/r/REQ-001/impact?as=list", &answers);
         assert!(list.contains("2 steps away") && list.contains("depends on REQ-001"), "{list}");
+        assert!(list.contains("REQ-001 belongs to US-001"), "{list}");
         assert!(!list.contains("<svg class=\"lines\""), "{list}");
     }
 

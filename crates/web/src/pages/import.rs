@@ -38,7 +38,10 @@ fn ask_project(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("project") {
         return Vec::new();
     }
-    vec![Question::needed("project", known::GET_PROJECT, json!({"project": asked.parameter("key")}))]
+    vec![
+        Question::permission("may", known::IMPORT),
+        Question::needed("project", known::GET_PROJECT, json!({"project": asked.parameter("key")})),
+    ]
 }
 
 fn show(view: &View<'_>) -> Shown {
@@ -57,7 +60,7 @@ fn show(view: &View<'_>) -> Shown {
                     @if let Some((_, message)) = problem { p.error role="alert" { (message) } }
                     p.help #help-file { "CSV, TSV, Excel (.xlsx), Markdown, JSON or ReqIF. Nothing is changed before you have seen what would be." }
                 }
-                p.actions { button.primary { "Go on" } a.quiet href={ "/p/" (key) } { "Cancel" } }
+                p.actions { button.primary { "Continue" } a.quiet href={ "/p/" (key) } { "Cancel" } a.quiet href={ "/p/" (key) "/imports" } { "Earlier imports" } }
             }
         }
     };

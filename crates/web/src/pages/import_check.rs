@@ -88,17 +88,17 @@ fn show(view: &View<'_>) -> Shown {
                     (hidden(FORM_FILE, file))
                     (hidden(FORM_BACK, &view.asked.with("show", None)))
                     @for (name, value) in &arguments { (hidden(name, value.as_str().unwrap_or_default())) }
-                    p.actions { button.primary { "Import " (n_changes) " " (if n_changes == 1 { "row" } else { "rows" }) } (back(view, key, file)) }
+                    p.actions { button.primary { "Import " (n_changes) " " (if n_changes == 1 { "item" } else { "items" }) } (back(view, key, file)) }
                 }
             } @else if problems.is_empty() {
                 p { "Everything in this file is here already." }
                 p.actions { a.button href={ "/p/" (key) } { "Done" } (back(view, key, file)) }
             } @else {
-                p { "Correct the file or the columns; until then nothing can be imported." }
+                p { "Correct the file" @if is_table(view) { " or the columns" } "; until then nothing can be imported." }
                 p.actions {
                     (back(view, key, file))
                     a.button href={ "/p/" (key) "/import/" (file) "/mistakes.csv?" (query(&arguments)) } { "Download the mistakes" }
-                    a.quiet href={ "/p/" (key) "/import" } { "Another file" }
+                    @if is_table(view) { a.quiet href={ "/p/" (key) "/import" } { "Another file" } }
                 }
             }
         }
@@ -106,10 +106,18 @@ fn show(view: &View<'_>) -> Shown {
     Shown { title: "Check the import".to_owned(), project: Some(key.to_owned()), body }
 }
 
+/// The way back to the columns, which only a table has.
 fn back(view: &View<'_>, key: &str, file: &str) -> Markup {
+    if !is_table(view) {
+        return html! { a.button href={ "/p/" (key) "/import" } { "Another file" } };
+    }
     let query = view.asked.with("show", None);
     let query = query.split_once('?').map(|(_, query)| query).unwrap_or_default();
     html! { a.button href={ "/p/" (key) "/import/" (file) "?" (query) } { "Change the columns" } }
+}
+
+fn is_table(view: &View<'_>) -> bool {
+    view.answers.get("preview").is_some_and(|preview| preview["is_table"] == true)
 }
 
 fn query(arguments: &Map<String, Value>) -> String {

@@ -5,8 +5,9 @@ use ops::known;
 use serde_json::{Value, json};
 
 use super::import::steps;
+use super::imports::take_back;
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{hidden, post, text};
+use crate::parts::text;
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/p/{key}/imports/{import}", nav: None, ask, show };
@@ -23,7 +24,7 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
 
 fn show(view: &View<'_>) -> Shown {
     let null = Value::Null;
-    let (key, id) = (view.asked.parameter("key"), view.asked.parameter("import"));
+    let key = view.asked.parameter("key");
     let import = view.answers.get("import").unwrap_or(&null);
     let heading = match text(import, "state") {
         "finished" => "Imported",
@@ -39,20 +40,18 @@ fn show(view: &View<'_>) -> Shown {
             @if import.is_null() {
                 p { "Everything in this file is here already." }
             } @else {
-                p { (import["rows_done"]) " of " (import["rows_total"]) " rows, by " (text(import, "actor")) " " (ago(text(import, "created_at"), view.now)) }
+                p { (import["rows_done"]) " of " (import["rows_total"]) " items, by " (text(import, "actor")) " " (ago(text(import, "created_at"), view.now)) }
             }
             p.actions {
                 a.button href={ "/p/" (key) "/tree" } { "See the tree" }
-                a.button href={ "/p/" (key) "/import" } { "Import another file" }
+                @if view.me.may(known::IMPORT) { a.button href={ "/p/" (key) "/import" } { "Import another file" } }
+                a.quiet href={ "/p/" (key) "/imports" } { "All imports" }
             }
             @if matches!(text(import, "state"), "finished" | "unfinished" | "undoing") && view.me.may(known::UNDO_IMPORT) {
                 section.card {
                     h2 { "Take it back" }
                     p { "What the import has made is deleted, and what it has changed becomes what it was. What somebody has changed since stays." }
-                    (post(known::UNDO_IMPORT, &format!("/p/{key}/imports/{id}"), html! {
-                        (hidden("import_id", id))
-                        p.actions { button.danger { "Take the import back" } }
-                    }))
+                    (take_back(view, &view.asked.here(), import))
                 }
             }
         }

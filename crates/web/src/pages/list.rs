@@ -25,8 +25,8 @@ fn show(view: &View<'_>) -> Shown {
             div.heading {
                 h1 { (kind_plural(kind)) }
                 p.count { (more) (total) }
-                p.actions {
-                    a.button href={ "/p/" (key) "/new/" (kind) } data-key="c" { "Create" }
+                @if view.me.may_create(kind) {
+                    p.actions { a.button href={ "/p/" (key) "/new/" (kind) } data-key="c" { "Create" } }
                 }
             }
             nav.kinds aria-label="Kind" {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::model::Kind;
 
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
-use crate::parts::{Combobox, combobox, hidden, link, post, status, text};
+use crate::parts::{Combobox, combobox, hidden, link, post, status, text, title};
 
 pub const PAGE: Page = Page { path: "/p/{key}/matrix", nav: Some(("Matrix", 'm')), ask, show };
 
@@ -29,7 +29,11 @@ fn has_gaps_only(asked: &Asked) -> bool {
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("matrix") {
-        return Vec::new();
+        // Stories are told by their titles, which the matrix does not have.
+        let is_asked = against(asked) != CRITERIA || answers.has("story");
+        let stories = stories(answers.list("matrix")).into_iter().filter(|_| !is_asked);
+        let story = |story: &str| Question::optional("story", known::GET_ENTITY, json!({"reference": story}));
+        return stories.map(story).collect();
     }
     let mut about = json!({
         "project": asked.parameter("key"), "against": against(asked), "only_gaps": has_gaps_only(asked), "limit": ROWS,
@@ -55,7 +59,7 @@ fn show(view: &View<'_>) -> Shown {
             }
             (choices(view.asked))
             @if rows.is_empty() {
-                (nothing(view.asked))
+                (nothing(view))
             } @else {
                 @if against(view.asked) == RELATIONS { (by_relations(view, columns, rows)) } @else { (by_criteria(view, columns, rows)) }
                 @if let Some(cursor) = matrix["next_cursor"].as_str() {
@@ -98,14 +102,15 @@ fn choices(asked: &Asked) -> Markup {
     }
 }
 
-fn nothing(asked: &Asked) -> Markup {
+fn nothing(view: &View<'_>) -> Markup {
+    let asked = view.asked;
     html! {
         p.message {
             @if has_gaps_only(asked) {
                 "No gap: every requirement is covered. " a href=(asked.with("only", None)) { "Show all" }
             } @else {
                 "There is no requirement yet. "
-                a href={ "/p/" (asked.parameter("key")) "/new/requirement" } { "Create a requirement" }
+                @if view.me.may_create("requirement") { a href={ "/p/" (asked.parameter("key")) "/new/requirement" } { "Create a requirement" } }
             }
         }
     }
@@ -129,20 +134,29 @@ fn requirement(row: &Value) -> Markup {
     }
 }
 
-/// A requirement can only serve a criterion of its own story, so that each story has a table of its own.
-fn by_criteria(view: &View<'_>, columns: &[Value], rows: &[Value]) -> Markup {
+/// The stories of some rows, in their order.
+fn stories(rows: &[Value]) -> Vec<&str> {
     let mut stories: Vec<&str> = Vec::new();
     for row in rows {
         if !stories.contains(&text(row, "user_story")) {
             stories.push(text(row, "user_story"));
         }
     }
+    stories
+}
+
+/// A requirement can only serve a criterion of its own story, so that each story has a table of its own.
+fn by_criteria(view: &View<'_>, columns: &[Value], rows: &[Value]) -> Markup {
+    let titled = |story: &str| {
+        let found = view.answers.all("story").find(|found| text(found, "reference_id") == story);
+        found.map(title).unwrap_or_default()
+    };
     html! {
-        @for story in stories {
+        @for story in stories(rows) {
             @let of_story = |one: &&Value| text(one, "user_story") == story;
             @let criteria: Vec<&Value> = columns.iter().filter(of_story).collect();
             section.matrix-part {
-                h2 { (link(story)) }
+                h2 { (link(story)) " " (titled(story)) }
                 @if criteria.is_empty() { p.muted.small { "It has no acceptance criterion. " (new_criterion(view, story)) } }
                 div.matrix-scroll tabindex="0" role="region" aria-label={ "Requirements of " (story) } {
                     table.matrix {
@@ -151,14 +165,50 @@ fn by_criteria(view: &View<'_>, columns: &[Value], rows: &[Value]) -> Markup {
                             @for criterion in &criteria {
                                 th scope="col" title=(text(criterion, "title")) { (link(text(criterion, "name"))) }
                             }
+                            (thread_columns())
                         } }
                         tbody {
                             @for row in rows.iter().filter(of_story) {
-                                tr { (requirement(row)) @for criterion in &criteria { td { (criterion_cell(view, row, text(criterion, "name"))) } } }
+                                tr { (requirement(row)) @for criterion in &criteria { td { (criterion_cell(view, row, text(criterion, "name"))) } } (thread_cells(row)) }
                             }
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// The last columns: how many sentences of a requirement code and tests cite.
+fn thread_columns() -> Markup {
+    html! { th scope="col" { "Code" } th scope="col" { "Tests" } }
+}
+
+fn thread_cells(row: &Value) -> Markup {
+    let (reference, thread) = (text(row, "reference_id"), &row["thread"]);
+    let mark = match (&thread["verified"], &thread["failed"]) {
+        (Value::Bool(true), _) => "done",
+        (_, Value::Bool(true)) => "failed",
+        _ => "in-progress",
+    };
+    let is_missing = |name: &str| thread[name].as_u64().is_none_or(|count| count == 0);
+    let none = |path: &str, what: &str| {
+        html! { a.muted href={ "/r/" (reference) (path) } aria-label={ "none: no " (what) " cites " (reference) } { "none" } }
+    };
+    let share = |name: &str, path: &str, what: &str| {
+        html! {
+            a href={ "/r/" (reference) (path) } aria-label={ (thread[name]) " of " (thread["units"]) " sentences of " (reference) " have a citation in " (what) } {
+                (thread[name]) " of " (thread["units"])
+            }
+        }
+    };
+    html! {
+        td.of-thread { @if is_missing("with_code") { (none("/code", "code")) } @else { (share("with_code", "/code", "code")) } }
+        td.of-thread {
+            // What was tried by hand is verified without a test.
+            @if is_missing("with_tests") && thread["verified"] != true { (none("/tests", "test")) } @else {
+                i.mark.{ (mark) } aria-hidden="true" {} " " (share("with_tests", "/tests", "tests"))
+                @if thread["verified"] == true { " verified" } @else if thread["failed"] == true { " failed" }
             }
         }
     }
@@ -200,10 +250,11 @@ fn by_relations(view: &View<'_>, types: &[Value], rows: &[Value]) -> Markup {
                 thead { tr {
                     th scope="col" { "Requirement" }
                     @for one in types { th scope="col" { (text(one, "name").replace('_', " ")) } }
+                    (thread_columns())
                 } }
                 tbody {
                     @for row in rows {
-                        tr { (requirement(row)) @for one in types { td { (relation_cell(view, row, one)) } } }
+                        tr { (requirement(row)) @for one in types { td { (relation_cell(view, row, one)) } } (thread_cells(row)) }
                     }
                 }
             }
@@ -278,14 +329,18 @@ mod tests {
     #[test]
     fn a_gap_can_be_closed_in_its_cell() {
         let covered = json!([{"column": "AC-001", "reference_id": "AC-001"}]);
-        let matrix = json!({
+        let mut matrix = json!({
             "total_count": 3,
             "columns": [{"name": "AC-001", "title": "Given", "user_story": "US-001"}, {"name": "AC-002", "title": "x", "user_story": "US-001"}],
             "data": [row("REQ-001", "US-001", &covered), row("REQ-002", "US-001", &json!([])), row("REQ-003", "US-002", &json!([]))],
         });
+        matrix["data"][0]["thread"] = json!({"units": 3, "with_code": 2, "with_tests": 1, "closed": 0, "failed": true, "verified": false});
         let html = shown(&PAGE, "/p/DEFAULT/matrix?only=gaps", &[("matrix", matrix)]);
         for part in [
             "aria-label=\"REQ-001 serves AC-001\">●",
+            "aria-label=\"none: no code cites REQ-002\">none",
+            "2 of 3</a>",
+            "1 of 3</a> failed",
             "name=\"acceptance_criteria_id\" value=\"AC-002\"",
             "name=\"_next\" value=\"/p/DEFAULT/matrix?only=gaps\"",
             "has no acceptance criterion",

@@ -73,7 +73,7 @@ fn access(key: &str, next: &str, is_closed: bool) -> Markup {
         html! {
             (hidden("project", key))
             (hidden("access", if is_closed { "open" } else { "members" }))
-            p.actions { button { @if is_closed { "Open it to everybody" } @else { "Close it to all but members" } } }
+            p.actions { button { @if is_closed { "Open it to everybody" } @else { "Restrict it to members" } } }
         },
     )
 }

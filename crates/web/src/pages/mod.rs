@@ -3,8 +3,10 @@
 mod account;
 mod activity;
 mod admin;
+mod baselines;
 mod board;
 mod card;
+mod cited;
 mod code;
 mod connect;
 mod deleted;
@@ -17,7 +19,9 @@ mod impact;
 mod import;
 mod import_check;
 mod imported;
+mod imports;
 mod item;
+mod item_threats;
 mod keys;
 mod list;
 mod matrix;
@@ -30,19 +34,23 @@ mod project;
 mod prompts;
 mod search;
 mod sign_in;
+mod stale;
 mod steering;
 mod suggest;
 mod suspects;
 #[cfg(test)]
 mod testing;
+mod thread;
+mod threads;
 mod threats;
 mod trace;
 mod traces;
 mod tree;
+mod work;
 
 use crate::page::Page;
 
-pub use self::admin::PLACES;
+pub use self::admin::{PLACES, Place};
 pub use self::connect::{configurations, waiting};
 pub use self::import::{
     FILE as IMPORT_FILE, FORM_BACK as IMPORT_FORM_BACK, FORM_FILE as IMPORT_FORM_FILE, PATH as IMPORT,
@@ -66,10 +74,12 @@ pub const PAGES: &[Page] = &[
     document::EPIC,
     matrix::PAGE,
     suspects::PAGE,
+    work::PAGE,
     activity::PAGE,
     import::PAGE,
     import::COLUMNS,
     import_check::PAGE,
+    imports::PAGE,
     imported::PAGE,
     export::PAGE,
     new::PAGE,
@@ -92,10 +102,17 @@ pub const PAGES: &[Page] = &[
     code::PAGE,
     threats::PAGE,
     threats::PATTERN,
-    threats::OF_ITEM,
+    item_threats::PAGE,
+    threads::PAGE,
+    thread::PAGE,
+    cited::CODE,
+    cited::TESTS,
+    stale::PAGE,
+    baselines::PAGE,
     admin::PAGE,
     admin::users::PAGE,
     admin::projects::PAGE,
+    admin::repositories::PAGE,
     admin::tokens::PAGE,
     admin::types::PAGE,
     admin::statuses::PAGE,
@@ -103,4 +120,4 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// Parts that scripts fetch and put into other pages. They are asked and made like pages, and sent without what surrounds one.
-pub const PARTS: &[Page] = &[card::PAGE, connect::STATE, palette::PAGE, suggest::PAGE];
+pub const PARTS: &[Page] = &[card::PAGE, connect::STATE, palette::PAGE, stale::COUNT, suggest::PAGE];

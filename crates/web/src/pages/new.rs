@@ -52,8 +52,12 @@ fn show(view: &View<'_>) -> Shown {
     if let Some(argument) = &parent_argument {
         fields.push(Field::choosing(argument, parents));
     }
-    fields.push(Field::new("title"));
-    fields.push(Field::new("description"));
+    // A criterion has no title: its text is what it is.
+    if kind == Kind::AcceptanceCriteria.name() {
+        fields.push(Field::new("description").first());
+    } else {
+        fields.extend([Field::new("title").first(), Field::new("description")]);
+    }
     fields.push(Field::choosing("type_id", types(view)));
     fields.push(Field::new("priority"));
     fields.push(Field::new("rationale"));

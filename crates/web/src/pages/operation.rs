@@ -80,7 +80,7 @@ pub fn operation_form(
     let inside = html! {
         (form(entry, &fields, values, problem))
         p.actions {
-            button.primary { @if is_asked(entry) { "Show" } @else { "Do it" } }
+            button.primary { @if is_asked(entry) { "Show" } @else { "Run" } }
             a.quiet.button href=(next) { "Cancel" }
         }
     };

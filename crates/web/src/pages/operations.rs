@@ -32,7 +32,7 @@ fn show(view: &View<'_>) -> Shown {
             @for group in &groups {
                 section {
                     h2 { (group) }
-                    ul.rows { @for entry in found.iter().filter(|entry| self::group(entry) == *group) { (one(entry)) } }
+                    ul.places { @for entry in found.iter().filter(|entry| self::group(entry) == *group) { (one(entry)) } }
                 }
             }
             @if !others.is_empty() { p.muted { (others.len()) " more need another role." } }
@@ -43,10 +43,9 @@ fn show(view: &View<'_>) -> Shown {
 
 fn one(entry: &Entry) -> Markup {
     html! {
-        li.row {
+        li {
             a href={ "/operations/" (entry.name) } { (sentence(entry.name)) }
-            span.title.muted { (entry.summary()) }
-            @if !entry.writes() { span.via { "reads" } }
+            span.muted { (entry.summary()) @if !entry.writes() { " " span.via { "reads" } } }
         }
     }
 }

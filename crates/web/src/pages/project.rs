@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::home::suspect_row;
 use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
 use crate::parts::{kind_plural, row, section, sentence, state_class, text};
+use crate::thread::share as share_verified;
 
 pub const PAGE: Page = Page { path: "/p/{key}", nav: Some(("Overview", 'o')), ask, show };
 
@@ -25,7 +26,11 @@ fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
         Question::needed("project", known::GET_PROJECT, json!({"project": key})),
         Question::needed("status", known::STATUS_REPORT, json!({"project": key})),
         Question::optional("gaps", known::HIERARCHY_ANALYSIS, json!({"project": key, "limit": 1})),
-        Question::optional("suspects", known::LIST_SUSPECT_LINKS, json!({"project": key, "limit": SUSPECTS})),
+        Question::optional(
+            "suspects",
+            known::LIST_SUSPECT_LINKS,
+            json!({"project": key, "details": true, "limit": SUSPECTS}),
+        ),
         Question::optional("weeks", known::BURN_UP, json!({"project": key})),
         Question::optional("model", known::GET_STATUS_MODEL, json!({"kind": "user_story"})),
     ]
@@ -46,9 +51,10 @@ fn show(view: &View<'_>) -> Shown {
                 h1 { (name) }
                 p.muted { (key) }
                 p.actions {
-                    a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" }
+                    @if view.me.may_create("epic") { a.button href={ "/p/" (key) "/new/epic" } data-key="c" { "Create an epic" } }
                     @if view.me.may(known::IMPORT) { a.quiet href={ "/p/" (key) "/import" } { "Import" } }
                     a.quiet href={ "/p/" (key) "/export" } { "Export" }
+                    a.quiet href={ "/p/" (key) "/baselines" } { "Baselines" }
                 }
             }
             p { (text(project, "description")) }
@@ -59,6 +65,7 @@ fn show(view: &View<'_>) -> Shown {
                     section {
                         h2 { "How far it is" }
                         @for kind in kinds { (progress(key, kind)) }
+                        (verified(key, kinds))
                     }
                     section {
                         h2 { "User stories, week by week" }
@@ -75,6 +82,32 @@ fn show(view: &View<'_>) -> Shown {
         }
     };
     Shown { title: name, project: Some(key.to_owned()), body }
+}
+
+/// How much evidence closes, which leads to what is open; and what quotes a text that has changed.
+fn verified(key: &str, kinds: &[Value]) -> Markup {
+    let sum = |name: &str| kinds.iter().filter_map(|kind| kind[name].as_u64()).sum::<u64>();
+    let citable = kinds.iter().filter(|kind| kind["cited"].is_number());
+    let total: u64 = citable
+        .map(|kind| {
+            let number = |name: &str| kind[name].as_u64().unwrap_or_default();
+            number("total").saturating_sub(number("cancelled") + number("obsolete"))
+        })
+        .sum();
+    html! {
+        @if total > 0 {
+            div.progress {
+                p { a href={ "/p/" (key) "/thread?only=open" } { "Verified requirements and criteria" } " " span.count { (total) } }
+                (share_verified(sum("verified"), sum("cited"), total))
+                @if sum("cited") > 0 {
+                    @let count = format!("/p/{key}/stale/count");
+                    p.small hx-get=(count) hx-trigger="load" hx-swap="outerHTML" hx-target="this" hx-push-url="false" {
+                        a href={ "/p/" (key) "/stale" } { "Stale citations" }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A bar for a kind, each part of which leads to its list.
@@ -185,11 +218,15 @@ fn suspects(view: &View<'_>, key: &str) -> Markup {
     }
 }
 
-/// What the tree lacks.
+/// Stories whose status says more than their requirements do, in the status report.
+const TOO_EARLY: &str = "stories_done_over_drafts";
+
+/// What the tree lacks, and where a status says too much.
 fn gaps(view: &View<'_>) -> Markup {
     let null = Value::Null;
-    let gaps = view.answers.get("gaps").unwrap_or(&null);
-    let missing = gaps.as_object().into_iter().flatten();
+    let answer = |name: &str| view.answers.get(name).unwrap_or(&null).as_object().into_iter().flatten();
+    let early = answer("status").filter(|(name, _)| *name == TOO_EARLY);
+    let missing = early.chain(answer("gaps"));
     let missing: Vec<(&String, u64, &[Value])> = missing
         .filter_map(|(name, gap)| {
             let count = gap.get("total_count").or(gap.get("total"))?.as_u64().filter(|count| *count > 0)?;
@@ -204,7 +241,10 @@ fn gaps(view: &View<'_>) -> Markup {
                 @for (name, count, rows) in missing {
                     li {
                         details {
-                            summary { (sentence(name)) " " span.count { (count) } }
+                            summary {
+                                @if name == TOO_EARLY { "Stories done while requirements are drafts" } @else { (sentence(name)) }
+                                " " span.count { (count) }
+                            }
                             // A link to the list opens what it is in.
                             ul.rows id=(name) { @for entity in rows { (row(entity)) } }
                             @if count > rows.len() as u64 { p.small.muted { "These are the first " (rows.len()) "." } }
@@ -213,5 +253,42 @@ fn gaps(view: &View<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::testing::shown;
+
+    #[test]
+    fn a_story_that_is_done_over_drafts_is_pointed_out() {
+        let early = json!({"total_count": 1, "data": [{"reference_id": "US-003", "title": "Pay", "status": "Done", "draft_requirements": 1}]});
+        let status = json!({"total": 4, "kinds": [], "stories_done_over_drafts": early});
+        let html = shown(&PAGE, "/p/SHOP", &[("project", json!({"name": "Shop"})), ("status", status)]);
+        assert!(html.contains("Stories done while requirements are drafts"), "{html}");
+        assert!(html.contains("href=\"/r/US-003\""), "{html}");
+    }
+
+    #[test]
+    fn what_is_verified_has_a_bar_of_its_own_that_leads_to_what_is_open() {
+        let kinds = json!([
+            {"kind": "epic", "total": 1},
+            {"kind": "acceptance_criteria", "total": 3, "cited": 1, "verified": 1},
+            {"kind": "requirement", "total": 9, "cancelled": 1, "obsolete": 1, "cited": 5, "verified": 2},
+        ]);
+        let status = json!({"total": 13, "kinds": kinds});
+        let html = shown(&PAGE, "/p/SHOP", &[("project", json!({"name": "Shop"})), ("status", status)]);
+        for part in [
+            "3 of 10 verified, 6 cited",
+            "href=\"/p/SHOP/thread?only=open\"",
+            "hx-get=\"/p/SHOP/stale/count\"",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        let unused =
+            json!({"total": 1, "kinds": [{"kind": "requirement", "total": 1, "cited": 0, "verified": 0}]});
+        let html = shown(&PAGE, "/p/SHOP", &[("project", json!({"name": "Shop"})), ("status", unused)]);
+        assert!(!html.contains("stale/count"), "nothing can be stale: {html}");
     }
 }

@@ -97,7 +97,9 @@ fn what_to_do(prompt: &Value, id: &str, is_deleted: bool) -> Markup {
         div.buttons {
             @if is_deleted {
                 (post(known::RESTORE_PROMPT, PAGE.path, html! { (hidden("prompt_id", id)) button { "Restore" } }))
-                a.quiet.danger.button href={ "/operations/" (known::PURGE_PROMPT.name) "?prompt_id=" (encode(id)) "&_next=" (PAGE.path) } { "Erase for good…" }
+                (post(known::PURGE_PROMPT, PAGE.path, html! {
+                    (hidden("prompt_id", id)) (hidden("dry_run", "true")) button.quiet.danger { "Erase for good…" }
+                }))
             } @else {
                 @if prompt["active"] != true {
                     (post(known::ACTIVATE_PROMPT, PAGE.path, html! { (hidden("prompt_id", id)) button { "Activate" } }))

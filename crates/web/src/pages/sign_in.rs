@@ -22,7 +22,7 @@ pub fn sign_in(next: &str, username: &str, problem: Option<&Problem>) -> Markup 
             section.card.narrow {
                 h1 { "Spexus" }
                 p.muted { "Requirements, their traces in code, and the threats against them." }
-                @if let Some(problem) = problem { p.error role="alert" { (problem.message) } }
+                @if let Some(problem) = problem { p.error role="alert" data-retry=[problem.retry_after_s] { (problem.message) } }
                 form method="post" action=(action) {
                     (hidden(NEXT, next))
                     (hidden("cookie", "true"))
@@ -70,7 +70,7 @@ pub fn sign_in_dialog(username: &str) -> Markup {
                 input #again-password type="password" name="password" autocomplete="current-password" required;
             }
             p.error role="alert" hidden { "The name or the password is wrong." }
-            p.actions { button.primary { "Sign in" } button.quiet type="button" data-close { "Not now" } }
+            p.actions { button.primary { "Sign in" } button.quiet type="button" data-close { "Cancel" } }
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn welcome(code: &str, link: &Value, next: &str, at_once: bool, problem: Opt
         html! {
             section.card.narrow {
                 h1 { "Welcome to Spexus" }
-                @if let Some(problem) = problem { p.error role="alert" { (problem.message) } }
+                @if let Some(problem) = problem { p.error role="alert" data-retry=[problem.retry_after_s] { (problem.message) } }
                 p { "This link signs you in as " b { (text(link, "user")) } ", once." }
                 (post(known::USE_SIGN_IN_LINK, next, html! {
                     (hidden("code", code))
@@ -117,4 +117,21 @@ pub fn no_welcome(problem: &Problem) -> Markup {
             }
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_guessed_too_often_sees_the_seconds_pass() {
+        let problem = Problem {
+            status: 429,
+            message: "too many failed logins".to_owned(),
+            fields: Vec::new(),
+            retry_after_s: Some(30),
+        };
+        let html = sign_in("/", "ann", Some(&problem)).into_string();
+        assert!(html.contains("role=\"alert\" data-retry=\"30\">too many failed logins<"), "{html}");
+    }
 }

@@ -87,7 +87,7 @@ fn changes(target: &str, changes: &Value) -> Markup {
                     @if length(pair) > COMPARED_MAX_CHARS {
                         "This text is too long to be compared here. " a href={ "/r/" (target) "/history" } { "History" }
                     } @else {
-                        (diff::values(&pair[0], &pair[1]))
+                        (diff::field(name, pair))
                     }
                 }
             }

@@ -1,17 +1,16 @@
-//! `/threats`: the patterns of what goes wrong; `/threats/{pattern}`: one of them; `/r/{reference}/threats`: those that fit an item.
+//! `/threats`: the patterns of what goes wrong; `/threats/{pattern}`: one of them. [`item_threats`](super::item_threats) has those that
+//! threaten an item.
 
 use maud::{Markup, html};
-use ops::known;
 use serde_json::{Value, json};
 
 use crate::markdown;
 use crate::page::{Answers, Asked, Page, Question, Shown, Source, View, encode};
-use crate::parts::{coded, link, text, title};
+use crate::parts::{coded, text};
 
 pub const PAGE: Page = Page { path: "/threats", nav: None, ask, show };
 pub const PATTERN: Page =
     Page { path: "/threats/{pattern}", nav: None, ask: ask_pattern, show: show_pattern };
-pub const OF_ITEM: Page = Page { path: "/r/{reference}/threats", nav: None, ask: ask_item, show: show_item };
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     if answers.has("found") {
@@ -29,51 +28,20 @@ fn show(view: &View<'_>) -> Shown {
         div.page {
             h1 { "Threat patterns" }
             p.muted { "What goes wrong in features like yours, and what to check. " (found["n_patterns"]) " patterns." }
-            form.filters method="get" action=(PAGE.path) {
-                input type="search" name="query" value=(query) aria-label="What you are about to build" placeholder="What are you about to build?";
-                button { "Find" }
-            }
+            (search(query))
             (fitting(found))
         }
     };
     Shown { title: "Threat patterns".to_owned(), project: None, body }
 }
 
-fn ask_item(asked: &Asked, answers: &Answers) -> Vec<Question> {
-    let Some(entity) = answers.get("entity") else {
-        let about = json!({"reference": asked.parameter("reference")});
-        let is_asked = answers.has("entity");
-        return if is_asked {
-            Vec::new()
-        } else {
-            vec![Question::needed("entity", known::GET_ENTITY, about)]
-        };
-    };
-    if answers.has("found") {
-        return Vec::new();
-    }
-    let context = format!("{}\n{}", text(entity, "title"), text(entity, "description"));
-    // Nothing to go by would find every pattern.
-    let context = if context.trim().is_empty() { text(entity, "reference_id").to_owned() } else { context };
-    vec![Question::of("found", Source::Threats, json!({"context": context}))]
-}
-
-fn show_item(view: &View<'_>) -> Shown {
-    let null = Value::Null;
-    let entity = view.answers.get("entity").unwrap_or(&null);
-    let reference = text(entity, "reference_id");
-    let body = html! {
-        div.page {
-            h1 { "Threats to " (link(reference)) }
-            p.muted { (title(entity)) }
-            (fitting(view.answers.get("found").unwrap_or(&null)))
-            p.muted { "Found by the words of its title and text. " a href=(PAGE.path) { "All patterns" } }
+/// A field for words that patterns are found by.
+pub fn search(query: &str) -> Markup {
+    html! {
+        form.filters method="get" action=(PAGE.path) {
+            input type="search" name="query" value=(query) aria-label="What you are about to build" placeholder="What are you about to build?";
+            button { "Find" }
         }
-    };
-    Shown {
-        title: format!("Threats to {reference}"),
-        project: Some(text(entity, "project").to_owned()),
-        body,
     }
 }
 
@@ -89,20 +57,34 @@ fn fitting(found: &Value) -> Markup {
 }
 
 fn fitting_one(hit: &Value) -> Markup {
-    let texts =
-        |name: &str| hit[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
     html! {
         section.threat {
-            h2 {
-                a href={ "/threats/" (encode(text(hit, "id"))) } { (text(hit, "name")) } " "
-                (severity(text(hit, "severity"))) " " span.muted { (text(hit, "id")) }
-            }
-            @if !texts("reasons").is_empty() { p.muted.small { "Because of " (texts("reasons").join("; ")) } }
-            dl {
-                dt { "Threat" } dd { (coded(text(hit, "threat"))) }
-                dt { "Check" } dd { (coded(text(hit, "check"))) }
-                dt { "Fix" } dd { (coded(text(hit, "fix"))) }
-            }
+            (heading(text(hit, "id"), hit))
+            (in_short(hit))
+        }
+    }
+}
+
+/// What a pattern is called, and why it fits.
+pub fn heading(id: &str, threat: &Value) -> Markup {
+    let reasons: Vec<&str> =
+        threat["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    html! {
+        h2 {
+            a href={ "/threats/" (encode(id)) } { (text(threat, "name")) } " "
+            (severity(text(threat, "severity"))) " " span.muted { (id) }
+        }
+        @if !reasons.is_empty() { p.muted.small { "Because of " (reasons.join("; ")) } }
+    }
+}
+
+/// A pattern in three sentences.
+pub fn in_short(summary: &Value) -> Markup {
+    html! {
+        dl {
+            dt { "Threat" } dd { (coded(text(summary, "threat"))) }
+            dt { "Check" } dd { (coded(text(summary, "check"))) }
+            dt { "Fix" } dd { (coded(text(summary, "fix"))) }
         }
     }
 }
@@ -132,13 +114,7 @@ fn show_pattern(view: &View<'_>) -> Shown {
             h1 { (text(pattern, "name")) " " (severity(text(pattern, "severity"))) }
             p.muted { (text(pattern, "id")) ", " (text(pattern, "category")) ", likelihood " (text(pattern, "likelihood")) }
             div.prose hx-ignore { (markdown::render(text(pattern, "description"))) }
-            section.threat {
-                dl {
-                    dt { "Threat" } dd { (coded(text(summary, "threat"))) }
-                    dt { "Check" } dd { (coded(text(summary, "check"))) }
-                    dt { "Fix" } dd { (coded(text(summary, "fix"))) }
-                }
-            }
+            section.threat { (in_short(summary)) }
             @if !steps.is_empty() {
                 h2 { "How it is attacked" }
                 ol.rows { @for step in &steps { li.row { b { (text(step, "action")) } span.title.muted { (text(step, "detail")) } } } }

@@ -30,7 +30,8 @@ const ONLY: &str = "only";
 
 fn ask(asked: &Asked, answers: &Answers) -> Vec<Question> {
     let children = |reference: &str| {
-        Question::optional("open", known::GET_HIERARCHY, json!({"reference": reference, "depth": 2}))
+        let about = json!({"reference": reference, "depth": 2, "limit": CHILDREN_MAX});
+        Question::optional("open", known::GET_HIERARCHY, about)
     };
     if let Some(reference) = asked.first(BELOW) {
         return if answers.has("open") { Vec::new() } else { vec![children(reference)] };
@@ -73,7 +74,9 @@ fn open(asked: &Asked) -> Vec<&str> {
 fn item_asked(asked: &Asked) -> Option<Asked> {
     let reference = asked.first("item")?.to_owned();
     let parameters = [("reference".to_owned(), reference)].into();
-    Some(Asked { path: asked.path.clone(), parameters, query: Vec::new() })
+    // What is changed beside the tree comes back to the tree.
+    let query = vec![("next".to_owned(), asked.with(ONLY, None))];
+    Some(Asked { path: asked.path.clone(), parameters, query })
 }
 
 fn show(view: &View<'_>) -> Shown {
@@ -169,8 +172,10 @@ impl Tree<'_> {
             return html! { ul role="group" { (self.others(reference, "What is below cannot be shown here.", Kind::Requirement)) } };
         };
         let children = answer["data"][0]["children"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let n_shown = children.len().min(CHILDREN_MAX).min(ROWS_MAX - self.n_rows.get());
-        let n_left = children.len() - n_shown;
+        let n_children =
+            answer["data"][0]["n_children"].as_u64().map_or(children.len(), |count| count as usize);
+        let n_shown = children.len().min(ROWS_MAX - self.n_rows.get());
+        let n_left = n_children - n_shown;
         let kind = if kind_of(reference) == Some(Kind::Epic) { Kind::UserStory } else { Kind::Requirement };
         html! {
             ul role="group" {
@@ -320,12 +325,13 @@ mod tests {
 
     #[test]
     fn an_open_node_shows_its_children_up_to_a_number() {
-        let stories: Vec<Value> = (1..=150)
+        let stories: Vec<Value> = (1..=CHILDREN_MAX)
             .map(|number| json!({"reference_id": format!("US-{number:03}"), "kind": "user_story", "title": "Pay", "status": "Draft"}))
             .collect();
         let mut answers = Answers::default();
         answers.add("epics", Ok(epics()));
-        answers.add("open", Ok(json!({"data": [{"reference_id": "EP-001", "children": stories}]})));
+        let open = json!({"data": [{"reference_id": "EP-001", "children": stories, "n_children": 150}]});
+        answers.add("open", Ok(open));
         let html = shown(&[("open", "EP-001,REQ-001,EP-001"), ("item", "x")], answers);
         assert_eq!(html.matches("role=\"treeitem\"").count(), 2 + CHILDREN_MAX);
         assert!(html.contains("/p/K/list/user_story?epic_id=EP-001") && html.contains("50 more"), "{html}");

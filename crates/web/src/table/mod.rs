@@ -18,7 +18,7 @@ use self::address::DONE;
 use self::columns::Column;
 use crate::page::{Answers, Asked, Question, View};
 use crate::pages::has_status;
-use crate::parts::{kind_plural, text};
+use crate::parts::{kind_plural, kind_words, text};
 
 pub use self::plan::{Selection, failed};
 
@@ -94,7 +94,7 @@ pub fn show(view: &View<'_>) -> Markup {
         (table.filters())
         (table.notices(&unknown))
         @if rows.is_empty() {
-            p.message { "Nothing fits. " a href=(view.asked.path) { "Show everything" } }
+            (table.nothing())
         } @else {
             (table.rows(&rows))
             (table.more(rows.len()))
@@ -117,6 +117,22 @@ impl Table<'_> {
             }
             @if !left_out.is_empty() {
                 p.notice { "Not applied while searching for words: " (left_out.join(", ")) "." }
+            }
+        }
+    }
+
+    /// What a table without rows says: nothing fits, or nothing is there yet.
+    fn nothing(&self) -> Markup {
+        let asked = self.view.asked;
+        let kind = self.kind.name();
+        html! {
+            p.message {
+                @if address::lasting(asked).any(|(name, _)| !["columns", "sort"].contains(&name)) || asked.first("cursor").is_some() {
+                    "Nothing fits. " a href=(asked.path) { "Show everything" }
+                } @else {
+                    "There is no " (kind_words(kind)) " yet. "
+                    @if self.view.me.may_create(kind) { a href={ "/p/" (self.key) "/new/" (kind) } { "Create the first" } }
+                }
             }
         }
     }

@@ -202,7 +202,7 @@ impl Selection {
                     @if n_changed > 0 {
                         (post(known::BULK_UPDATE, &next, html! {
                             (hidden("operations", &json!(done).to_string()))
-                            button.primary.danger-button[self.is_delete] { "Do it for " (n_changed) }
+                            button.primary.danger-button[self.is_delete] { "Apply to " (n_changed) }
                         }))
                     }
                     @if self.is_delete && !self.is_forced && n_refused > 0 { (self.force()) }

@@ -61,7 +61,7 @@ impl Table<'_> {
         let edited: Vec<(Column, &str)> =
             self.columns.iter().filter_map(|column| Some((*column, is_edited(column)?))).collect();
         html! {
-            tr #{ "row-" (reference) } data-reference=(reference) .open[is_open] .deleted[!is_live] {
+            tr #{ "row-" (reference) } data-reference=(reference) data-version={ (reference) "@" (row["version"]) } .open[is_open] .deleted[!is_live] {
                 @if self.update.is_some() {
                     td.pick { input type="checkbox" name="row" form="selected" value={ (reference) "@" (row["version"]) } aria-label={ "Select " (reference) } autocomplete="off"; }
                 }
@@ -106,7 +106,7 @@ impl Table<'_> {
             "status" => html! {
                 span.status-cell {
                     i.mark.{ (crate::parts::state_class(text(row, "status"))) } aria-hidden="true" {}
-                    select.bare name="status" form=(form) aria-label=(label) data-submit autocomplete="off" {
+                    select.bare name="status" form=(form) aria-label=(label) data-submit data-key="s" autocomplete="off" {
                         @for choice in statuses.after(text(row, "status")) {
                             option value=(choice) selected[choice == text(row, "status")] { (choice) }
                         }
@@ -114,13 +114,13 @@ impl Table<'_> {
                 }
             },
             "priority" => html! {
-                select.bare.{ "p" (row["priority"]) } name="priority" form=(form) aria-label=(label) data-submit autocomplete="off" {
+                select.bare.{ "p" (row["priority"]) } name="priority" form=(form) aria-label=(label) data-submit data-key="p" autocomplete="off" {
                     @for (number, name) in (1..).zip(PRIORITIES) { option value=(number) selected[row["priority"] == number] { (name) } }
                 }
             },
             "assignee" => html! {
                 input.bare type="text" name="assignee_id" form=(form) value=(text(row, "assignee")) list="people" aria-label=(label)
-                    placeholder="–" autocomplete="off";
+                    placeholder="–" data-key="a" autocomplete="off";
             },
             "labels" => html! {
                 input.bare type="text" name="labels" form=(form) value=(written(&row["labels"])) aria-label=(label) placeholder="security, cards" autocomplete="off";
@@ -138,7 +138,7 @@ impl Table<'_> {
             "title" => html! {
                 a.name href={ "/r/" (reference) } { (title(row)) }
                 @if self.update.is_some() {
-                    a.pencil href=(address::with(self.view.asked, address::EDIT, reference)) aria-label={ "Edit " (reference) " here" } { span aria-hidden="true" { "✎" } }
+                    a.pencil href=(address::with(self.view.asked, address::EDIT, reference)) data-key="e" aria-label={ "Edit " (reference) " here" } { span aria-hidden="true" { "✎" } }
                 }
             },
             "status" => status(text(row, "status")),

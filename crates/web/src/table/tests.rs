@@ -205,7 +205,7 @@ fn selected_rows_become_operations() {
         "<del>Draft</del> → <ins>Active</ins>",
         "<del>High</del> → <ins>Critical</ins>",
         "refused: there is no requirement REQ-002",
-        "Do it for 1",
+        "Apply to 1",
         "value=\"/p/K/list/requirement?status=Draft&amp;done=1\"",
     ] {
         assert!(html.contains(expected), "{expected}: {html}");

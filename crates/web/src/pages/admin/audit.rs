@@ -8,7 +8,7 @@ use crate::diff;
 use crate::item::by;
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
 use crate::pages::USER;
-use crate::parts::{Combobox, combobox, link, more, paged, text};
+use crate::parts::{Combobox, combobox, link, more, named, paged, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/admin/audit", nav: None, ask, show };
@@ -72,8 +72,13 @@ fn one(view: &View<'_>, entry: &Value) -> Markup {
     let changes = entry["changes"].as_object().into_iter().flatten();
     // Times and ids say nothing that the row does not say already.
     let shown: Vec<(&String, &Value)> = changes
+        .filter(|(_, change)| !change[0].is_null() || !change[1].is_null())
         .filter(|(name, _)| {
-            *name != "id" && !name.ends_with("_id") && !name.ends_with("_at") && *name != "version"
+            !matches!(name.as_str(), "kind" | "project")
+                && *name != "id"
+                && !name.ends_with("_id")
+                && !name.ends_with("_at")
+                && *name != "version"
         })
         .collect();
     html! {
@@ -81,7 +86,7 @@ fn one(view: &View<'_>, entry: &Value) -> Markup {
             td { (ago(text(entry, "created_at"), view.now)) }
             td {
                 (text(entry, "actor")) " " @if !text(entry, "via").is_empty() { (by(entry)) }
-                @if !text(entry, "token").is_empty() { " " span.muted { (text(entry, "token")) } }
+                @if text(entry, "via").is_empty() && !text(entry, "token").is_empty() { " " span.muted { (text(entry, "token")) } }
                 @if !text(entry, "address").is_empty() { " " span.muted { (text(entry, "address")) } }
             }
             td { (text(entry, "event").replace('_', " ")) }
@@ -90,12 +95,12 @@ fn one(view: &View<'_>, entry: &Value) -> Markup {
                     "prompt" => { (text(entry, "reference_id")) }
                     _ => { (link(text(entry, "reference_id"))) }
                 } " " }
-                (text(entry, "name"))
+                (named(text(entry, "reference_id"), text(entry, "name")))
                 @if !text(entry, "entity_kind").is_empty() { " " span.muted { (text(entry, "entity_kind").replace('_', " ")) } }
             }
             td {
                 @for (name, change) in shown {
-                    p { span.muted { (name.replace('_', " ")) " " } (diff::values(&change[0], &change[1])) }
+                    p { span.muted { (name.replace('_', " ")) " " } (diff::field(name, change)) }
                 }
             }
         }

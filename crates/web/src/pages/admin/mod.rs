@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod projects;
+pub mod repositories;
 pub mod statuses;
 pub mod tokens;
 pub mod types;
@@ -40,6 +41,12 @@ pub const PLACES: &[Place] = &[
         path: projects::PAGE.path,
         about: "Create, rename, close and delete projects",
         uses: known::CREATE_PROJECT,
+    },
+    Place {
+        name: "Repositories",
+        path: repositories::PAGE.path,
+        about: "Whose code may cite requirements, and what closes there",
+        uses: known::CREATE_REPOSITORY,
     },
     Place {
         name: "Tokens and sessions",

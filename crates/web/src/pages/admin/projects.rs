@@ -28,7 +28,7 @@ fn show(view: &View<'_>) -> Shown {
             h1 { "Projects" }
             div.scrolled tabindex="0" role="region" aria-label="Projects" {
                 table.records {
-                    thead { tr { th { "Key" } th { "Name" } th { "Seen by" } th { "Since" } th { "What to do" } } }
+                    thead { tr { th { "Key" } th { "Name" } th { "Seen by" } th { "Since" } th { "Actions" } } }
                     tbody { @for project in view.answers.list("listed") { (one(view, project)) } }
                 }
             }

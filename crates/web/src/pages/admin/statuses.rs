@@ -52,7 +52,7 @@ fn shown(view: &View<'_>, model: &Value) -> Markup {
                 li.row {
                     svg.swatch viewBox="0 0 10 10" aria-hidden="true" { circle cx="5" cy="5" r="5" fill=(text(status, "colour")) {} }
                     b { (text(status, "name")) }
-                    @if status["initial"] == true { span.via { "new ones have it" } }
+                    @if status["initial"] == true { span.via { "default" } }
                     @if status["final"] == true { span.via { "final: " (text(status, "outcome")) } }
                     @if !is_free { span.title.muted { "then " (after.collect::<Vec<_>>().join(", ")) } }
                 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::page::{Answers, Asked, Page, Question, Shown, View};
 use crate::pages::USER;
-use crate::parts::{Combobox, combobox, hidden, more, paged, post, section, text};
+use crate::parts::{Combobox, client, combobox, hidden, more, paged, post, scopes, section, text};
 use crate::time::ago;
 
 pub const PAGE: Page = Page { path: "/admin/tokens", nav: None, ask, show };
@@ -46,7 +46,7 @@ fn show(view: &View<'_>) -> Shown {
             (section("Tokens", tokens.is_empty(), "No token.", html! {
                 div.scrolled tabindex="0" role="region" aria-label="Tokens" {
                     table.records {
-                        thead { tr { th { "User" } th { "Name" } th { "May" } th { "Used" } th { "Ends" } th { "What to do" } } }
+                        thead { tr { th { "User" } th { "Name" } th { "May" } th { "Used" } th { "Ends" } th { "Actions" } } }
                         tbody { @for token in tokens { (one_token(view, token, &next)) } }
                     }
                 }
@@ -66,13 +66,12 @@ fn show(view: &View<'_>) -> Shown {
 }
 
 fn one_token(view: &View<'_>, token: &Value, next: &str) -> Markup {
-    let scopes = token["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let (used, ends) = (text(token, "last_used_at"), text(token, "expires_at"));
     html! {
         tr {
             td { (text(token, "username")) (text(token, "user")) }
             td { b { (text(token, "name")) } " " code { (text(token, "prefix")) "…" } }
-            td { (scopes.collect::<Vec<_>>().join(", ")) }
+            td { (scopes(token)) }
             td { @if used.is_empty() { span.muted { "never" } } @else { (ago(used, view.now)) } }
             td { @if ends.is_empty() { span.muted { "never" } } @else { time datetime=(ends) { (ends.get(..10).unwrap_or(ends)) } } }
             td { (post(known::REVOKE_TOKEN, next, html! { (hidden("token_id", text(token, "id"))) button.quiet.danger { "Revoke" } })) }
@@ -83,7 +82,7 @@ fn one_token(view: &View<'_>, token: &Value, next: &str) -> Markup {
 fn one_session(view: &View<'_>, session: &Value, next: &str) -> Markup {
     html! {
         li.row {
-            span.title { (text(session, "user_agent")) }
+            span.title title=(text(session, "user_agent")) { (client(text(session, "user_agent"))) }
             span.muted { (text(session, "address")) }
             span.muted { "since " (ago(text(session, "created_at"), view.now)) }
             (post(known::REVOKE_SESSION, next, html! { (hidden("session_id", text(session, "id"))) button.quiet.danger { "End" } }))

@@ -5,7 +5,7 @@ use ops::{Entry, known};
 use serde_json::{Value, json};
 
 use crate::page::{Answers, Asked, Page, Question, Shown, View, encode};
-use crate::parts::{hidden, post, text};
+use crate::parts::text;
 
 pub const PAGE: Page = Page { path: "/admin/types", nav: None, ask, show };
 
@@ -87,14 +87,14 @@ fn shown(view: &View<'_>, family: &Family, types: &[Value]) -> Markup {
                     li.row {
                         b { (text(one, "name")) }
                         @if !text(one, "inverse_name").is_empty() { span.muted { "backwards " (text(one, "inverse_name")) } }
-                        @if one["acyclic"] == true { span.via { "no circles" } }
+                        @if one["acyclic"] == true { span.via { "no cycles" } }
                         span.title.muted { (text(one, "description")) }
                         @if view.me.may(update) {
-                            a.quiet.button href=(change(one)) aria-label={ "Change " (text(one, "name")) } { "Change" }
-                            (post(delete, PAGE.path, html! {
-                                (hidden(family.argument, text(one, "name")))
-                                button.quiet.danger aria-label={ "Delete " (text(one, "name")) } { "Delete" }
-                            }))
+                            span.buttons {
+                                a.quiet.button href=(change(one)) aria-label={ "Change " (text(one, "name")) } { "Change" }
+                                @let delete = format!("{}&{}={}", address(delete), family.argument, encode(text(one, "name")));
+                                a.quiet.danger.button href=(delete) aria-label={ "Delete " (text(one, "name")) } { "Delete…" }
+                            }
                         }
                     }
                 }

@@ -25,7 +25,7 @@ fn show(view: &View<'_>) -> Shown {
             h1 { "Users" }
             div.scrolled tabindex="0" role="region" aria-label="Users" {
                 table.records {
-                    thead { tr { th { "Name" } th { "Email" } th { "Role" } th { "Since" } th { "What to do" } } }
+                    thead { tr { th { "Name" } th { "Email" } th { "Role" } th { "Since" } th { "Actions" } } }
                     tbody { @for user in view.answers.list("users") { (one(view, user)) } }
                 }
             }

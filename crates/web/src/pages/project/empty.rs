@@ -11,7 +11,7 @@ pub fn card(view: &View<'_>, key: &str) -> Markup {
         section.card {
             h2 { "This project is empty" }
             @if view.me.may(known::LOAD_EXAMPLE) {
-                p { "Begin with an epic, bring requirements from a file (JSON, CSV, Markdown or ReqIF), or look around in an example." }
+                p { "Begin with an epic, bring requirements from a file (Excel, CSV, Markdown, JSON or ReqIF), or look around in an example." }
                 div.actions {
                     a.button href={ "/p/" (key) "/new/epic" } { "Create an epic" }
                     a.button href={ "/p/" (key) "/import" } { "Import a file" }
