@@ -1,10 +1,14 @@
 //! The programs of Spexus: command lines, transports, configuration. What they do is in the other crates.
 
+mod answered;
 pub mod bridge;
+mod budget;
 pub mod combined;
 pub mod duvet;
+pub mod gate;
 mod large;
 pub mod logging;
+pub mod managed;
 mod outbox;
 pub mod requirements;
 pub mod settings;

@@ -109,6 +109,8 @@ pub fn hide(secret: &str) {
 }
 
 /// Takes secrets out of a text: the one that was hidden, and whatever looks like a token of ours.
+//@= spexus://REQ-141
+//@# 002 R13.3: the log has no tokens
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     let hidden = SECRET.get().filter(|secret| text.contains(secret.as_str()));
     if hidden.is_none() && !text.contains(TOKEN_PREFIX) {
@@ -391,6 +393,9 @@ pub mod tests {
         assert!(log.trim_end().ends_with("thread=follower"), "{log}");
     }
 
+    //@= spexus://REQ-141
+    //@= type=test
+    //@# 002 R13.3: the log has no tokens
     #[test]
     fn tokens_are_taken_out_of_lines() {
         for (line, expected) in [

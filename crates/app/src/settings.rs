@@ -152,7 +152,7 @@ impl Settings {
             let nearest = nearest::nearest(name, known.iter().copied())
                 .map(|near| format!("; did you mean {near}?"))
                 .unwrap_or_default();
-            self.problems.push(format!("{name} (from {}): is no setting{nearest}", self.file_name));
+            self.problems.push(format!("{name} (from {}): is not a setting{nearest}", self.file_name));
         }
         if self.problems.is_empty() { Ok(()) } else { Err(Problems(self.problems)) }
     }

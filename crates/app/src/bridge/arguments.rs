@@ -25,7 +25,7 @@ Settings, from the environment or, in lower case and without MCP_, from the file
   MCP_PAT_TOKEN         the token, mcp_pat_...
   MCP_REQUEST_TIMEOUT   how long a request may take, retries included [30s]
   MCP_MAX_RETRIES       how often a request is tried again [3]
-  MCP_TOOLSETS          daily, requirements, comments, steering, prompts, bulk, views, all [what the server shows]
+  MCP_TOOLSETS          daily, requirements, comments, steering, prompts, bulk, views, thread, all [what the server shows]
   MCP_OUTPUT_SCHEMAS    whether answers are described by schemas, and come as structured content, too [false]
   MCP_VERSION_POLICY    strict or negotiate [strict]
   LOG_LEVEL             off, error, warn, info, debug, trace [info]

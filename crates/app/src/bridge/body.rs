@@ -28,7 +28,7 @@ pub struct Body {
 
 /// Why an answer is not taken.
 #[derive(Debug)]
-pub enum Problem {
+pub enum BodyProblem {
     TooLarge,
     NotJson,
     File(io::Error),
@@ -49,7 +49,7 @@ impl Body {
     }
 
     /// Takes some bytes.
-    pub fn add(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
+    pub fn add(&mut self, mut bytes: &[u8]) -> Result<(), BodyProblem> {
         while !bytes.is_empty() {
             let n_taken = match self.string {
                 None => self.outside(bytes),
@@ -57,7 +57,7 @@ impl Body {
             };
             bytes = &bytes[n_taken..];
             if self.rest.len() > REST_BYTES_MAX || self.n_file_bytes > FILE_BYTES_MAX {
-                return Err(Problem::TooLarge);
+                return Err(BodyProblem::TooLarge);
             }
         }
         Ok(())
@@ -78,22 +78,22 @@ impl Body {
         n_taken
     }
 
-    fn inside(&mut self, start: usize, bytes: &[u8]) -> Result<usize, Problem> {
+    fn inside(&mut self, start: usize, bytes: &[u8]) -> Result<usize, BodyProblem> {
         let (n_text, has_ended) = self.checked.text(bytes);
         let text = &bytes[..n_text];
         match &mut self.current {
             Some(large) => {
                 if !self.checked.is_right {
-                    return Err(Problem::NotJson);
+                    return Err(BodyProblem::NotJson);
                 }
-                large.add(text).map_err(Problem::File)?;
+                large.add(text).map_err(BodyProblem::File)?;
                 self.n_file_bytes += text.len() as u64;
             }
             None => {
                 self.rest.extend_from_slice(text);
                 if self.may_be_large && self.rest.len() - start > STRING_BYTES_MAX {
-                    let mut large = LargeText::new().map_err(Problem::File)?;
-                    large.add(&self.rest[start..]).map_err(Problem::File)?;
+                    let mut large = LargeText::new().map_err(BodyProblem::File)?;
+                    large.add(&self.rest[start..]).map_err(BodyProblem::File)?;
                     self.n_file_bytes += large.n_bytes();
                     self.rest.truncate(start);
                     self.current = Some(large);
@@ -105,7 +105,7 @@ impl Body {
         }
         if let Some(large) = self.current.take() {
             if !self.checked.is_whole() {
-                return Err(Problem::NotJson);
+                return Err(BodyProblem::NotJson);
             }
             self.rest.extend_from_slice(large.mark().as_bytes());
             self.texts.push(large);
@@ -170,6 +170,8 @@ impl Checked {
     }
 
     /// Checks UTF-8 across pieces.
+    //@= spexus://REQ-162
+    //@# 002 R15.7: large answers are not held in memory
     fn characters(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         while !self.character.is_empty() && !bytes.is_empty() {
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
 
     /// Takes bytes in pieces and puts the message together again.
-    fn through(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize), Problem> {
+    fn through(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize), BodyProblem> {
         let mut body = Body::new(true);
         bytes.chunks(piece).try_for_each(|piece| body.add(piece))?;
         let (rest, texts) = body.end();
@@ -223,6 +225,9 @@ mod tests {
         Ok((whole, placed.len()))
     }
 
+    //@= spexus://REQ-162
+    //@= type=test
+    //@# 002 R15.7: large answers are not held in memory
     #[test]
     fn what_goes_in_comes_out_however_it_is_cut() {
         let long = "ä\"\\\n\u{1F600}\u{1} ".repeat(70_000);
@@ -241,16 +246,16 @@ mod tests {
         let long = "x".repeat(STRING_BYTES_MAX + 10);
         for wrong in ["\n", "\\q", "\\u12g4", "\u{7}", "\\u12"] {
             let text = format!("{{\"a\":\"{long}{wrong}{long}\"}}");
-            assert!(matches!(through(text.as_bytes(), 777), Err(Problem::NotJson)), "{wrong:?}");
+            assert!(matches!(through(text.as_bytes(), 777), Err(BodyProblem::NotJson)), "{wrong:?}");
         }
         let mut bytes = format!("[\"{long}").into_bytes();
         bytes.extend_from_slice(b"\xc3(\"]");
-        assert!(matches!(through(&bytes, 65_536), Err(Problem::NotJson)), "no UTF-8");
+        assert!(matches!(through(&bytes, 65_536), Err(BodyProblem::NotJson)), "no UTF-8");
     }
 
     #[test]
     fn what_is_long_without_long_strings_is_refused() {
         let text = format!("[{}1]", "\"x\",".repeat(REST_BYTES_MAX / 4));
-        assert!(matches!(through(text.as_bytes(), 65_536), Err(Problem::TooLarge)));
+        assert!(matches!(through(text.as_bytes(), 65_536), Err(BodyProblem::TooLarge)));
     }
 }

@@ -1,4 +1,4 @@
-//! What the bridge is told: environment over file over default, checked before anything is read from the host.
+//! The settings of the bridge: environment over file over default, validated before anything is read from the host.
 
 use std::{
     env, fmt,
@@ -43,7 +43,13 @@ pub struct Config {
     pub profile: Profile,
 }
 
-/// Reads the configuration and starts the log. Everything that is wrong is told at once.
+/// Reads the configuration and starts the log. All problems are reported together.
+//@= spexus://REQ-033
+//@# 002 R1.2: it reads ~/.requirements-mcp/config.json
+//@= spexus://REQ-150
+//@# 002 R14.3: missing configuration is reported clearly
+//@= spexus://REQ-155
+//@# 002 R14.8: invalid values fail at once
 pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problems> {
     let mut settings = Settings::default();
     let file = path.map(Path::to_owned).or_else(|| default_path().filter(|path| path.exists()));
@@ -181,8 +187,7 @@ impl FromSetting for BackendUrl {
 struct Toolsets(String);
 
 impl FromSetting for Toolsets {
-    const EXPECTED: &str =
-        "some of daily, requirements, comments, steering, prompts, bulk, views, all, with commas in between";
+    const EXPECTED: &str = "some of daily, requirements, comments, steering, prompts, bulk, views, thread, all, with commas in between";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(|names| Self(names.join(",")))

@@ -1,15 +1,18 @@
 //! What the server's refusals mean, so that the core can say them in the words of the host's revision.
 
-use mcp::{ERROR_META, Failure, FieldError, Kind};
+use mcp::{ERROR_META, Failure, FailureKind, FieldError};
 use serde_json::{Map, Value, json};
 
 use crate::logging::without_secrets;
 
 /// A JSON-RPC error, and the status that it came with.
+//@= spexus://REQ-080
+//@# 002 R6.9: validation errors of the backend are mapped
 pub fn from_error(status: u16, error: &Value) -> Failure {
     let message = error["message"].as_str().unwrap_or("the server gave no reason");
     let by_code = || error["code"].as_i64().and_then(of_code);
-    let kind = named(&error["data"]).or_else(|| of_status(status)).or_else(by_code).unwrap_or(Kind::Other);
+    let kind =
+        named(&error["data"]).or_else(|| of_status(status)).or_else(by_code).unwrap_or(FailureKind::Other);
     with_data(kind, message, &error["data"])
 }
 
@@ -21,7 +24,7 @@ pub fn from_result(result: &Map<String, Value>) -> Failure {
         if texts.is_empty() { "the tool failed and gave no reason".into() } else { texts.join("\n") };
     let data = result.get("_meta").and_then(|meta| meta.get(ERROR_META));
     let data = data.or_else(|| result.get("structuredContent")).unwrap_or(&Value::Null);
-    with_data(named(data).unwrap_or(Kind::Other), &message, data)
+    with_data(named(data).unwrap_or(FailureKind::Other), &message, data)
 }
 
 /// A status without a JSON-RPC answer: something on the way, or another program, has spoken, and this is the type of what
@@ -32,31 +35,36 @@ pub fn from_status(status: u16, url: &str, content_type: &str) -> Failure {
             let found = match content_type.split(';').next().unwrap_or_default().trim() {
                 "" => "something without a type".to_owned(),
                 "text/html" => "a web page (text/html)".to_owned(),
-                "application/json" => "JSON that is no answer".to_owned(),
+                "application/json" => "JSON that is not an answer".to_owned(),
                 other => mcp::shown(other),
             };
             let message = format!("{url} is no Spexus server: found {found}: check BACKEND_API_URL");
-            (Kind::Unavailable, message)
+            (FailureKind::Unavailable, message)
         }
-        401 => (Kind::Unauthenticated, "the token was not accepted".into()),
-        403 => (Kind::Forbidden, format!("{url} does not let this token in (status 403)")),
+        401 => (FailureKind::Unauthenticated, "the token was not accepted".into()),
+        403 => (FailureKind::Forbidden, format!("{url} does not let this token in (status 403)")),
         404 | 405 => (
-            Kind::Unavailable,
+            FailureKind::Unavailable,
             format!("there is no Spexus at {url} (status {status}): check BACKEND_API_URL"),
         ),
-        413 => (Kind::InvalidArguments, "the request is too large for the server".into()),
-        429 => (Kind::RateLimited, "too many requests: try again later".into()),
-        300..=399 => {
-            (Kind::Unavailable, format!("{url} is somewhere else (status {status}): check BACKEND_API_URL"))
-        }
-        _ => (Kind::Unavailable, format!("{url} answered with status {status}")),
+        413 => (FailureKind::InvalidArguments, "the request is too large for the server".into()),
+        429 => (FailureKind::RateLimited, "too many requests: try again later".into()),
+        300..=399 => (
+            FailureKind::Unavailable,
+            format!("{url} is somewhere else (status {status}): check BACKEND_API_URL"),
+        ),
+        _ => (FailureKind::Unavailable, format!("{url} answered with status {status}")),
     };
     advised(Failure::new(kind, message))
 }
 
 /// Nobody answers.
+//@= spexus://REQ-063
+//@# 002 R4.9: a backend that is away is an error
+//@= spexus://REQ-143
+//@# 002 R13.5: a backend that stays away is an error
 pub fn away(url: &str, reason: &str) -> Failure {
-    Failure::new(Kind::Unavailable, format!("{url} does not answer: {reason}"))
+    Failure::new(FailureKind::Unavailable, format!("{url} does not answer: {reason}"))
 }
 
 /// The request was sent, but whether the server did what it asks for is not known.
@@ -69,11 +77,11 @@ pub fn may_have_happened(mut failure: Failure, tool: &str, look: &str) -> Failur
 
 /// Tells whether a refusal says what came of the request, or only that it could not be asked about now.
 pub fn is_outcome(failure: &Failure) -> bool {
-    use Kind::{Forbidden, RateLimited, Timeout, Unauthenticated, Unavailable};
+    use FailureKind::{Forbidden, RateLimited, Timeout, Unauthenticated, Unavailable};
     !matches!(failure.kind, Forbidden | RateLimited | Timeout | Unauthenticated | Unavailable)
 }
 
-/// Tells whether an earlier attempt of the same request is what stands in the way.
+/// Tells whether the conflict is an earlier attempt of the same request.
 pub fn is_still_running(failure: &Failure) -> bool {
     failure.details.iter().any(|(name, value)| name == "error" && value == "STILL_RUNNING")
 }
@@ -83,7 +91,7 @@ pub fn asked_seconds(failure: &Failure) -> Option<u64> {
     failure.details.iter().find(|(name, _)| name == "retry_after_s").and_then(|(_, value)| value.as_u64())
 }
 
-fn with_data(kind: Kind, message: &str, data: &Value) -> Failure {
+fn with_data(kind: FailureKind, message: &str, data: &Value) -> Failure {
     // What the server says is not ours to trust: it must not bring the token back.
     let mut failure = Failure::new(kind, without_secrets(message));
     failure.errors = data["errors"].as_array().into_iter().flatten().filter_map(field_error).collect();
@@ -95,7 +103,7 @@ fn with_data(kind: Kind, message: &str, data: &Value) -> Failure {
 
 /// Who can mend it is at the host, not at the server.
 fn advised(mut failure: Failure) -> Failure {
-    if failure.kind == Kind::Unauthenticated {
+    if failure.kind == FailureKind::Unauthenticated {
         failure.message += "; make a new token with `requirements-mcp-server init`, or set MCP_PAT_TOKEN";
     }
     failure
@@ -109,37 +117,37 @@ fn field_error(error: &Value) -> Option<FieldError> {
 }
 
 /// The kind that `data.code` names.
-fn named(data: &Value) -> Option<Kind> {
+fn named(data: &Value) -> Option<FailureKind> {
     let name = data["code"].as_str()?;
     match name {
-        "INVALID_PARAMS" | "UNKNOWN_TOOL" | "TOO_LARGE" => Some(Kind::InvalidArguments),
-        name => Kind::from_name(name),
+        "INVALID_PARAMS" | "UNKNOWN_TOOL" | "TOO_LARGE" => Some(FailureKind::InvalidArguments),
+        name => FailureKind::from_name(name),
     }
 }
 
-fn of_status(status: u16) -> Option<Kind> {
+fn of_status(status: u16) -> Option<FailureKind> {
     Some(match status {
-        401 => Kind::Unauthenticated,
-        403 => Kind::Forbidden,
-        413 => Kind::InvalidArguments,
-        429 => Kind::RateLimited,
-        502..=504 => Kind::Unavailable,
+        401 => FailureKind::Unauthenticated,
+        403 => FailureKind::Forbidden,
+        413 => FailureKind::InvalidArguments,
+        429 => FailureKind::RateLimited,
+        502..=504 => FailureKind::Unavailable,
         _ => return None,
     })
 }
 
 /// The kind of a plain JSON-RPC error, whose server does not say more.
-fn of_code(code: i64) -> Option<Kind> {
+fn of_code(code: i64) -> Option<FailureKind> {
     Some(match code {
-        -32602 => Kind::InvalidArguments,
-        -32001 => Kind::Unauthenticated,
-        -32002 => Kind::NotFound,
-        -32003 => Kind::Forbidden,
-        -32004 => Kind::Conflict,
-        -32005 => Kind::RateLimited,
-        -32006 => Kind::Timeout,
-        -32007 => Kind::Unavailable,
-        -32603 => Kind::Internal,
+        -32602 => FailureKind::InvalidArguments,
+        -32001 => FailureKind::Unauthenticated,
+        -32002 => FailureKind::NotFound,
+        -32003 => FailureKind::Forbidden,
+        -32004 => FailureKind::Conflict,
+        -32005 => FailureKind::RateLimited,
+        -32006 => FailureKind::Timeout,
+        -32007 => FailureKind::Unavailable,
+        -32603 => FailureKind::Internal,
         _ => return None,
     })
 }
@@ -147,13 +155,19 @@ fn of_code(code: i64) -> Option<Kind> {
 /// A value that the server sent where the protocol has another.
 pub fn not_understood(method: &str) -> Failure {
     let message = format!("the server's answer to {method} is not what the protocol says");
-    Failure { details: vec![("method".into(), json!(method))], ..Failure::new(Kind::Unavailable, message) }
+    Failure {
+        details: vec![("method".into(), json!(method))],
+        ..Failure::new(FailureKind::Unavailable, message)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    //@= spexus://REQ-080
+    //@= type=test
+    //@# 002 R6.9: validation errors of the backend are mapped
     #[test]
     fn a_refusal_keeps_its_kind_its_fields_and_its_details() {
         let error = json!({"code": -32602, "message": "priority: expected 1 to 4", "data": {
@@ -162,7 +176,7 @@ mod tests {
             "request_id": "r-1",
         }});
         let failure = from_error(200, &error);
-        assert_eq!(failure.kind, Kind::InvalidArguments);
+        assert_eq!(failure.kind, FailureKind::InvalidArguments);
         assert_eq!(failure.errors[0].field, "priority", "[002 R6.9]");
         assert_eq!(failure.errors[0].allowed.len(), 4);
         assert_eq!(failure.details, [("request_id".to_owned(), json!("r-1"))]);
@@ -172,14 +186,14 @@ mod tests {
     fn each_way_of_refusing_has_its_kind() {
         let error = |code: i64, name: &str| json!({"code": code, "message": "no", "data": {"code": name}});
         for (status, error, kind) in [
-            (200, error(-32602, "RESOURCE_NOT_FOUND"), Kind::NotFound),
-            (403, error(-32603, "FORBIDDEN"), Kind::Forbidden),
-            (401, json!({"code": -32001, "message": "no"}), Kind::Unauthenticated),
-            (429, json!({"code": -32000, "message": "no"}), Kind::RateLimited),
-            (200, json!({"code": -32002, "message": "no"}), Kind::NotFound),
-            (200, json!({"code": -32004, "message": "no"}), Kind::Conflict),
-            (500, json!({"code": -32603, "message": "no"}), Kind::Internal),
-            (200, json!({"code": 7}), Kind::Other),
+            (200, error(-32602, "RESOURCE_NOT_FOUND"), FailureKind::NotFound),
+            (403, error(-32603, "FORBIDDEN"), FailureKind::Forbidden),
+            (401, json!({"code": -32001, "message": "no"}), FailureKind::Unauthenticated),
+            (429, json!({"code": -32000, "message": "no"}), FailureKind::RateLimited),
+            (200, json!({"code": -32002, "message": "no"}), FailureKind::NotFound),
+            (200, json!({"code": -32004, "message": "no"}), FailureKind::Conflict),
+            (500, json!({"code": -32603, "message": "no"}), FailureKind::Internal),
+            (200, json!({"code": 7}), FailureKind::Other),
         ] {
             assert_eq!(from_error(status, &error).kind, kind, "{status} {error}");
         }
@@ -193,8 +207,8 @@ mod tests {
             "_meta": {"spexus/error": {"code": "RESOURCE_NOT_FOUND", "error": "NOT_FOUND"}},
         });
         let failure = from_result(result.as_object().expect("an object"));
-        assert_eq!((failure.kind, failure.message.as_str()), (Kind::NotFound, "EP-9 is not there"));
+        assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::NotFound, "EP-9 is not there"));
         let plain = json!({"content": [], "isError": true});
-        assert_eq!(from_result(plain.as_object().expect("an object")).kind, Kind::Other);
+        assert_eq!(from_result(plain.as_object().expect("an object")).kind, FailureKind::Other);
     }
 }

@@ -225,7 +225,7 @@ fn check(backend: BackendUrl, token: Token) -> Result<usize, Ending> {
     Ok(result.get("tools").and_then(Value::as_array).map_or(0, Vec::len))
 }
 
-/// What a host is told. The token is in the file, so it is not here.
+/// The configuration for a host. The token is in the file, so it is not here.
 fn entry(path: &Path) -> Value {
     let program =
         env::current_exe().map_or_else(|_| super::NAME.to_owned(), |path| path.display().to_string());

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::requirements::LISTED_META;
 
-/// Takes the items of a page; those that are none are passed over.
+/// Takes the items of a page and skips invalid ones.
 pub fn page<T>(
     mut result: Map<String, Value>,
     key: &str,
@@ -77,6 +77,8 @@ pub fn prompt(mut object: Map<String, Value>) -> Option<Prompt> {
 }
 
 /// What a tool gave back.
+//@= spexus://REQ-078
+//@# 002 R6.7: a result has a content array
 pub fn output(mut result: Map<String, Value>) -> Option<ToolOutput> {
     let Some(Value::Array(content)) = result.remove("content") else { return None };
     let mut meta = match result.remove("_meta") {

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use mcp::{Change, Changed, Failure, Interest, Kind};
+use mcp::{Change, Changed, Failure, FailureKind, Interest};
 use reqwest::Response;
 use serde_json::{Map, Value, json};
 use tokio::{
@@ -180,8 +180,8 @@ impl Listening {
                         current = self.replace(current, None);
                         self.shared.is_attempted.send_replace(true);
                         // A server that refuses the token, or cannot do this, will not change its mind soon.
-                        let is_refused = failure.kind == Kind::Unauthenticated;
-                        let is_unable = matches!(failure.kind, Kind::Other | Kind::Forbidden);
+                        let is_refused = failure.kind == FailureKind::Unauthenticated;
+                        let is_unable = matches!(failure.kind, FailureKind::Other | FailureKind::Forbidden);
                         let short = retry::pause(n_failures);
                         let pause = if is_unable || is_refused { UNABLE_PAUSE } else { short };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);

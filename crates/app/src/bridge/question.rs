@@ -55,6 +55,8 @@ impl<'a> Question<'a> {
     }
 
     /// The headers that go with it.
+    //@= spexus://REQ-131
+    //@# 002 R12.1: the bridge sends the token
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert("mcp-method", HeaderValue::from_static(self.method));
@@ -74,6 +76,8 @@ impl<'a> Question<'a> {
     }
 
     /// The message, which takes the parameters.
+    //@= spexus://REQ-059
+    //@# 002 R4.5: the backend is asked by POST to /api/v1/mcp with the token
     pub fn body(&mut self) -> Vec<u8> {
         let mut meta = json!({
             "io.modelcontextprotocol/protocolVersion": REVISION,

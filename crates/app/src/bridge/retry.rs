@@ -13,6 +13,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The pause before retry number `n`, from 0. Up to half of it is left to chance, so that many clients of a server that
 /// comes back do not all come at once.
+//@= spexus://REQ-142
+//@# 002 R13.4: a backend that is away is tried again, with growing pauses
 pub fn pause(n: u32) -> Duration {
     let full = FIRST_PAUSE.saturating_mul(1 << n.min(10)).min(LONGEST_PAUSE);
     full.mul_f64(0.5 + chance() / 2.0)
@@ -42,6 +44,9 @@ pub fn random() -> u64 {
 mod tests {
     use super::*;
 
+    //@= spexus://REQ-142
+    //@= type=test
+    //@# 002 R13.4: a backend that is away is tried again, with growing pauses
     #[test]
     fn pauses_double_and_differ() {
         for (n, most_ms) in [(0, 200), (1, 400), (2, 800), (3, 1_600), (30, 10_000)] {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead, Interest,
-    Kind, Page, Profile, Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FailureKind, Instead,
+    Interest, Page, Profile, Prompt, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,6 +17,7 @@ use super::{
     question::{Question, Told},
     upstream::Upstream,
 };
+use crate::budget::bad_cursor;
 use crate::large;
 use crate::requirements::{self, instead, meant};
 
@@ -33,6 +34,10 @@ const SUBSCRIPTION_TIME: Duration = Duration::from_secs(5);
 const PAGES_MAX: usize = 100;
 
 /// How the bridge introduces itself.
+//@= spexus://REQ-052
+//@# 002 R3.5: the server is called requirements-mcp-server and has a semantic version
+//@= spexus://REQ-048
+//@# 002 R3.1: initialize is answered with capabilities
 pub fn profile() -> Profile {
     let mut profile = Profile::new(super::NAME, env!("CARGO_PKG_VERSION"));
     profile.title = Some("Requirements of a Spexus server".into());
@@ -116,7 +121,8 @@ impl Bridge {
         cached: &Cached<Vec<T>>,
         fetch: impl Fn(Option<&str>) -> Result<Page<T>, Failure>,
     ) -> Result<Arc<Vec<T>>, Failure> {
-        let give_up = || context.is_cancelled().then(|| Failure::new(Kind::Timeout, "nobody waits any more"));
+        let give_up =
+            || context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "nobody waits any more"));
         cached.get(self.listener.is_listening(), give_up, || {
             let mut items = Vec::new();
             let mut cursor = None;
@@ -133,6 +139,8 @@ impl Bridge {
     }
 
     /// The tools that can be called.
+    //@= spexus://REQ-158
+    //@# 002 R15.3: frequent requests are cached
     fn all_tools(&self, context: &Context<'_>) -> Result<Arc<Vec<ServerTool>>, Failure> {
         self.whole(context, &self.lists.tools, |cursor| {
             self.page(context, "tools/list", "tools", cursor, listed::tool)
@@ -193,6 +201,10 @@ impl Server for Bridge {
         meant::normalise(&tool.input_schema, arguments)
     }
 
+    //@= spexus://REQ-074
+    //@# 002 R6.3: arguments are checked against the schema
+    //@= spexus://REQ-081
+    //@# 002 R6.10: arguments that do not fit are rejected before the backend is called
     fn check_arguments(&self, _: &Context<'_>, tool: &Tool, arguments: &Value) -> Result<(), Failure> {
         meant::check(tool, arguments)
     }
@@ -242,7 +254,10 @@ impl Server for Bridge {
         let listening = async { tokio::time::timeout(SUBSCRIPTION_TIME, self.listener.hears(uri)).await };
         match self.upstream.wait(listening, || !context.is_cancelled()) {
             Some(Ok(())) => Ok(()),
-            _ => Err(Failure::new(Kind::Unavailable, "the server does not tell of changes now: try again")),
+            _ => Err(Failure::new(
+                FailureKind::Unavailable,
+                "the server does not tell of changes now: try again",
+            )),
         }
     }
 
@@ -325,12 +340,6 @@ fn question<'a>(
 fn only_page(cursor: Option<&str>) -> Result<(), Failure> {
     match cursor {
         None => Ok(()),
-        Some(_) => {
-            let error = mcp::FieldError::new("cursor", "not a cursor of this list; leave it out");
-            Err(Failure {
-                errors: vec![error],
-                ..Failure::new(Kind::InvalidArguments, "cursor: not a cursor of this list; leave it out")
-            })
-        }
+        Some(_) => Err(bad_cursor()),
     }
 }

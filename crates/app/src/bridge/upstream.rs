@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp::{Failure, Kind};
+use mcp::{Failure, FailureKind};
 use reqwest::{
     Client, Response, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use tokio::{runtime::Runtime, sync::Notify, time};
 
 use super::{
-    body::{Body, Problem},
+    body::{Body, BodyProblem},
     config::{BackendUrl, Config},
     events::{Piece, Pieces},
     failure,
@@ -136,7 +136,7 @@ impl Upstream {
         })
     }
 
-    /// Asks, and waits for the result. What is told meanwhile is told on this thread.
+    /// Asks, and waits for the result. Progress is reported on this thread.
     pub fn ask(
         &self,
         mut question: Question<'_>,
@@ -149,7 +149,8 @@ impl Upstream {
         question.request_id = format!("{}-{}", self.label, question.request_id);
         let request_id = question.request_id.clone();
         let answer = self.wait(self.answer(question, &told), is_wanted);
-        let result = answer.unwrap_or_else(|| Err(Failure::new(Kind::Timeout, "nobody waits any more")));
+        let result =
+            answer.unwrap_or_else(|| Err(Failure::new(FailureKind::Timeout, "nobody waits any more")));
         let duration = started.elapsed();
         match &result {
             Ok(_) => tracing::debug!(request_id, ?duration, "{method} was answered"),
@@ -169,8 +170,9 @@ impl Upstream {
     ) -> Result<Map<String, Value>, Failure> {
         let timeout = question.timeout.unwrap_or(self.timeout);
         let deadline = time::Instant::from_std(question.started + timeout - ANSWERING_TIME.min(timeout / 10));
-        let late =
-            || Failure::new(Kind::Timeout, format!("{} did not answer within {timeout:?}", self.backend));
+        let late = || {
+            Failure::new(FailureKind::Timeout, format!("{} did not answer within {timeout:?}", self.backend))
+        };
         let headers = question.headers();
         let body = question.body();
         let mut n_retries = 0;
@@ -198,7 +200,7 @@ impl Upstream {
                     break;
                 }
             };
-            // What still runs from the first try ends some time; asking for its answer is no further try.
+            // The first attempt ends eventually; asking for its answer does not count as another attempt.
             let is_running = failure::is_still_running(&failure);
             is_open |= is_running;
             let is_asked_for = is_open && question.look.is_some();
@@ -403,11 +405,11 @@ fn is_stream(response: &Response) -> bool {
 }
 
 /// Why an answer cannot be passed on; none where it is not what the protocol says.
-fn refused(problem: Problem) -> Option<Attempt> {
+fn refused(problem: BodyProblem) -> Option<Attempt> {
     match problem {
-        Problem::TooLarge => Some(too_large()),
-        Problem::NotJson => None,
-        Problem::File(error) => {
+        BodyProblem::TooLarge => Some(too_large()),
+        BodyProblem::NotJson => None,
+        BodyProblem::File(error) => {
             tracing::error!("a large answer cannot be kept in a file: {error}");
             Some(Attempt::Answered(Err(Failure::internal())))
         }
@@ -415,7 +417,10 @@ fn refused(problem: Problem) -> Option<Attempt> {
 }
 
 fn too_large() -> Attempt {
-    Attempt::Answered(Err(Failure::new(Kind::Other, "the answer is too large to be passed on; ask for less")))
+    Attempt::Answered(Err(Failure::new(
+        FailureKind::Other,
+        "the answer is too large to be passed on; ask for less",
+    )))
 }
 
 /// The innermost reason, which says more than the outer ones.

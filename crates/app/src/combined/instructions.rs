@@ -12,8 +12,7 @@ use super::{Combined, Trace, daily};
 use crate::requirements;
 
 /// Why there is no traceability.
-pub const NO_PROJECT: &str =
-    "neither this folder nor one above it has a .duvet/config.toml; `duvet init` makes one";
+pub const NO_PROJECT: &str = "neither this folder nor one above it has a .duvet/config.toml or .spexus/project.toml; `duvet init` makes the first";
 
 /// How many specifications are named: those with the most to do.
 const SPECIFICATIONS_MAX: usize = 5;

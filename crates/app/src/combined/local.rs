@@ -1,10 +1,11 @@
 //! The local store. It is opened beside the handshake and not before it, since some hosts start a server only to ask what
 //! it can do.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp::{Failure, Kind};
+use mcp::{Failure, FailureKind};
+use ops::thread::LookBeside;
 use ops::{Credentials, Engine};
 use store::model::Via;
 use store::revision::{self, Place};
@@ -13,6 +14,7 @@ use store::{Mode, Store};
 use crate::requirements::{Requirements, Tools};
 use crate::spexus::config::StoreConfig;
 use crate::spexus::now;
+use crate::tmkb::Patterns;
 
 /// A store that could not be opened is not tried again sooner than this.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -25,6 +27,8 @@ pub struct Local {
     credentials: Credentials,
     tools: Arc<Tools>,
     slot: Mutex<Slot>,
+    /// How the checkout is looked at that the agent works in.
+    beside: Arc<OnceLock<LookBeside>>,
 }
 
 #[derive(Default)]
@@ -47,7 +51,14 @@ pub struct Opened {
 impl Local {
     /// A store that nobody has opened yet.
     pub fn new(config: StoreConfig, acting: Option<String>, tools: Arc<Tools>) -> Arc<Local> {
-        Arc::new(Local { config, credentials: Credentials::Local(acting), tools, slot: Mutex::default() })
+        let credentials = Credentials::Local(acting);
+        Arc::new(Local { config, credentials, tools, slot: Mutex::default(), beside: Arc::default() })
+    }
+
+    /// Joins the checkout that the agent works in, from now on.
+    pub fn join(&self, look: LookBeside) {
+        // There is one checkout in a session.
+        let _ = self.beside.set(look);
     }
 
     /// Opens the store on another thread.
@@ -67,6 +78,17 @@ impl Local {
         slot.opened.as_ref().map(|opened| opened.server.clone())
     }
 
+    /// The store, if it is open.
+    pub fn store_if_open(&self) -> Option<Store> {
+        let slot = self.slot.try_lock().ok()?;
+        slot.opened.as_ref().map(|opened| opened.store.clone())
+    }
+
+    /// Who acts on the store.
+    pub fn credentials(&self) -> Credentials {
+        self.credentials.clone()
+    }
+
     /// The open store. One that could not be opened is tried again now and then, so that the server recovers when it is
     /// mended.
     pub fn opened(&self) -> Result<Opened, Failure> {
@@ -81,13 +103,16 @@ impl Local {
         }
         match self.open() {
             Ok((store, place)) => {
-                let engine = Engine::new(store.clone());
+                let beside = self.beside.clone();
+                let look = move || beside.get().and_then(|look| look());
+                let engine =
+                    Engine::new(store.clone()).beside(Arc::new(look)).knowing(Arc::new(Patterns::default()));
                 let server = Requirements::new(engine, self.credentials.clone(), self.tools.clone());
                 Ok(slot.opened.insert(Opened { store, server: Arc::new(server), place }).clone())
             }
             Err(message) => {
                 tracing::error!("{message}");
-                let failure = Failure::new(Kind::Unavailable, message);
+                let failure = Failure::new(FailureKind::Unavailable, message);
                 slot.failure = Some((Instant::now(), failure.clone()));
                 Err(failure)
             }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{daily, search};
 use crate::duvet::server::TraceServer;
+use crate::gate;
 use crate::requirements::{self, SETS, ToolOptions, Tools};
 use crate::spexus::manual::type_of;
 use crate::tmkb;
@@ -58,6 +59,9 @@ pub fn tools() -> String {
         section(&mut text, set, tools.list(), |tool, name| {
             tools.offer(&tool.name).map(|offer| offer.about(name)).unwrap_or_default()
         });
+        if set == super::GATE_SET {
+            describe(&mut text, set, &gate::described(), &own);
+        }
     }
     section(&mut text, super::TRACE, &TraceServer::described(), own);
     section(&mut text, super::THREATS, &[tmkb::described()], own);

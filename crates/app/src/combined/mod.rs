@@ -7,6 +7,7 @@ mod instructions;
 mod local;
 pub mod manual;
 mod search;
+mod texts;
 mod turns;
 
 use std::io::{self, IsTerminal as _};
@@ -14,23 +15,28 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use mcp::{
-    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, Instead,
-    Interest, Kind, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server,
+    Capabilities, Change, Changed, Completion, CompletionReference, Contents, Context, Failure, FailureKind,
+    Instead, Interest, ListCapability, Page, Profile, Prompt, Request, Resource, ResourceCapability, Server,
     Tool, ToolOutput,
 };
 use serde_json::{Map, Value};
+use store::model::Via;
 
 use self::daily::{Daily, DailyTools};
 use self::local::Local;
+use crate::budget::bad_cursor;
 use crate::duvet::{self, server::TraceServer};
-use crate::requirements::{self, Requirements, ToolOptions, Tools, budget, changes};
+use crate::requirements::{self, Requirements, ToolOptions, Tools, changes};
 use crate::spexus::{Exit, config};
 use crate::tmkb::{self, ThreatServer};
-use crate::{logging, override_profile, stdio};
+use crate::{gate, logging, managed, override_profile, stdio};
 
 /// What can be chosen beside the sets of requirements.
 const TRACE: &str = "trace";
 const THREATS: &str = "threats";
+
+/// The set with the tool that checks a change.
+const GATE_SET: &str = "thread";
 
 /// Everything.
 const ALL: &str = "all";
@@ -96,6 +102,8 @@ pub struct Combined {
     output_schemas: bool,
     /// The tool that searches both kinds of requirements, where there are both.
     search: Option<Arc<Tool>>,
+    /// The tool that checks a change, with the project that it is of.
+    gate: Option<(Arc<Tool>, trace::project::Options)>,
 }
 
 /// What there is of traceability.
@@ -121,19 +129,27 @@ impl Combined {
             options.sets.push(requirements::SETS[0].to_owned());
         }
         let tools = Arc::new(Tools::new(&options));
+        let has_requirements = has_daily || requirements::SETS.into_iter().any(is_chosen);
+        let local = has_requirements.then(|| local(tools.clone()));
         let trace = match (has_daily || is_chosen(TRACE), duvet::nearest_project()) {
             (false, _) => Trace::NotChosen,
             (true, None) => Trace::NoProject,
-            (true, Some(project)) => Trace::Chosen(project),
+            (true, Some(mut project)) => {
+                texts::add(&mut project, local.as_ref());
+                Trace::Chosen(project)
+            }
         };
-        let has_requirements = has_daily || requirements::SETS.into_iter().any(is_chosen);
         let managed = tools.list().iter().find(|tool| tool.name == search::NAME);
         let search =
             managed.filter(|_| matches!(trace, Trace::Chosen(_))).map(|tool| Arc::new(search::tool(tool)));
+        let gate = match &trace {
+            Trace::Chosen(project) => Some((Arc::new(gate::described()), project.clone())),
+            _ => None,
+        };
         let has_threats = has_daily || is_chosen(THREATS);
         let mut combined = Combined {
             daily: None,
-            local: has_requirements.then(|| local(tools.clone())),
+            local,
             tools,
             chosen: chosen.to_vec(),
             trace,
@@ -141,6 +157,7 @@ impl Combined {
                 .then(|| ThreatServer::new(tmkb::Source::from_environment(), options.output_schemas)),
             output_schemas: options.output_schemas,
             search,
+            gate,
         };
         combined.daily = has_daily.then(|| DailyTools::new(&combined, options.read_only));
         combined
@@ -152,20 +169,28 @@ impl Combined {
 
     /// Begins to open and read what the parts need, beside the handshake and not before it.
     fn start(mut self) -> Arc<Combined> {
-        if let Some(local) = &self.local {
-            local.clone().open_soon();
-        }
         if let Some(threats) = &self.threats {
             threats.load_soon();
         }
         self.trace = match self.trace {
-            Trace::Chosen(options) => Trace::Served(TraceServer::start(options, self.output_schemas)),
+            Trace::Chosen(options) => {
+                let beside = texts::beside(&options);
+                let trace = TraceServer::start(options, self.output_schemas);
+                if let (Some(beside), Some(local)) = (beside, &self.local) {
+                    let trace = trace.clone();
+                    local.join(Arc::new(move || Some(beside.look(trace.model().ok()?))));
+                }
+                Trace::Served(trace)
+            }
             Trace::NoProject => {
                 tracing::info!("no traceability: {}", instructions::NO_PROJECT);
                 Trace::NoProject
             }
             other => other,
         };
+        if let Some(local) = &self.local {
+            local.clone().open_soon();
+        }
         Arc::new(self)
     }
 
@@ -191,7 +216,7 @@ impl Combined {
     fn requirements(&self) -> Result<Arc<Requirements>, Failure> {
         match &self.local {
             Some(local) => local.server(),
-            None => Err(Failure::new(Kind::NotFound, "requirements were not chosen with --toolsets")),
+            None => Err(Failure::new(FailureKind::NotFound, "requirements were not chosen with --toolsets")),
         }
     }
 
@@ -210,10 +235,20 @@ impl Combined {
         }
     }
 
+    /// Runs an operation on the store of the session.
+    fn ask(&self, entry: &'static ops::Entry, arguments: Value) -> Result<Value, String> {
+        let local = self.local.as_ref().ok_or("the session has no store")?;
+        let opened = local.opened().map_err(|failure| failure.message)?;
+        managed::ask_store(&opened.store, local.credentials(), Via::Mcp, entry, arguments)
+    }
+
     /// Which part a tool belongs to.
     fn owner(&self, tool: &str) -> Owner<'_> {
         if let Some(tools) = self.daily.as_ref().filter(|tools| tools.find(tool).is_some()) {
             return Owner::Daily(tools);
+        }
+        if let Some((_, project)) = self.gate.as_ref().filter(|(gate, _)| gate.name == tool) {
+            return Owner::Gate(project);
         }
         match (self.trace(), &self.threats) {
             (Some(trace), _) if self.search.is_some() && tool == search::NAME => Owner::Both(trace),
@@ -229,7 +264,7 @@ impl Combined {
             (false, _) => Ok(None),
             (true, Some(trace)) => Ok(Some(trace)),
             (true, None) => {
-                Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(uri))))
+                Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {}", mcp::shown(uri))))
             }
         }
     }
@@ -242,6 +277,8 @@ enum Owner<'a> {
     Trace(&'a TraceServer),
     Both(&'a TraceServer),
     Threats(&'a ThreatServer),
+    /// The check of a change of this project.
+    Gate(&'a trace::project::Options),
 }
 
 impl Server for Combined {
@@ -251,7 +288,7 @@ impl Server for Combined {
 
     fn tools(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Arc<Tool>>, Failure> {
         if cursor.is_some() {
-            return Err(budget::bad_cursor());
+            return Err(bad_cursor());
         }
         let mut tools: Vec<Arc<Tool>> = self.daily.iter().flat_map(DailyTools::shown).collect();
         let own = self
@@ -267,6 +304,9 @@ impl Server for Combined {
             self.trace().filter(|_| self.is_chosen(TRACE)).map(|trace| trace.as_ref() as &dyn Server),
             self.threats.as_deref().filter(|_| self.is_chosen(THREATS)).map(|threats| threats as _),
         ];
+        if self.is_chosen(GATE_SET) {
+            tools.extend(self.gate.iter().map(|(tool, _)| tool.clone()));
+        }
         for other in others.into_iter().flatten() {
             let theirs = other.tools(context, None)?.items;
             let new: Vec<Arc<Tool>> =
@@ -283,6 +323,7 @@ impl Server for Combined {
             Owner::Trace(trace) => trace.tool(context, name),
             Owner::Both(_) => Ok(self.search.clone()),
             Owner::Threats(threats) => threats.tool(context, name),
+            Owner::Gate(_) => Ok(self.gate.as_ref().map(|(tool, _)| tool.clone())),
         }
     }
 
@@ -316,7 +357,9 @@ impl Server for Combined {
             Owner::Threats(threats) => threats.check_arguments(context, tool, arguments),
             Owner::Trace(trace) => trace.check_arguments(context, tool, arguments),
             Owner::Daily(_) => Daily::check(tool, arguments),
-            Owner::Requirements | Owner::Both(_) => requirements::meant::check(tool, arguments),
+            Owner::Requirements | Owner::Both(_) | Owner::Gate(_) => {
+                requirements::meant::check(tool, arguments)
+            }
         }
     }
 
@@ -332,6 +375,9 @@ impl Server for Combined {
             }
             Owner::Both(trace) => search::search(&*self.requirements()?, trace, context, arguments),
             Owner::Threats(threats) => threats.call_tool(context, tool, arguments),
+            Owner::Gate(project) => {
+                gate::called(project, &arguments, &|entry, arguments| self.ask(entry, arguments))
+            }
         }
     }
 
@@ -343,7 +389,7 @@ impl Server for Combined {
             return Ok(lettered("t", trace.resources(context, cursor)?));
         }
         if cursor.is_some() && rest("r").is_none() {
-            return Err(budget::bad_cursor());
+            return Err(bad_cursor());
         }
         let mut page = match &self.local {
             Some(_) => lettered("r", self.requirements()?.resources(context, rest("r"))?),
@@ -369,13 +415,15 @@ impl Server for Combined {
     ) -> Result<Page<Resource>, Failure> {
         match self.trace() {
             Some(trace) => trace.resources_under(context, path, cursor),
-            None => Err(Failure::new(Kind::NotFound, format!("Resource not found: {}", mcp::shown(path)))),
+            None => {
+                Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {}", mcp::shown(path))))
+            }
         }
     }
 
     fn templates(&self, context: &Context<'_>, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
         if cursor.is_some() {
-            return Err(budget::bad_cursor());
+            return Err(bad_cursor());
         }
         let mut templates = match &self.local {
             Some(_) => requirements::templates(),
@@ -454,7 +502,7 @@ impl Server for Combined {
             Request::CallTool { name, .. } => match self.owner(name) {
                 Owner::Trace(trace) => trace.is_quick(request),
                 Owner::Requirements => self.is_quick_in_store(request),
-                Owner::Both(_) | Owner::Threats(_) | Owner::Daily(_) => false,
+                Owner::Both(_) | Owner::Threats(_) | Owner::Daily(_) | Owner::Gate(_) => false,
             },
             Request::ReadResource(uri) => match self.trace_of(uri) {
                 Ok(Some(trace)) => trace.is_quick(request),

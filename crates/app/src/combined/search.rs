@@ -4,9 +4,9 @@
 use mcp::{Context, Failure, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::duvet::server::{TraceServer, invalid};
+use crate::duvet::server::TraceServer;
 use crate::requirements::Requirements;
-use crate::requirements::budget::Window;
+use crate::requirements::budget::PageWindow;
 
 use super::turns::Turns;
 
@@ -48,22 +48,23 @@ pub fn search(
     arguments: Value,
 ) -> Result<ToolOutput, Failure> {
     let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
-    let window = Window::take(&mut arguments)?;
+    let window = PageWindow::take(&mut arguments)?;
     arguments.shift_remove("offset");
     let limit = arguments.get("limit").and_then(Value::as_i64).unwrap_or(LIMIT);
     let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default().to_owned();
-    words::Query::parse(&query).map_err(|problem| invalid("query", &problem.to_string()))?;
+    words::Query::parse(&query)
+        .map_err(|problem| Failure::invalid_argument("query", &problem.to_string()))?;
     let specification = arguments.shift_remove("spec_id");
     let specification = specification.as_ref().and_then(Value::as_str);
     let managed_only = MANAGED_ONLY.into_iter().find(|name| arguments.contains_key(*name));
     if let (Some(_), Some(name)) = (specification, managed_only) {
         let problem =
             format!("is for requirements of specifications, which have no {name}; give one of the two");
-        return Err(invalid("spec_id", &problem));
+        return Err(Failure::invalid_argument("spec_id", &problem));
     }
     let managed = Managed { requirements, context, arguments, is_wanted: specification.is_none() };
     let (_, n_spec) = match managed_only {
-        None => trace.search(&query, specification, 0, 0)?,
+        None => trace.search_stated(&query, specification, 0, 0)?,
         Some(_) => (Vec::new(), 0),
     };
     let mut first = managed.ask(1, 0)?;
@@ -72,7 +73,12 @@ pub fn search(
     let mut found = managed.ask(limit, start)?;
     let (spec, _) = match n_spec {
         0 => (Vec::new(), 0),
-        _ => trace.search(&query, specification, (window.offset - start).max(0) as usize, limit as usize)?,
+        _ => trace.search_stated(
+            &query,
+            specification,
+            (window.offset - start).max(0) as usize,
+            limit as usize,
+        )?,
     };
     let mut managed = match found["data"].take() {
         Value::Array(items) => items.into_iter(),

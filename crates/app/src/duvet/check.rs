@@ -13,6 +13,7 @@ use trace::{Code, Diagnostic, Severity, Span};
 
 use super::arguments::{CheckArguments, CheckFormat};
 use super::{DONE, FAILED, Failure, environment, junit, nearest_options, print, sarif, show};
+use crate::managed::PROJECT_FILE;
 
 /// Checks a project.
 pub fn run(arguments: &CheckArguments) -> Result<u8, Failure> {
@@ -96,6 +97,8 @@ fn stale_snapshot(project: &Project, model: &Model) -> Result<Option<Diagnostic>
 /// Says so where there was nothing to check: a gate that passes then proves nothing.
 fn emptiness(project: Option<&Project>, model: &Model) -> Option<Diagnostic> {
     let project = project?;
+    // Without a configuration of its own, only the other file names source code.
+    let config_path = if project.config.is_some() { CONFIG_PATH } else { PROJECT_FILE };
     let is_named = project.config.is_some() || !project.options.source_patterns.is_empty();
     let (message, help) = if !is_named {
         (format!("there is no {CONFIG_PATH}"), "`duvet init` writes one".to_owned())
@@ -105,7 +108,7 @@ fn emptiness(project: Option<&Project>, model: &Model) -> Option<Diagnostic> {
             true => "the configuration names no source code".to_owned(),
             false => format!("no file matches {patterns}"),
         };
-        (message, format!("`[[source]]` in {CONFIG_PATH} says where source code is"))
+        (message, format!("`[[source]]` in {config_path} says where source code is"))
     } else if model.all_citations().next().is_none() {
         let marks = model.styles().into_iter().next().map_or("//=", |style| &style.meta).to_owned();
         let message = format!("no citation was found in {} files", model.setting.sources.len());
@@ -120,7 +123,8 @@ fn emptiness(project: Option<&Project>, model: &Model) -> Option<Diagnostic> {
         return None;
     };
     let problem = Diagnostic::error(Code::Empty, format!("nothing was checked: {message}"));
-    Some(problem.at(Place::file(CONFIG_PATH, "")).help(help).help("`--allow-empty` lets this pass"))
+    let config_path = if is_named { config_path } else { CONFIG_PATH };
+    Some(problem.at(Place::file(config_path, "")).help(help).help("`--allow-empty` lets this pass"))
 }
 
 /// Names patterns that match nothing.

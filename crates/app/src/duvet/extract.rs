@@ -48,7 +48,10 @@ pub fn run(arguments: &ExtractArguments) -> Result<u8, Failure> {
         let file_name = format!("{}.{}", section.id, arguments.extension);
         // A specification must not choose where files are written.
         if Path::new(&file_name).file_name() != Some(file_name.as_ref()) {
-            return Err(Failure::new(format!("section `{}` has an id that is no file name", section.id)));
+            return Err(Failure::new(format!(
+                "section `{}` has an id that is not a valid file name",
+                section.id
+            )));
         }
         let path = root.join(&folder).join(file_name);
         outputs

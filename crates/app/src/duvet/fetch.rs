@@ -3,7 +3,6 @@
 //! Annotations and the configuration of a repository name the addresses, and the repository may be hostile. So nothing
 //! is fetched from private networks unless the user names the host, wherever names and redirects lead.
 
-use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use trace::project::{Fetch, Project};
 use super::arguments::FetchArguments;
 use super::output::{ChosenBy, Outputs};
 use super::progress;
+use crate::answered::{self, reason};
 
 mod address;
 
@@ -77,33 +77,6 @@ fn fetch(client: &Client, hosts: &Hosts, address: &str) -> Result<String, String
     hosts.check(&url)?;
     let request = client.get(url).header("accept", "text/plain, text/markdown, */*;q=0.5");
     let mut response = request.send().and_then(Response::error_for_status).map_err(|error| reason(&error))?;
-    let mut bytes = Vec::new();
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        match response.read(&mut piece).map_err(|error| error.to_string())? {
-            0 => break,
-            n_read => bytes.extend_from_slice(&piece[..n_read]),
-        }
-        if bytes.len() > DOCUMENT_SIZE_MAX_BYTES {
-            return Err(format!("it is larger than {} MiB", DOCUMENT_SIZE_MAX_BYTES >> 20));
-        }
-        // The time limit of the client is that of each piece.
-        if start.elapsed() > FETCH_TIME_MAX {
-            return Err(format!("it took longer than {FETCH_TIME_MAX:?}"));
-        }
-    }
+    let bytes = answered::read(&mut response, DOCUMENT_SIZE_MAX_BYTES, start + FETCH_TIME_MAX)?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
-}
-
-/// The cause behind a cause: "error sending request" says little.
-fn reason(error: &reqwest::Error) -> String {
-    let mut source: &dyn std::error::Error = error;
-    while let Some(inner) = source.source() {
-        source = inner;
-    }
-    match error.status() {
-        Some(status) => format!("the server says {status}"),
-        None if error.is_timeout() => format!("nothing came within {FETCH_TIME_MAX:?}"),
-        None => source.to_string(),
-    }
 }

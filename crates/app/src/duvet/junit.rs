@@ -51,7 +51,18 @@ pub fn write(
     );
     for problem in problems {
         let message = escape(&problem_line(problem));
-        let failure = format!("<failure message=\"{message}\"/>");
+        // What to write instead has lines of its own.
+        let body: String = problem
+            .help
+            .iter()
+            .filter(|help| help.contains('\n'))
+            .flat_map(|help| help.lines())
+            .map(|line| format!("\n{}", escape(line)))
+            .collect();
+        let failure = match body.as_str() {
+            "" => format!("<failure message=\"{message}\"/>"),
+            body => format!("<failure message=\"{message}\">{body}\n</failure>"),
+        };
         case(&mut text, problem.code.name(), &message, if is_failure(problem) { &failure } else { "" });
     }
     text + "  </testsuite>\n</testsuites>\n"
@@ -65,7 +76,7 @@ fn case(text: &mut String, class: &str, name: &str, result: &str) {
 }
 
 /// Escapes what may not stand in an attribute; characters that XML does not have become `�`.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

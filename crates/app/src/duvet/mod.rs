@@ -24,12 +24,15 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use trace::Diagnostic;
-use trace::project::{CONFIG_PATH, Options};
+use trace::project::Options;
 
 use crate::settings::Settings;
-use crate::{logging, stdio};
+use crate::{logging, managed, stdio};
 use arguments::{Arguments, Command, McpArguments, ProjectArguments};
-use printable::{printable, printable_problem};
+pub(crate) use junit::escape as escape_xml;
+pub(crate) use output::{ChosenBy, Outputs};
+pub(crate) use printable::printable;
+use printable::printable_problem;
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
@@ -78,20 +81,16 @@ fn serve(arguments: &McpArguments) -> Result<u8, Failure> {
             "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
         );
     }
-    let code = stdio::serve(
-        profile,
-        server::TraceServer::start(
-            Options { is_confined: true, ..nearest_options(&arguments.project)? },
-            arguments.output_schemas,
-        ),
-        stdio_options,
-    );
+    let mut options = Options { is_confined: true, ..nearest_plain_options(&arguments.project)? };
+    managed::with_pulled_or_problem(&mut options);
+    let server = server::TraceServer::start(options, arguments.output_schemas);
+    let code = stdio::serve(profile, server, stdio_options);
     logging::finish();
     Ok(code)
 }
 
 /// Why the program stops.
-struct Failure {
+pub(crate) struct Failure {
     message: String,
     problems: Vec<Diagnostic>,
 }
@@ -113,21 +112,35 @@ fn current_folder() -> Result<PathBuf, Failure> {
 
 /// The project that arguments mean, seen from the current folder.
 fn options(arguments: &ProjectArguments) -> Result<Options, Failure> {
+    let mut options = plain_options(arguments)?;
+    managed::with_pulled(&mut options).map_err(Failure::problems)?;
+    Ok(options)
+}
+
+fn plain_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
     Ok(Options {
         root: current_folder()?,
         config_path: arguments.config_path.clone(),
         source_patterns: arguments.source_patterns.clone(),
         requirement_patterns: arguments.requirement_patterns.clone(),
+        excluded_patterns: Vec::new(),
         specification_path: arguments.specification_path.clone(),
         is_confined: false,
+        managed: None,
     })
 }
 
 /// The same, but the configuration may be in a folder above.
 fn nearest_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
-    let mut options = options(arguments)?;
+    let mut options = nearest_plain_options(arguments)?;
+    managed::with_pulled(&mut options).map_err(Failure::problems)?;
+    Ok(options)
+}
+
+fn nearest_plain_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
+    let mut options = plain_options(arguments)?;
     if options.config_path.is_none() {
-        let above = options.root.ancestors().find(|folder| folder.join(CONFIG_PATH).is_file());
+        let above = options.root.ancestors().find(|folder| managed::is_root(folder));
         if let Some(folder) = above.map(Path::to_path_buf) {
             options.root = folder;
         }
@@ -138,7 +151,7 @@ fn nearest_options(arguments: &ProjectArguments) -> Result<Options, Failure> {
 /// The project that the current folder is in, if it is in one.
 pub fn nearest_project() -> Option<Options> {
     let folder = std::env::current_dir().ok()?;
-    let root = folder.ancestors().find(|folder| folder.join(CONFIG_PATH).is_file())?;
+    let root = folder.ancestors().find(|folder| managed::is_root(folder))?;
     Some(Options { root: root.to_path_buf(), is_confined: true, ..Options::default() })
 }
 
@@ -152,7 +165,7 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

@@ -42,6 +42,11 @@ impl Outputs {
         Outputs { root: root.to_path_buf(), is_outside_allowed: arguments.write_outside }
     }
 
+    /// Allows to write in a project, and nowhere else.
+    pub fn confined(root: &Path) -> Outputs {
+        Outputs { root: root.to_path_buf(), is_outside_allowed: false }
+    }
+
     /// Allows to write in a folder that the user chose: as a part of the project if it is in it, else by itself.
     pub fn inside(&self, folder: &Path) -> Outputs {
         match relative(&self.root, folder) {
@@ -78,6 +83,14 @@ impl Outputs {
         written.map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    /// Removes a file of the project, if there is one; never through a link.
+    pub fn remove(&self, path: &Path) -> Result<(), String> {
+        let problem = |error: io::Error| format!("{}: {error}", path.display());
+        let inside =
+            relative(&self.root, path).ok_or_else(|| problem(forbidden("is outside of the project")))?;
+        remove_inside(&self.root, &inside).map_err(problem)
+    }
+
     /// Writes a file unless there is something at its path. Returns whether it was written.
     pub fn create(&self, path: &Path, text: &str) -> Result<bool, String> {
         let is_there = self.root.join(path).symlink_metadata().is_ok();
@@ -104,6 +117,21 @@ fn relative(root: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     inside.file_name().is_some().then_some(inside)
+}
+
+fn remove_inside(root: &Path, inside: &Path) -> io::Result<()> {
+    let mut folder = Folder::open(root)?;
+    for part in inside.parent().unwrap_or(Path::new("")) {
+        folder = match folder.entry(part)? {
+            Some(Entry::Folder) => folder.enter(part)?,
+            _ => return Ok(()),
+        };
+    }
+    let name = inside.file_name().unwrap_or_default();
+    if let Some(Entry::File(_)) = folder.entry(name)? {
+        folder.remove(name);
+    }
+    Ok(())
 }
 
 /// Writes a file in a folder without following a link anywhere below it.

@@ -6,8 +6,8 @@ use clap::CommandFactory as _;
 use nearest::nearest;
 use trace::diagnostic::Code;
 use trace::project::Project;
-use trace::query::filter::Filter;
-use trace::query::{self, Answer, Check, json, measure, text};
+use trace::query::filter::AnnotationFilter;
+use trace::query::{self, QueryAnswer, QueryCheck, json, measure, text};
 use trace::report::Report;
 use trace::{Annotation, Diagnostic};
 
@@ -26,8 +26,8 @@ pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
         return Err(Failure::problems(model.diagnostics()));
     }
     let report = Report::of(&model);
-    let checks: Vec<Check> = arguments.check.iter().map(check).collect();
-    let filter = Filter::new(&arguments.section, &arguments.quote);
+    let checks: Vec<QueryCheck> = arguments.check.iter().map(check).collect();
+    let filter = AnnotationFilter::new(&arguments.section, &arguments.quote);
     let mut warnings = idle(&report, &filter);
     let mut measurements = Vec::new();
     if checks.iter().any(|check| check.needs_coverage()) {
@@ -48,16 +48,16 @@ pub fn run(arguments: &QueryArguments) -> Result<u8, Failure> {
         AnswerFormat::Text => print(&printable(&out))?,
         AnswerFormat::Json => print(&out)?,
     }
-    Ok(if answers.iter().all(Answer::is_passed) { DONE } else { FAILED })
+    Ok(if answers.iter().all(QueryAnswer::is_passed) { DONE } else { FAILED })
 }
 
-fn check(argument: &CheckArgument) -> Check {
+fn check(argument: &CheckArgument) -> QueryCheck {
     match argument {
-        CheckArgument::Implementation => Check::Implementation,
-        CheckArgument::Test => Check::Test,
-        CheckArgument::Coverage => Check::Coverage,
-        CheckArgument::ExecutedCoverage => Check::ExecutedCoverage,
-        CheckArgument::Duplicates => Check::Duplicates,
+        CheckArgument::Implementation => QueryCheck::Implementation,
+        CheckArgument::Test => QueryCheck::Test,
+        CheckArgument::Coverage => QueryCheck::Coverage,
+        CheckArgument::ExecutedCoverage => QueryCheck::ExecutedCoverage,
+        CheckArgument::Duplicates => QueryCheck::Duplicates,
     }
 }
 
@@ -71,7 +71,7 @@ fn help() -> Result<u8, Failure> {
 }
 
 /// Where there is nothing every check passes, which is seldom what was meant.
-fn idle(report: &Report<'_>, filter: &Filter) -> Vec<Diagnostic> {
+fn idle(report: &Report<'_>, filter: &AnnotationFilter) -> Vec<Diagnostic> {
     if report.annotations.is_empty() {
         let warning =
             Diagnostic::warning(Code::Empty, "there are no annotations here, so every check passes");

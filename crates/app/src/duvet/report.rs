@@ -1,5 +1,6 @@
 //! `duvet report`: matches the code with its specifications and writes reports.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,7 +10,7 @@ use trace::project::{CONFIG_PATH, Phase, Project, read_inside};
 use trace::report::gate::Gate;
 use trace::report::html::Page;
 use trace::report::{Report, json, json_v2, lcov, snapshot};
-use trace::summary::Summary;
+use trace::summary::TraceSummary;
 
 use super::arguments::ReportArguments;
 use super::output::{ChosenBy, Outputs};
@@ -133,23 +134,23 @@ fn tell(text: &str) {
 
 /// Says how the project fares.
 fn summarize(model: &Model) {
-    let summary = Summary::of(model);
+    let summary = TraceSummary::of(model);
     let [not_started, in_progress, needs_tests, done] = summary.counts();
     let total = not_started + in_progress + needs_tests + done;
     if total == 0 {
         return;
     }
-    let mut stderr = anstream::stderr().lock();
+    let mut text = String::new();
     let width = summary.specifications.iter().map(|one| one.id.len()).max().unwrap_or(0).clamp(5, 40);
     let bold = anstyle::Style::new().bold();
     let _ = writeln!(
-        stderr,
+        text,
         "\n{bold}{:width$} {:>6} {:>11} {:>11} {:>11}{bold:#}",
         "", "done", "needs tests", "in progress", "not started"
     );
     let mut row = |name: &str, [not_started, in_progress, needs_tests, done]: [usize; 4]| {
         let _ =
-            writeln!(stderr, "{name:width$} {done:>6} {needs_tests:>11} {in_progress:>11} {not_started:>11}");
+            writeln!(text, "{name:width$} {done:>6} {needs_tests:>11} {in_progress:>11} {not_started:>11}");
     };
     for specification in summary.specifications.iter().take(SPECIFICATIONS_MAX) {
         row(&printable(&specification.id), specification.counts);
@@ -167,20 +168,21 @@ fn summarize(model: &Model) {
         row("all", summary.counts());
     }
     if !summary.next.is_empty() {
-        let _ = writeln!(stderr, "\n{bold}Next{bold:#}");
+        let _ = writeln!(text, "\n{bold}Next{bold:#}");
     }
     for next in &summary.next {
         let cut: String = next.text.chars().take(100).collect();
         let dots = if cut.len() < next.text.len() { "…" } else { "" };
-        let text = printable(&cut);
+        let shown = printable(&cut);
         let _ = writeln!(
-            stderr,
-            "  {:6} {:11} {}  {text}{dots}",
+            text,
+            "  {:6} {:11} {}  {shown}{dots}",
             next.level.name(),
             next.status.name(),
             printable(&next.place)
         );
     }
+    let _ = anstream::stderr().write_all(text.as_bytes());
 }
 
 fn is_ci_environment() -> bool {

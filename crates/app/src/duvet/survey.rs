@@ -14,7 +14,7 @@ pub struct Survey {
     /// Patterns of source code.
     pub sources: Vec<FoundSource>,
     /// Specifications.
-    pub specifications: Vec<FoundSpecification>,
+    pub specifications: Vec<SpecificationFile>,
 }
 
 /// A pattern of source code.
@@ -30,7 +30,7 @@ pub struct FoundSource {
 
 /// A specification.
 #[derive(Debug)]
-pub struct FoundSpecification {
+pub struct SpecificationFile {
     pub name: String,
     /// How many requirements it has, if it is there.
     pub n_requirements: Option<usize>,
@@ -205,7 +205,7 @@ fn glob_escape(name: &str) -> String {
 }
 
 /// Finds documents that require something.
-fn documents(root: &Path, files: &[PathBuf]) -> Vec<FoundSpecification> {
+fn documents(root: &Path, files: &[PathBuf]) -> Vec<SpecificationFile> {
     let is_document = |path: &&PathBuf| {
         let lower =
             |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().to_lowercase();
@@ -222,8 +222,8 @@ fn documents(root: &Path, files: &[PathBuf]) -> Vec<FoundSpecification> {
 }
 
 /// Counts the requirements of a specification that is there.
-fn read(root: &Path, name: &str) -> FoundSpecification {
-    let mut found = FoundSpecification { name: name.to_owned(), n_requirements: None, sample: None };
+fn read(root: &Path, name: &str) -> SpecificationFile {
+    let mut found = SpecificationFile { name: name.to_owned(), n_requirements: None, sample: None };
     let Ok(text) = fs::read_to_string(root.join(name)) else {
         return found;
     };

@@ -1,13 +1,11 @@
 //! Answers within a budget of tokens: pages are cut at an item, and long texts are shortened, with a note on the rest.
 
-use mcp::{Failure, FieldError, Kind};
+use mcp::Failure;
 use ops::known;
 use serde_json::{Map, Value, json};
 
-/// What an answer may have if nobody says otherwise.
-pub const TOKENS: usize = 2_000;
-/// What is left for the note on the rest.
-pub(super) const NOTE: usize = 40;
+use crate::budget::{Room, TOKENS_DEFAULT, TOKENS_NOTE, bad_cursor, cut};
+
 /// Where not all texts of a page fit, each has so many characters; the first number with which they do.
 const TEXTS: [usize; 3] = [5_000, 1_500, 300];
 /// A text that is cut keeps at least so many characters.
@@ -20,7 +18,7 @@ pub(super) const HIGHER: &str = "ask again with a higher max_tokens";
 const OFFSET_MAX: i64 = 1_000_000_000;
 
 /// How much is wanted of an answer, and from where on.
-pub struct Window {
+pub struct PageWindow {
     /// How many items come before.
     pub offset: i64,
     /// Where the page of the operation begins that they are taken from; its beginning when absent.
@@ -38,16 +36,16 @@ struct PageStart {
     skip: i64,
 }
 
-impl Window {
+impl PageWindow {
     /// The beginning of a list, in so many tokens.
-    pub fn of(max_tokens: usize) -> Window {
-        Window { offset: 0, page: None, max_tokens }
+    pub fn of(max_tokens: usize) -> PageWindow {
+        PageWindow { offset: 0, page: None, max_tokens }
     }
 
     /// Takes `max_tokens`, `cursor` and `offset` out of the arguments.
-    pub fn take(arguments: &mut Map<String, Value>) -> Result<Window, Failure> {
+    pub fn take(arguments: &mut Map<String, Value>) -> Result<PageWindow, Failure> {
         let tokens = arguments.shift_remove("max_tokens").and_then(|value| value.as_u64());
-        let mut window = Window::of(tokens.map_or(TOKENS, |tokens| tokens as usize));
+        let mut window = PageWindow::of(tokens.map_or(TOKENS_DEFAULT, |tokens| tokens as usize));
         let given = arguments.get("offset").and_then(Value::as_i64);
         window.offset = given.unwrap_or_default();
         if let Some(cursor) = arguments.shift_remove("cursor") {
@@ -99,12 +97,11 @@ impl Window {
         let is_counted = object.get("total_count_exact") != Some(&json!(false));
         let n_items = items.len();
         if self.offset > 0 {
-            // What stands beside the list was told with its first page.
+            // The fields beside the list were sent with its first page.
             object.retain(|_, value| value.get("data").is_none());
         }
-        let mut answer = Window::of(self.max_tokens / 2).short(answer);
-        let room = self.max_tokens.saturating_sub(NOTE + count(&answer));
-        let mut kept = fitting(items, room);
+        let mut answer = PageWindow::of(self.max_tokens / 2).short(answer);
+        let mut kept = fitting(items, &Room::of(self.max_tokens, count(&answer)));
         loop {
             let n_kept = kept.len() as i64;
             let remaining = all - self.offset - n_kept;
@@ -128,7 +125,7 @@ impl Window {
 
     /// Shortens the longest texts and lists of a value until it fits.
     pub fn short(&self, mut value: Value) -> Value {
-        let room = self.max_tokens.saturating_sub(NOTE);
+        let room = self.max_tokens.saturating_sub(TOKENS_NOTE);
         let mut is_cut = false;
         while count(&value) > room && shorten(&mut value) {
             is_cut = true;
@@ -142,27 +139,22 @@ impl Window {
 
 /// As many items as fit, at least one. Their texts are shortened only where not all items fit otherwise, and then no more
 /// than is needed.
-fn fitting(mut items: Vec<Value>, room: usize) -> Vec<Value> {
+fn fitting(mut items: Vec<Value>, all: &Room) -> Vec<Value> {
     for limit in [None].into_iter().chain(TEXTS.map(Some)) {
         if let Some(limit) = limit {
             items.iter_mut().for_each(|item| brief(item, limit));
         }
-        let mut used = 0;
-        let mut fits = |item: &Value| {
-            used += count(item) + 1;
-            used <= room
-        };
-        if items.iter().all(&mut fits) {
+        let mut room = all.clone();
+        if items.iter().all(|item| room.takes(&item.to_string())) {
             return items;
         }
     }
+    let mut room = all.clone();
     let mut kept = Vec::new();
-    let mut used = 0;
     for item in items {
-        used += count(&item) + 1;
-        match used <= room {
+        match room.takes(&item.to_string()) {
             true => kept.push(item),
-            false if kept.is_empty() => return vec![shortened(item, room)],
+            false if kept.is_empty() => return vec![shortened(item, room.left())],
             false => break,
         }
     }
@@ -172,7 +164,7 @@ fn fitting(mut items: Vec<Value>, room: usize) -> Vec<Value> {
 /// An item that does not fit even when its texts are cut.
 fn shortened(item: Value, room: usize) -> Value {
     let more = item.as_object().map(rest_of);
-    let mut item = Window::of(room.saturating_sub(NOTE)).short(item);
+    let mut item = PageWindow::of(room.saturating_sub(TOKENS_NOTE)).short(item);
     if let (Some(fields), Some(more)) = (item.as_object_mut(), more)
         && fields.shift_remove("truncated").is_some()
     {
@@ -209,7 +201,7 @@ fn rest_of(item: &Map<String, Value>) -> String {
 fn brief_text(value: &mut Value, limit: usize) -> bool {
     match value {
         Value::String(text) if text.chars().nth(limit).is_some() => {
-            *text = words::cut(text, limit).trim_end_matches('…').to_owned() + "…";
+            *text = cut(text, limit);
             true
         }
         Value::Array(items) => items.iter_mut().fold(false, |is_cut, item| brief_text(item, limit) | is_cut),
@@ -246,7 +238,7 @@ fn shorten(value: &mut Value) -> bool {
         match value.pointer_mut(&pointer) {
             Some(Value::String(text)) => {
                 let half = text.chars().count() / 2;
-                *text = words::cut(text, half.max(SHORTEST)).trim_end_matches('…').to_owned() + "…";
+                *text = cut(text, half.max(SHORTEST));
                 return true;
             }
             Some(Value::Array(items)) => {
@@ -313,11 +305,4 @@ fn place(text: &str) -> Option<(i64, Option<PageStart>)> {
         && (0..=OFFSET_MAX).contains(&offset)
         && page.as_ref().is_none_or(|page| (0..=OFFSET_MAX).contains(&page.skip) && !page.cursor.is_empty());
     is_valid.then_some((offset, page))
-}
-
-/// Says that a cursor was never given to anybody.
-pub fn bad_cursor() -> Failure {
-    let problem = "not a cursor of this list; leave it out to start from the beginning";
-    let errors = vec![FieldError::new("cursor", problem)];
-    Failure { errors, ..Failure::new(Kind::InvalidArguments, format!("cursor: {problem}")) }
 }

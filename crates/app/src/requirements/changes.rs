@@ -22,7 +22,7 @@ pub fn of(tx: &mut Tx<'_>, changes: &[revision::Change]) -> store::Result<Vec<Ch
     Ok(lists.chain(found.uris.into_iter().map(Change::Resource)).collect())
 }
 
-/// The one spelling of a URI by which changes are told: ids as they are written by us, and lists without their filters.
+/// The canonical URI of change notifications: ids in our spelling, lists without their filters.
 pub fn canonical(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };
     let scheme = scheme.to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! Completes what is being typed: ids, statuses, priorities and types.
 
-use mcp::{Completion, CompletionReference, Context, Failure, Kind};
+use mcp::{Completion, CompletionReference, Context, Failure, FailureKind};
 use ops::known;
 use serde_json::{Value, json};
 
@@ -45,7 +45,10 @@ fn check(reference: &CompletionReference) -> Result<(), Failure> {
     if resources::templates().iter().any(|known| start(&known.uri) == start(uri)) {
         return Ok(());
     }
-    Err(Failure::new(Kind::InvalidArguments, format!("Unknown resource template: {}", mcp::shown(uri))))
+    Err(Failure::new(
+        FailureKind::InvalidArguments,
+        format!("Unknown resource template: {}", mcp::shown(uri)),
+    ))
 }
 
 /// Reference ids of a kind: the newest where nothing tells them apart yet, else those that begin so.

@@ -8,6 +8,10 @@ use super::tools::Tools;
 
 impl Tools {
     /// The tools that somebody may use and the resources, in a line each.
+    //@= spexus://REQ-024
+    //@# 001 R3.3: instructions guide to the tools
+    //@= spexus://REQ-026
+    //@# 001 R3.5: instructions change when the tools do
     pub fn guide(&self, is_usable: impl Fn(Effect) -> bool) -> String {
         let (listed, unlisted) = self.usable(is_usable);
         let listed: Vec<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
@@ -36,6 +40,8 @@ const RESOURCES: &str = "Resources: epic://{id}, user-story://{id}, requirement:
     requirements://search?query={query}.";
 
 /// A prompt as instructions, with a guide in its place.
+//@= spexus://REQ-003
+//@# 000 instructions: instructions are description and content of the active prompt, and empty without one
 pub fn instructions(prompt: &Value, guide: &str) -> String {
     let text = |name: &str| prompt[name].as_str().unwrap_or_default();
     let content = with_guide(text("content"), guide);

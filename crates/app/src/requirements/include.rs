@@ -5,7 +5,7 @@ use mcp::{Context, Failure};
 use ops::known;
 use serde_json::{Map, Value, json};
 
-use super::budget::Window;
+use super::budget::PageWindow;
 use super::{Requirements, budget, slim};
 
 /// What `get_entity` can bring along.
@@ -61,7 +61,7 @@ pub fn around(
     include: &Include,
     max_tokens: usize,
 ) -> Result<Vec<(String, Value)>, Failure> {
-    let window = Window::of(max_tokens / include.parts.len().max(1));
+    let window = PageWindow::of(max_tokens / include.parts.len().max(1));
     let mut around = Vec::new();
     let reference = entity["id"].clone();
     let kind = entity["kind"].as_str().unwrap_or_default().to_owned();

@@ -21,15 +21,17 @@ mod whole;
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FieldError, Instead,
-    Kind, Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput, VersionPolicy,
+    Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure, FailureKind,
+    FieldError, Instead, Page, Profile, Prompt, Request, Resource, Server, Tool, ToolErrors, ToolOutput,
+    VersionPolicy,
 };
 use ops::{Call, Credentials, Effect, Engine, Entry, Error, Shape, known};
 use serde_json::{Map, Value, json};
 use store::model::Via;
 
-use self::budget::Window;
+use self::budget::PageWindow;
 use self::include::Include;
+use crate::budget::{TOKENS_DEFAULT, TOKENS_NOTE, bad_cursor};
 use crate::spexus::http::exports::Exports;
 use crate::spexus::now;
 
@@ -39,6 +41,10 @@ pub use self::sets::{SETS, ToolOptions, headers};
 pub use self::tools::{LISTED_META, Offer, Tools, all, name_of, set_of};
 
 /// How the HTTP endpoint introduces itself.
+//@= spexus://REQ-014
+//@# 001 R1.3: serverInfo is "spexus mcp" with its title and version 1.0.0
+//@= spexus://REQ-016
+//@# 001 R1.5: listChanged is true for all three
 pub fn profile() -> Profile {
     let mut profile = Profile::new("spexus mcp", "1.0.0");
     profile.title = Some("MCP server for requirements management system".into());
@@ -128,7 +134,7 @@ impl Requirements {
         start: (Option<&str>, i64),
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
-        self.run_within(budget::TOKENS, offer, arguments, start, context)
+        self.run_within(TOKENS_DEFAULT, offer, arguments, start, context)
     }
 
     /// The same; what is around an entity has so many tokens.
@@ -141,6 +147,13 @@ impl Requirements {
         context: &Context<'_>,
     ) -> Result<Value, Failure> {
         let include = Include::take(&mut arguments);
+        if offer.has_budget() {
+            // What it knows to leave out is better left out there.
+            arguments.insert(
+                "max_tokens".into(),
+                json!(max_tokens.saturating_sub(TOKENS_NOTE).max(tools::TOKENS_MIN)),
+            );
+        }
         let answer = plain(self.call(offer.entry, offer.arguments(arguments, start), context)?);
         let around = include::around(self, context, &answer, &include, max_tokens)?;
         let mut answer = slim::slim(offer.entry, answer, &include);
@@ -190,6 +203,8 @@ impl Requirements {
                 request_id: Some(context.request_id()),
                 address: self.address.clone(),
                 user_agent: None,
+                checkout: None,
+                threats: None,
             },
             idempotency_key: self.idempotency_key.clone(),
             cancel: Some(cancel),
@@ -202,8 +217,10 @@ impl Requirements {
             let user = reply.caller.as_ref().map_or("-", |caller| caller.username.as_str());
             let (req_id, operation) = (context.request_id(), entry.name);
             match error.kind {
-                ops::Kind::InternalError => tracing::error!(req_id, user, operation, "{}", error.in_full()),
-                ops::Kind::Unavailable | ops::Kind::Timeout => {
+                ops::ErrorKind::InternalError => {
+                    tracing::error!(req_id, user, operation, "{}", error.in_full())
+                }
+                ops::ErrorKind::Unavailable | ops::ErrorKind::Timeout => {
                     tracing::warn!(req_id, user, operation, "{}", error.in_full());
                 }
                 _ => {}
@@ -231,20 +248,22 @@ fn plain(mut answer: Value) -> Value {
 }
 
 /// An operation's error in the words of the protocol.
+//@= spexus://REQ-079
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
 pub fn failure(error: &Error) -> Failure {
     let kind = match error.kind {
-        ops::Kind::ValidationError | ops::Kind::TooLarge => Kind::InvalidArguments,
-        ops::Kind::Unauthenticated => Kind::Unauthenticated,
-        ops::Kind::Forbidden => Kind::Forbidden,
-        ops::Kind::NotFound => Kind::NotFound,
-        ops::Kind::Conflict
-        | ops::Kind::StaleVersion
-        | ops::Kind::IdempotencyKeyReused
-        | ops::Kind::StillRunning => Kind::Conflict,
-        ops::Kind::RateLimited => Kind::RateLimited,
-        ops::Kind::Timeout => Kind::Timeout,
-        ops::Kind::Unavailable => Kind::Unavailable,
-        ops::Kind::InternalError => return Failure::internal(),
+        ops::ErrorKind::ValidationError | ops::ErrorKind::TooLarge => FailureKind::InvalidArguments,
+        ops::ErrorKind::Unauthenticated => FailureKind::Unauthenticated,
+        ops::ErrorKind::Forbidden => FailureKind::Forbidden,
+        ops::ErrorKind::NotFound => FailureKind::NotFound,
+        ops::ErrorKind::Conflict
+        | ops::ErrorKind::StaleVersion
+        | ops::ErrorKind::IdempotencyKeyReused
+        | ops::ErrorKind::StillRunning => FailureKind::Conflict,
+        ops::ErrorKind::RateLimited => FailureKind::RateLimited,
+        ops::ErrorKind::Timeout => FailureKind::Timeout,
+        ops::ErrorKind::Unavailable => FailureKind::Unavailable,
+        ops::ErrorKind::InternalError => return Failure::internal(),
     };
     let errors: Vec<FieldError> = error
         .fields
@@ -315,7 +334,7 @@ impl Server for Requirements {
     fn call_tool(&self, context: &Context<'_>, tool: &Tool, arguments: Value) -> Result<ToolOutput, Failure> {
         let offer = self.offer(&tool.name)?;
         let Value::Object(mut arguments) = arguments else { return Err(Failure::internal()) };
-        let window = Window::take(&mut arguments)?;
+        let window = PageWindow::take(&mut arguments)?;
         let asked = Value::Object(arguments.clone());
         let answer = self.run_within(window.max_tokens, offer, arguments, window.start(), context)?;
         Ok(ToolOutput::json(match offer.shape {
@@ -390,6 +409,6 @@ impl Server for Requirements {
 fn whole<T>(items: Vec<T>, cursor: Option<&str>) -> Result<Page<T>, Failure> {
     match cursor {
         None => Ok(Page::whole(items)),
-        Some(_) => Err(budget::bad_cursor()),
+        Some(_) => Err(bad_cursor()),
     }
 }

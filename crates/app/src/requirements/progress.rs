@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use ops::{Call, Engine, Error, Kind, OnProgress, Progress, Reply};
+use ops::{Call, Engine, Error, ErrorKind, OnProgress, Progress, Reply};
 
-/// Progress is told no more often, but for the last of it.
+/// The shortest time between two progress notifications, except for the last one.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs a call, and waits for it. Operations run on other threads; the client is told from this one.
+/// Runs a call, and waits for it. Operations run on other threads; this one notifies the client.
 pub fn wait(engine: &Engine, mut call: Call, told: &mcp::Progress<'_>) -> Reply {
     if !told.is_wanted() {
         return engine.wait(call);
@@ -31,7 +31,7 @@ pub fn wait(engine: &Engine, mut call: Call, told: &mcp::Progress<'_>) -> Reply 
             News::Reply(reply) => return *reply,
         }
     }
-    Reply::failed(Error::new(Kind::InternalError, "the call was dropped"))
+    Reply::failed(Error::new(ErrorKind::InternalError, "the call was dropped"))
 }
 
 enum News {

@@ -2,12 +2,11 @@
 //! wrote is fenced, so that a model takes it for data.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
-use mcp::{Context, Failure, FieldError, Kind, Prompt, PromptArgument};
+use mcp::{Context, Failure, FailureKind, FieldError, Prompt, PromptArgument};
+use ops::work::marks::marked_lines;
 use ops::{Entry, known};
 use serde_json::{Map, Value, json};
-use threats::{Library, Query};
 
 use super::Requirements;
 use super::guide::with_guide_if_wanted;
@@ -86,6 +85,8 @@ const BUILT_IN: [BuiltIn; 6] = [
 ];
 
 /// The built-in prompts and those that are stored.
+//@= spexus://REQ-091
+//@# 002 R8.1: prompts/list returns prompts
 pub fn list(server: &Requirements, context: &Context<'_>) -> Result<Vec<Prompt>, Failure> {
     let mut prompts: Vec<Prompt> = BUILT_IN.iter().map(described).collect();
     for stored in stored(server, context)? {
@@ -132,6 +133,10 @@ fn stored(server: &Requirements, context: &Context<'_>) -> Result<Vec<Value>, Fa
 }
 
 /// Fills in a prompt.
+//@= spexus://REQ-093
+//@# 002 R8.3: prompts/get takes a name and arguments
+//@= spexus://REQ-094
+//@# 002 R8.4: the context of a prompt comes from the backend
 pub fn fill(
     server: &Requirements,
     context: &Context<'_>,
@@ -141,8 +146,8 @@ pub fn fill(
     let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == prompt.name) else {
         let stored =
             stored(server, context)?.into_iter().find(|stored| stored["name"] == prompt.name.as_str());
-        let stored =
-            stored.ok_or_else(|| Failure::new(Kind::NotFound, format!("Unknown prompt: {}", prompt.name)))?;
+        let stored = stored
+            .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("Unknown prompt: {}", prompt.name)))?;
         let content = stored["content"].as_str().unwrap_or_default();
         let content = with_guide_if_wanted(content, || server.guide());
         return Ok(vec![message(stored["role"].as_str().unwrap_or("user"), &content)]);
@@ -159,7 +164,7 @@ pub fn fill(
             let names: Vec<&str> = names.filter(|name| name.ends_with("_id")).collect();
             let message = format!("{} needs {}", built_in.name, names.join(" or "));
             let errors = names.iter().map(|name| FieldError::new(*name, "is required")).collect();
-            return Err(Failure { errors, ..Failure::new(Kind::InvalidArguments, message) });
+            return Err(Failure { errors, ..Failure::new(FailureKind::InvalidArguments, message) });
         }
     }
     if let Some(idea) = given("idea") {
@@ -178,15 +183,7 @@ fn message(role: &str, text: &str) -> Value {
 /// How many threats are named.
 const THREATS: usize = 3;
 
-/// The threats of the built-in library that fit a text, a line each.
-fn fitting(text: &str) -> Vec<String> {
-    static LIBRARY: LazyLock<Option<Library>> = LazyLock::new(|| Library::builtin(&["all"]).ok());
-    let Some(library) = LIBRARY.as_ref().filter(|_| !text.trim().is_empty()) else { return Vec::new() };
-    let hits = library.search(&Query { context: text, ..Query::default() });
-    hits.iter().take(THREATS).map(|hit| format!("- {} {}", hit.pattern.id, hit.pattern.name)).collect()
-}
-
-/// How much of what is beside an entity is told.
+/// How many neighbours of an entity are included.
 const NEIGHBOURS: i64 = 30;
 
 /// Writes entities and their surroundings.
@@ -304,11 +301,18 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The threats that fit what the entity says, if the library has any.
+    /// The threats to the entity that are open, if the library has any.
     fn threats(&mut self, entity: &Value) {
-        let text = |name: &str| entity[name].as_str().unwrap_or_default();
-        let context = format!("{} {}", text("title"), text("description"));
-        let lines = fitting(&context);
+        let about = json!({ "reference": entity["reference_id"] });
+        // A prompt does without them where there is no library.
+        let Ok(found) = self.ask(known::PROPOSE_THREATS, about) else { return };
+        let threats = found["data"].as_array().into_iter().flatten();
+        let is_open = |threat: &&Value| matches!(threat["state"].as_str(), Some("open" | "applies"));
+        let line = |threat: &Value| {
+            let text = |name: &str| threat[name].as_str().unwrap_or_default();
+            format!("- {} {}", text("pattern"), text("name"))
+        };
+        let lines: Vec<String> = threats.filter(is_open).take(THREATS).map(line).collect();
         if !lines.is_empty() {
             let _ =
                 write!(self.text, "\nThreats that may fit, from the threat library:\n{}\n", lines.join("\n"));
@@ -320,22 +324,6 @@ impl Writer<'_> {
         if text.trim().is_empty() {
             return;
         }
-        let _ = write!(self.text, "\n{heading}:\n<data>\n{}\n</data>\n", tame(text));
+        let _ = write!(self.text, "\n{heading}:\n{}\n", marked_lines(text));
     }
-}
-
-/// Text in which nothing closes the fence, however it is written.
-fn tame(text: &str) -> String {
-    let mut tame = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        tame.push_str(before);
-        tame.push('<');
-        let name = after.trim_start().strip_prefix('/').unwrap_or_default().trim_start();
-        if name.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("data")) {
-            tame.push('\u{200b}');
-        }
-        rest = after;
-    }
-    tame + rest
 }

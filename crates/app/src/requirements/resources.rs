@@ -1,11 +1,12 @@
 //! Entities as resources: listed one by one, read whole, and found by template.
 
-use mcp::{Context, Failure, FieldError, Kind, Page, Resource};
+use mcp::{Context, Failure, FailureKind, FieldError, Page, Resource};
 use ops::known;
 use serde_json::{Map, Value, json};
 
-use super::uri::{self, Problem, SCHEMES};
-use super::{Requirements, budget, plain};
+use super::uri::{self, SCHEMES, UriProblem};
+use super::{Requirements, plain};
+use crate::budget::bad_cursor;
 
 const JSON: &str = "application/json";
 /// Entries of one page.
@@ -15,6 +16,8 @@ const PAGES_MAX: i64 = 200;
 
 /// A page of all entities: kind after kind, project after project, each by number. The cursor names the last entry that
 /// was told, so that neither new nor deleted ones move the others.
+//@= spexus://REQ-055
+//@# 002 R4.1: resources/list returns direct resources
 pub fn list(
     server: &Requirements,
     context: &Context<'_>,
@@ -26,7 +29,7 @@ pub fn list(
     }
     let found = server.call(known::BROWSE, arguments, context).map_err(|failure| match failure.kind {
         // Nothing else in the arguments can be wrong.
-        Kind::InvalidArguments => budget::bad_cursor(),
+        FailureKind::InvalidArguments => bad_cursor(),
         _ => failure,
     })?;
     let entries = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -58,6 +61,8 @@ fn resource(entry: &Value) -> Resource {
 }
 
 /// The three families of resources.
+//@= spexus://REQ-064
+//@# 002 R5.1: resources/templates/list returns templates
 pub fn templates() -> Vec<Resource> {
     let template = |uri: &str, name: &str, about: &str| Resource {
         uri: uri.into(),
@@ -71,7 +76,7 @@ pub fn templates() -> Vec<Resource> {
         template(
             "epics://list?status={status}&priority={priority}",
             "epics",
-            "Epics by status and priority; an empty parameter is no filter",
+            "Epics by status and priority; an empty parameter does not filter",
         ),
         template(
             "user-stories://list?epic_id={epic_id}&status={status}",
@@ -113,16 +118,16 @@ pub fn check(server: &Requirements, context: &Context<'_>, uri: &str) -> Result<
 
 fn target(uri: &str) -> Result<uri::Target, Failure> {
     uri::parse(uri).map_err(|problem| match problem {
-        Problem::Unknown => not_found(uri),
-        Problem::Parameter(name, known) => {
-            let message = format!("is no parameter of this template; known are {}", known.join(", "));
+        UriProblem::Unknown => not_found(uri),
+        UriProblem::Parameter(name, known) => {
+            let message = format!("is not a parameter of this template; known are {}", known.join(", "));
             let error = FieldError {
                 allowed: known.iter().map(|name| json!(name)).collect(),
                 ..FieldError::new(&name, &message)
             };
             Failure {
                 errors: vec![error],
-                ..Failure::new(Kind::InvalidArguments, format!("{name}: {message}"))
+                ..Failure::new(FailureKind::InvalidArguments, format!("{name}: {message}"))
             }
         }
     })
@@ -131,8 +136,8 @@ fn target(uri: &str) -> Result<uri::Target, Failure> {
 /// What a template is filled with is an argument; what any other URI names is the resource.
 fn about(failure: Failure, is_template: bool, uri: &str) -> Failure {
     match failure.kind {
-        Kind::NotFound if is_template => Failure { kind: Kind::InvalidArguments, ..failure },
-        Kind::InvalidArguments if !is_template => not_found(uri),
+        FailureKind::NotFound if is_template => Failure { kind: FailureKind::InvalidArguments, ..failure },
+        FailureKind::InvalidArguments if !is_template => not_found(uri),
         _ => failure,
     }
 }
@@ -168,7 +173,7 @@ fn gather(server: &Requirements, context: &Context<'_>, target: uri::Target) -> 
     }
     let mut whole = json!({ "data": data, "total_count": total });
     if data_is_empty(&whole) {
-        whole["message"] = json!("nothing fits; an empty parameter is no filter");
+        whole["message"] = json!("nothing fits; an empty parameter does not filter");
     }
     Ok(whole)
 }
@@ -177,6 +182,8 @@ fn data_is_empty(whole: &Value) -> bool {
     whole["data"].as_array().is_some_and(Vec::is_empty)
 }
 
+//@= spexus://REQ-062
+//@# 002 R4.8: a resource that is not found is error -32002
 fn not_found(uri: &str) -> Failure {
-    Failure::new(Kind::NotFound, format!("Resource not found: {}", ops::shortened(uri)))
+    Failure::new(FailureKind::NotFound, format!("Resource not found: {}", ops::shortened(uri)))
 }

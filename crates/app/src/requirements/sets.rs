@@ -1,7 +1,8 @@
 //! Sets of tools: which there are, and which ones a server or a request has chosen.
 
 /// The sets that tools are in, each tool in one.
-pub const SETS: [&str; 6] = ["requirements", "comments", "steering", "prompts", "bulk", "views"];
+pub const SETS: [&str; 8] =
+    ["requirements", "comments", "steering", "prompts", "bulk", "views", "thread", "work"];
 /// The default: of `requirements`, the tools that daily work needs. The others of that set can be called, though they are
 /// not listed.
 pub const DAILY: &str = "daily";

@@ -101,7 +101,7 @@ pub fn things(value: Value, is_in_list: bool, include: &Include) -> Value {
     }
 }
 
-/// Fields by which something that was found or held against something is told from an entity.
+/// Fields that tell a search hit or a comparison from an entity.
 const FOUND: [&str; 2] = ["snippet", "covered_by"];
 
 fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) -> Value {
@@ -117,7 +117,7 @@ fn thing(mut fields: Map<String, Value>, is_in_list: bool, include: &Include) ->
         Some(RELATIONSHIP)
     } else if has("content") && has("name") && has("version") {
         Some(if is_in_list && !include.text { LISTED_PROMPT } else { PROMPT })
-    } else if has("reference_id") && has("version") {
+    } else if has("reference_id") && has("version") && !has("place") {
         Some(if is_in_list { LISTED_ENTITY } else { ENTITY })
     } else {
         None

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::{Failure, Kind, Tool};
+use mcp::{Failure, FailureKind, Tool};
 use ops::{Arguments, Change, Effect, Entry, Shape};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::schema;
 use super::sets::ToolOptions;
 
 /// How long an answer may be asked to be, in tokens.
-const TOKENS_MIN: usize = 200;
+pub const TOKENS_MIN: usize = 200;
 const TOKENS_MAX: usize = 100_000;
 /// A file may be asked for as a whole.
 const FILE_TOKENS_MAX: usize = 100_000_000;
@@ -132,7 +132,7 @@ impl Tools {
                 tool.set
             )
         };
-        Err(Failure::new(Kind::InvalidArguments, reason))
+        Err(Failure::new(FailureKind::InvalidArguments, reason))
     }
 
     /// What is behind a tool.
@@ -174,12 +174,14 @@ impl Offer {
         hints
     }
 
+    //@= spexus://REQ-073
+    //@# 002 R6.2: each tool has name, description and inputSchema
     fn input_schema(&self) -> Value {
         let properties = self.known.properties().filter(|(name, _)| match self.tool.shown {
             Some(shown) => shown.contains(name),
             None if self.tool.hidden.contains(name) => false,
             // Pages are turned by a cursor that knows the budget.
-            None => !matches!(*name, "cursor" | "offset"),
+            None => !matches!(*name, "cursor" | "offset" | "max_tokens"),
         });
         let mut arguments: Vec<(String, Value, bool)> = properties
             .map(|(name, property)| {
@@ -223,7 +225,7 @@ impl Offer {
     /// What the manual says of an argument.
     pub fn about(&self, argument: &str) -> String {
         let known = self.known.properties().find(|(name, _)| self.shown_name(name) == argument);
-        match (argument, known) {
+        match (argument, known.filter(|_| argument != "max_tokens")) {
             (_, Some((_, schema))) => schema["description"].as_str().unwrap_or_default().replace('\n', " "),
             ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
             ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
@@ -240,6 +242,11 @@ impl Offer {
             Some((here, there)) if there == name => here,
             _ => name,
         }
+    }
+
+    /// Whether the operation itself leaves out what does not fit into a budget.
+    pub fn has_budget(&self) -> bool {
+        self.known.property("max_tokens").is_some()
     }
 
     /// The arguments of the operation that the arguments of the tool mean.

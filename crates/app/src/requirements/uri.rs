@@ -32,7 +32,7 @@ impl Target {
 
 /// Why a URI makes no sense.
 #[derive(Debug, PartialEq)]
-pub enum Problem {
+pub enum UriProblem {
     /// There is no such resource.
     Unknown,
     /// A parameter is not known, with those that are.
@@ -50,8 +50,10 @@ pub const SCHEMES: [(&str, Kind); 6] = [
 ];
 
 /// Understands a URI.
-pub fn parse(uri: &str) -> Result<Target, Problem> {
-    let (scheme, rest) = uri.split_once("://").ok_or(Problem::Unknown)?;
+//@= spexus://REQ-117
+//@# 002 R10.6: URI schemes are understood
+pub fn parse(uri: &str) -> Result<Target, UriProblem> {
+    let (scheme, rest) = uri.split_once("://").ok_or(UriProblem::Unknown)?;
     match (scheme, rest.split_once('?').unwrap_or((rest, ""))) {
         ("epics", ("list", query)) => list("epic", query, &["status", "priority"]),
         ("user-stories", ("list", query)) => list("user_story", query, &["epic_id", "status"]),
@@ -60,12 +62,12 @@ pub fn parse(uri: &str) -> Result<Target, Problem> {
     }
 }
 
-fn entity(scheme: &str, rest: &str) -> Result<Target, Problem> {
-    let (_, kind) = SCHEMES.iter().find(|(name, _)| *name == scheme).ok_or(Problem::Unknown)?;
+fn entity(scheme: &str, rest: &str) -> Result<Target, UriProblem> {
+    let (_, kind) = SCHEMES.iter().find(|(name, _)| *name == scheme).ok_or(UriProblem::Unknown)?;
     let (id, part) = rest.split_once('/').unwrap_or((rest, ""));
     let id = decode(id);
     let target = |operation, arguments: Value, is_list| {
-        let Value::Object(arguments) = arguments else { return Err(Problem::Unknown) };
+        let Value::Object(arguments) = arguments else { return Err(UriProblem::Unknown) };
         Ok(Target { is_list, kind: kind.name(), ..Target::list(operation, arguments) })
     };
     match (kind, part) {
@@ -81,11 +83,11 @@ fn entity(scheme: &str, rest: &str) -> Result<Target, Problem> {
         (Kind::Requirement, "relationships") => {
             target(known::LIST_RELATIONSHIPS, json!({ "requirement_id": id }), true)
         }
-        _ => Err(Problem::Unknown),
+        _ => Err(UriProblem::Unknown),
     }
 }
 
-fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Target, Problem> {
+fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Target, UriProblem> {
     let mut arguments = Map::from_iter([("kind".to_owned(), json!(kind))]);
     for (name, value) in pairs(query, known)? {
         let value = match name.as_str() {
@@ -98,7 +100,7 @@ fn list(kind: &str, query: &str, known: &'static [&'static str]) -> Result<Targe
     Ok(Target::template(known::LIST_ENTITIES, arguments))
 }
 
-fn search(query: &str) -> Result<Target, Problem> {
+fn search(query: &str) -> Result<Target, UriProblem> {
     let mut arguments: Map<String, Value> =
         pairs(query, &["query", "type"])?.into_iter().map(|(name, value)| (name, json!(value))).collect();
     if arguments.contains_key("query") {
@@ -109,13 +111,13 @@ fn search(query: &str) -> Result<Target, Problem> {
 }
 
 /// The parameters that are given and not empty.
-fn pairs(query: &str, known: &'static [&'static str]) -> Result<Vec<(String, String)>, Problem> {
+fn pairs(query: &str, known: &'static [&'static str]) -> Result<Vec<(String, String)>, UriProblem> {
     let mut pairs = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(name), decode(value));
         if !known.contains(&name.as_str()) {
-            return Err(Problem::Parameter(name, known));
+            return Err(UriProblem::Parameter(name, known));
         }
         // A template whose variable was not filled in means no filter.
         if !value.trim().is_empty() && value != format!("{{{name}}}") {
@@ -131,7 +133,7 @@ fn decode(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Problem, parse};
+    use super::{UriProblem, parse};
     use serde_json::json;
 
     #[test]
@@ -161,11 +163,11 @@ mod tests {
             assert_eq!((target.operation.name, json!(target.arguments)), (operation, arguments), "{uri}");
         }
         for uri in ["", "epic", "tale://1", "epic://1/tales", "epics://all", "prompt://1/x"] {
-            assert_eq!(parse(uri), Err(Problem::Unknown), "{uri}");
+            assert_eq!(parse(uri), Err(UriProblem::Unknown), "{uri}");
         }
         assert_eq!(
             parse("epics://list?state=x"),
-            Err(Problem::Parameter("state".into(), &["status", "priority"]))
+            Err(UriProblem::Parameter("state".into(), &["status", "priority"]))
         );
     }
 }

@@ -3,10 +3,11 @@
 use ops::{Entry, Method, known};
 use serde_json::{Value, json};
 
-use super::budget::{HIGHER, MORE, NOTE, Window, count};
+use super::budget::{HIGHER, MORE, PageWindow, count};
+use crate::budget::Room;
 
 /// A file whose content is cut at the end of a line. `arguments` are those that it was asked for with.
-pub fn file(window: &Window, entry: &Entry, arguments: &Value, mut answer: Value) -> Value {
+pub fn file(window: &PageWindow, entry: &Entry, arguments: &Value, mut answer: Value) -> Value {
     let Some(content) = answer["content"].as_str().map(str::to_owned) else { return answer };
     // Nothing has more tokens than bytes, so that what was asked for whole need not be counted.
     if content.len() <= window.max_tokens || count(&answer) <= window.max_tokens {
@@ -15,7 +16,7 @@ pub fn file(window: &Window, entry: &Entry, arguments: &Value, mut answer: Value
     answer["content"] = json!("");
     answer["truncated"] = json!(true);
     answer[MORE] = json!(ways_to(entry, arguments));
-    let room = window.max_tokens.saturating_sub(NOTE + count(&answer));
+    let room = Room::of(window.max_tokens, count(&answer)).left();
     answer["content"] = json!(beginning(&content, room));
     answer
 }
@@ -61,7 +62,7 @@ fn ways_to(entry: &Entry, arguments: &Value) -> String {
 }
 
 /// What came of many operations: those that failed first, and as many of the others as fit.
-pub fn steps(window: &Window, mut answer: Value) -> Value {
+pub fn steps(window: &PageWindow, mut answer: Value) -> Value {
     if count(&answer) <= window.max_tokens {
         return answer;
     }
@@ -75,14 +76,8 @@ pub fn steps(window: &Window, mut answer: Value) -> Value {
         true => json!(HIGHER),
         false => json!(format!("all were done; {} with sort updated shows them", known::LIST_ENTITIES.name)),
     };
-    let mut room = window.max_tokens.saturating_sub(NOTE + count(&answer));
-    let kept: Vec<Value> = results
-        .into_iter()
-        .map_while(|result| {
-            room = room.checked_sub(count(&result) + 1)?;
-            Some(result)
-        })
-        .collect();
+    let mut room = Room::of(window.max_tokens, count(&answer));
+    let kept: Vec<Value> = results.into_iter().take_while(|result| room.takes(&result.to_string())).collect();
     answer["remaining"] = json!(n_results - kept.len());
     answer["results"] = json!(kept);
     answer

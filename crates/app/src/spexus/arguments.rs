@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
 use super::{Exit, backup, commands, describe, doctor, migrate, print, serve};
-use crate::combined;
+use crate::{combined, gate, managed};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -32,6 +32,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("doctor", matches)) => doctor::run(matches),
         Some(("backup", matches)) => backup::backup(matches),
         Some(("restore", matches)) => backup::restore(matches),
+        Some(("check", matches)) => gate::run(matches),
+        Some(("pull", matches)) => managed::pull(matches),
+        Some(("cite", matches)) => managed::cite(matches),
+        Some(("push", matches)) => managed::push(matches),
+        Some(("evidence", matches)) if let Some(("add", matches)) = matches.subcommand() => {
+            managed::push(matches)
+        }
         Some(("completions", matches)) => completions(matches),
         Some((name, matches)) => commands::run(name, matches),
         None => Exit::Usage,
@@ -69,7 +76,7 @@ pub fn command() -> Command {
                 .arg(path("tls-cert").help("A PEM file with the certificate, for TLS").requires("tls-key"))
                 .arg(path("tls-key").help("A PEM file with the certificate's key").requires("tls-cert"))
                 .arg(text("toolsets", "SETS").help(
-                    "The tools that agents are shown: daily, requirements, comments, steering, prompts, bulk, views, all [default: daily]",
+                    "The tools that agents are shown: daily, requirements, comments, steering, prompts, bulk, views, thread, all [default: daily]",
                 ))
                 .arg(flag("read-only").help("Show agents only tools that change nothing"))
                 .arg(flag("output-schemas").help("Tell agents the schemas of answers, too"))
@@ -111,6 +118,8 @@ pub fn command() -> Command {
                 .arg(flag("replace").help("Replace everything in the store; what was revoked in it stays revoked"))
                 .arg(flag("revoke-tokens").help("Revoke all tokens that the backup brings along")),
         )
+        .subcommand(gate::command())
+        .subcommands(managed::commands())
         .subcommand(
             Command::new("completions")
                 .about("Print completions for a shell")

@@ -1,9 +1,10 @@
 //! Runs the command of an operation: on the local store, or on a server with `--server`.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ArgMatches;
-use ops::{Arguments, Call, Credentials, Engine, Entry, Error, FieldError, Kind, OnProgress, Progress};
+use ops::{Arguments, Call, Credentials, Engine, Entry, Error, ErrorKind, FieldError, OnProgress, Progress};
 use serde_json::Value;
 use store::Store;
 use store::model::{Reference, Via};
@@ -15,6 +16,8 @@ use super::gather::{self, Gathered, gather};
 use super::remote::Remote;
 use super::target::Target;
 use super::{Exit, now, print};
+use crate::managed::{PROJECT_FILE, origin};
+use crate::tmkb::Patterns;
 
 /// Runs the operation that some words name.
 pub fn run(first: &str, matches: &ArgMatches) -> Exit {
@@ -44,14 +47,25 @@ pub fn run(first: &str, matches: &ArgMatches) -> Exit {
     match result {
         Ok(Finish::Answer(answer)) => finish(entry, &answer, as_json),
         Ok(Finish::Exit(exit)) => exit,
-        Err(Problem::Refused(error)) => {
+        Err(CommandProblem::Refused(error)) => {
             print::error(&error, as_json);
             if let Some(hint) = hint(&error).filter(|_| !as_json) {
                 print::tell(&hint);
             }
             exit_of(entry, &error)
         }
-        Err(Problem::Usage(message)) => {
+        Err(problem) => told(problem),
+    }
+}
+
+/// Tells why a command has no answer, and returns the exit code.
+pub fn told(problem: CommandProblem) -> Exit {
+    match problem {
+        CommandProblem::Refused(error) => {
+            print::error(&error, false);
+            Exit::Refused
+        }
+        CommandProblem::Usage(message) => {
             print::tell(&message);
             Exit::Usage
         }
@@ -71,7 +85,7 @@ fn exit_of(entry: &Entry, error: &Error) -> Exit {
         }
     };
     let all_content = !error.fields.is_empty() && error.fields.iter().all(is_content);
-    if error.kind == Kind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
+    if error.kind == ErrorKind::ValidationError && !all_content { Exit::Usage } else { Exit::Refused }
 }
 
 /// How to bring back what was deleted.
@@ -83,16 +97,25 @@ fn hint(error: &Error) -> Option<String> {
 }
 
 /// Why a command has no answer.
-pub enum Problem {
+pub enum CommandProblem {
     /// The operation refused.
     Refused(Error),
     /// It could not be asked.
     Usage(String),
 }
 
-impl From<Error> for Problem {
+impl fmt::Display for CommandProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommandProblem::Refused(error) => f.write_str(&error.message),
+            CommandProblem::Usage(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<Error> for CommandProblem {
     fn from(error: Error) -> Self {
-        Problem::Refused(error)
+        CommandProblem::Refused(error)
     }
 }
 
@@ -104,24 +127,12 @@ enum Finish {
     Exit(Exit),
 }
 
-fn call(entry: &'static Entry, gathered: Gathered, matches: &ArgMatches) -> Result<Value, Problem> {
-    let Gathered { arguments, upload } = gathered;
-    match place(matches)? {
-        Place::Server(remote) => remote.call(entry, arguments, upload),
-        Place::Store { engine, credentials, public_url } => {
-            let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
-            let reply = engine.wait(Call { progress: Some(progress()), upload, ..call });
-            let answer = reply.result?;
-            let mut answer =
-                serde_json::from_str(&answer.json).map_err(|error| Problem::Usage(error.to_string()))?;
-            entry.complete_path(&mut answer, &public_url);
-            Ok(answer)
-        }
-    }
+fn call(entry: &'static Entry, gathered: Gathered, matches: &ArgMatches) -> Result<Value, CommandProblem> {
+    place(matches)?.call_with(entry, gathered.arguments, gathered.upload)
 }
 
 /// Writes an export to a file or to standard output, as it comes.
-fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Finish, Problem> {
+fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Result<Finish, CommandProblem> {
     let mut target = Target::new(super::arguments::file(matches, "output"));
     let done = match place(matches)? {
         Place::Server(remote) => remote.download(entry, arguments, &mut target).map(drop),
@@ -129,7 +140,7 @@ fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Resu
             let call = Call::new(entry, arguments, credentials, ops::Request::new(Via::Cli, now()));
             let sink: Box<dyn ops::Sink> = Box::new(target.clone());
             let reply = engine.wait(Call { progress: Some(progress()), sink: Some(sink), ..call });
-            reply.result.map(drop).map_err(Problem::Refused)
+            reply.result.map(drop).map_err(CommandProblem::Refused)
         }
     };
     match target.finish() {
@@ -140,30 +151,102 @@ fn export(entry: &'static Entry, arguments: Value, matches: &ArgMatches) -> Resu
 }
 
 /// Where operations run.
-enum Place {
+pub enum Place {
+    /// On a server.
     Server(Remote),
+    /// On the local store.
     Store {
+        /// What runs them.
         engine: Engine,
+        /// Who acts.
         credentials: Credentials,
         /// Where the server of the store is reached, if there is one.
         public_url: String,
     },
 }
 
-fn place(matches: &ArgMatches) -> Result<Place, Problem> {
+impl Place {
+    /// Runs an operation that takes no file.
+    pub fn call(&self, entry: &'static Entry, arguments: Value) -> Result<Value, CommandProblem> {
+        self.call_with(entry, arguments, None)
+    }
+
+    /// Runs an operation with the file that it takes.
+    pub fn call_with(
+        &self,
+        entry: &'static Entry,
+        arguments: Value,
+        upload: Option<ops::Upload>,
+    ) -> Result<Value, CommandProblem> {
+        match self {
+            Place::Server(remote) => remote.call(entry, arguments, upload),
+            Place::Store { engine, credentials, public_url } => {
+                let request = ops::Request::new(Via::Cli, now());
+                let call = Call::new(entry, arguments, credentials.clone(), request);
+                let reply = engine.wait(Call { progress: Some(progress()), upload, ..call });
+                let answer = reply.result?;
+                let mut answer = serde_json::from_str(&answer.json)
+                    .map_err(|error| CommandProblem::Usage(error.to_string()))?;
+                entry.complete_path(&mut answer, public_url);
+                Ok(answer)
+            }
+        }
+    }
+}
+
+/// Checks the server that the file of a project names, which nobody has checked. It is asked only if the user has named the
+/// same one: tokens are for one origin.
+pub fn check_server(matches: &ArgMatches, named: Option<&str>) -> Result<(), CommandProblem> {
+    let mut settings = config::settings(matches);
+    let server: Option<String> = settings.optional("SPEXUS_SERVER");
+    let own = server.as_deref().map(|server| origin(server).unwrap_or_else(|_| server.to_owned()));
+    match (named, own) {
+        (Some(named), None) => {
+            let message = format!(
+                "{PROJECT_FILE} names the server {named}, which is not known here; if you trust it, pass --server {named} or set SPEXUS_SERVER"
+            );
+            Err(CommandProblem::Usage(message))
+        }
+        (Some(named), Some(own)) if named != own => {
+            let message = format!(
+                "{PROJECT_FILE} names the server {named}, and your token is for {own}; it is not sent elsewhere"
+            );
+            Err(CommandProblem::Usage(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where the operations of a command run.
+pub fn place(matches: &ArgMatches) -> Result<Place, CommandProblem> {
     let mut settings = config::settings(matches);
     crate::logging::start_with_time(&mut settings, LevelFilter::WARN);
     let server = config::server(&mut settings);
     let token: Option<String> = settings.optional("SPEXUS_TOKEN");
     let acting: Option<String> = settings.optional("SPEXUS_AS");
     let config::Config { store, http, .. } = config::read(&mut settings);
-    settings.check().map_err(|problems| Problem::Usage(problems.to_string()))?;
+    settings.check().map_err(|problems| CommandProblem::Usage(problems.to_string()))?;
     match server {
         Some(server) => Ok(Place::Server(Remote::new(&server, token)?)),
         None => {
-            let engine = Engine::new(open(&store)?);
-            Ok(Place::Store { engine, credentials: Credentials::Local(acting), public_url: http.public_url })
+            let (store, credentials) = (open(&store)?, Credentials::Local(acting));
+            let (beside, by) = (store.clone(), credentials.clone());
+            let engine = Engine::new(store)
+                .beside(Arc::new(move || crate::managed::look_from_here(&beside, &by)))
+                .knowing(Arc::new(Patterns::default()));
+            Ok(Place::Store { engine, credentials, public_url: http.public_url })
         }
+    }
+}
+
+/// Whether there is something to ask: a server, or a store, which this does not make.
+pub fn has_store(matches: &ArgMatches, names_server: bool) -> Result<(), String> {
+    let mut settings = config::settings(matches);
+    let is_remote = names_server || config::server(&mut settings).is_some();
+    let config::Config { store, .. } = config::read(&mut settings);
+    match !is_remote && store.location.is_missing() {
+        true => Err(format!("there is no store at {}", store.location)),
+        false => Ok(()),
     }
 }
 
@@ -180,9 +263,9 @@ fn progress() -> OnProgress {
 const CONNECTIONS: usize = 2;
 
 /// Opens the local store, with its first start behind it.
-pub fn open(config: &StoreConfig) -> Result<Store, Problem> {
-    let refused = |message: String| Problem::Usage(format!("{}: {message}", config.location));
-    let store = config.open(CONNECTIONS).map_err(Problem::Usage)?;
+pub fn open(config: &StoreConfig) -> Result<Store, CommandProblem> {
+    let refused = |message: String| CommandProblem::Usage(format!("{}: {message}", config.location));
+    let store = config.open(CONNECTIONS).map_err(CommandProblem::Usage)?;
     let request = ops::Request::new(Via::Cli, now());
     let first = ops::first_start(&store, &request).map_err(|error| refused(error.to_string()))?;
     if let Some(first) = first {

@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use store::model::is_project_key;
 use store::{Location, Options, Store};
 
-use super::http::{HttpOptions, LimitSettings, Proxies, outgoing};
+use super::http::{HttpOptions, LimitSettings, Proxies, is_issuer, outgoing};
 use super::now;
 use crate::requirements::{self, ToolOptions};
 use crate::settings::{FromSetting, Settings};
@@ -225,6 +225,7 @@ pub fn read(settings: &mut Settings) -> Config {
             output_schemas: settings.value("SPEXUS_OUTPUT_SCHEMAS", false),
         },
         traces: settings.value("SPEXUS_TRACE", TraceFolders::default()).0,
+        oidc_issuers: settings.value("SPEXUS_OIDC_ISSUERS", OidcIssuers::default()).0,
     };
     let proxies = settings.value("SPEXUS_TRUSTED_PROXY", Proxies::default());
     let per_address = settings.value("SPEXUS_CONNECTION_LIMIT", CONNECTIONS_PER_ADDRESS);
@@ -243,7 +244,7 @@ impl Default for ToolSets {
 }
 
 impl FromSetting for ToolSets {
-    const EXPECTED: &str = "some of daily, requirements, comments, steering, prompts, bulk, views, all, with commas between them";
+    const EXPECTED: &str = "some of daily, requirements, comments, steering, prompts, bulk, views, thread, all, with commas between them";
 
     fn from_setting(text: &str) -> Option<Self> {
         ToolOptions::parse_sets(text).ok().map(ToolSets)
@@ -302,6 +303,22 @@ impl FromSetting for TraceFolders {
             (is_project_key(&key) && folder.is_dir()).then_some((key, folder))
         };
         pairs.map(one).collect::<Option<Vec<_>>>().map(TraceFolders)
+    }
+}
+
+/// Issuers, exactly as their tokens name them.
+#[derive(Default)]
+struct OidcIssuers(Vec<String>);
+
+impl FromSetting for OidcIssuers {
+    const EXPECTED: &str = "issuers such as https://token.actions.githubusercontent.com, with commas between them; http is for this machine alone";
+
+    fn from_setting(text: &str) -> Option<Self> {
+        let issuers = text.split(',').map(str::trim).filter(|issuer| !issuer.is_empty());
+        issuers
+            .map(|issuer| is_issuer(issuer).then(|| issuer.to_owned()))
+            .collect::<Option<Vec<_>>>()
+            .map(OidcIssuers)
     }
 }
 

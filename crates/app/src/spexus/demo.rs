@@ -9,7 +9,7 @@ use super::now;
 
 /// Fills the store, if nothing is in it.
 pub fn fill(store: &Store) -> Result<()> {
-    let filter = entity::Filter { include_deleted: true, ..entity::Filter::default() };
+    let filter = entity::EntityFilter { include_deleted: true, ..entity::EntityFilter::default() };
     if store.wait(Mode::Snapshot, move |tx| entity::count(tx, &filter))?.count > 0 {
         tracing::info!("the store is not empty, so the demonstration is left out");
         return Ok(());
@@ -20,6 +20,8 @@ pub fn fill(store: &Store) -> Result<()> {
         request_id: Some("demo".to_owned()),
         address: None,
         user_agent: None,
+        checkout: None,
+        threats: None,
     };
     let call = Call::new(
         known::LOAD_EXAMPLE,

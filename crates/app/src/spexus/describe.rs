@@ -26,16 +26,17 @@ pub fn add(mut root: Command) -> Command {
 /// Finds or makes the command at the end of some words.
 fn place(root: Command, words: &[&'static str], make: impl FnOnce(Command) -> Command) -> Command {
     let [word, rest @ ..] = words else { return make(root) };
-    let exists = root.find_subcommand(word).is_some();
-    let root = if exists { root } else { root.subcommand(Command::new(*word)) };
+    let root = match root.find_subcommand(word) {
+        Some(_) => root,
+        None => root.subcommand(Command::new(*word)),
+    };
     root.mut_subcommand(word, |sub| {
         if rest.is_empty() {
             return make(sub);
         }
-        let sub = if exists {
-            sub
-        } else {
-            sub.about(about(word)).subcommand_required(true).arg_required_else_help(true)
+        let sub = match sub.get_about() {
+            Some(_) => sub,
+            None => sub.about(about(word)).subcommand_required(true).arg_required_else_help(true),
         };
         place(sub, rest, make)
     })
@@ -69,6 +70,15 @@ fn about(group: &str) -> &'static str {
         "matrix" => "Which requirements are covered by what: show, export",
         "view" => "Saved views of tables, under a name: list, save, delete",
         "imports" => "Imports that were made: list, show, undo",
+        "repository" => "Repositories whose code cites requirements: make known, list, show, change, delete",
+        "trace" => "What code cites, as `spexus push` writes it",
+        "evidence" => "What tests and people have shown",
+        "change" => "What evidence says before and after a change",
+        "stale-citation" => "Citations in code that no longer quote the present text",
+        "work" => "Leased work: list, see what comes next, renew, finish, release, break",
+        "baseline" => "Named states of a project: pin, list, compare, export, delete",
+        "threat" => "Threats to requirements and user stories: propose, decide, list",
+        "identity" => "The identity of a CI run: exchange it for a token",
         _ => "",
     }
 }
@@ -141,8 +151,9 @@ fn option(leaf: Command, name: &str, schema: &Value, required: bool) -> Command 
     } else if ops::may_be(schema, "array") {
         arg = arg.action(ArgAction::Append).value_name("VALUE");
         // One of several is given by its own name, too; `status` is one already.
-        if let Some(singular) = long.strip_suffix('s').filter(|singular| !singular.ends_with('u')) {
-            arg = arg.visible_alias(singular.to_owned());
+        let short = || long.strip_suffix('s').filter(|singular| !singular.ends_with('u')).map(str::to_owned);
+        if let Some(singular) = long.strip_suffix("ies").map(|stem| format!("{stem}y")).or_else(short) {
+            arg = arg.visible_alias(singular);
         }
     } else {
         arg = arg.value_name(name.to_uppercase()).allow_hyphen_values(true);

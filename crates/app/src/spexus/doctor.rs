@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::{Location, Mode, State, Store, health, user};
 use tracing::level_filters::LevelFilter;
 
-use super::commands::Problem;
+use super::commands::CommandProblem;
 use super::config::{self, StoreConfig};
 use super::remote::Remote;
 use super::{Exit, print};
@@ -207,10 +207,10 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
     let has_token = token.is_some();
     let remote = match Remote::new(server, token) {
         Ok(remote) => remote,
-        Err(Problem::Usage(message)) => {
+        Err(CommandProblem::Usage(message)) => {
             return findings.push(ill("server", message, "give the server's URL"));
         }
-        Err(Problem::Refused(error)) => {
+        Err(CommandProblem::Refused(error)) => {
             return findings.push(ill("server", error.message, "give the server's URL"));
         }
     };
@@ -223,7 +223,7 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
                 format!("it is {name}'s, whose role is {}", me["role"].as_str().unwrap_or_default()),
             ));
         }
-        Err(Problem::Refused(error)) if error.kind == ops::Kind::Unauthenticated => {
+        Err(CommandProblem::Refused(error)) if error.kind == ops::ErrorKind::Unauthenticated => {
             findings.push(well("server", format!("{server} answers")));
             let advice = if has_token {
                 "a new one is made on the server's machine, with spexus token create NAME --user USER, or by an administrator"
@@ -232,10 +232,10 @@ fn look_at_server(server: &str, token: Option<String>, findings: &mut Vec<Findin
             };
             findings.push(ill("token", error.message, advice));
         }
-        Err(Problem::Refused(error)) => {
+        Err(CommandProblem::Refused(error)) => {
             findings.push(ill("server", error.message, "check that it runs, its URL, and what is between"));
         }
-        Err(Problem::Usage(message)) => findings.push(ill("server", message, "give the server's URL")),
+        Err(CommandProblem::Usage(message)) => findings.push(ill("server", message, "give the server's URL")),
     }
 }
 
@@ -278,7 +278,7 @@ fn cannot_be_made(location: &Location) -> Option<String> {
     let folder = folders.find(near).unwrap_or(Path::new("."));
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if !folder.is_dir() {
-        return Some(format!("{} is no folder", folder.display()));
+        return Some(format!("{} is not a folder", folder.display()));
     }
     // Only trying it tells.
     tempfile::tempfile_in(folder).err().map(|error| format!("{}: {error}", folder.display()))

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use ops::{Arguments, Entry, FileArguments, Upload};
 use serde_json::{Map, Value, json};
 
-use super::commands::Problem;
+use super::commands::CommandProblem;
 
 /// What a command says: the arguments of an operation, and the file that it takes beside them.
 pub struct Gathered {
@@ -16,7 +16,11 @@ pub struct Gathered {
 }
 
 /// The arguments of an operation.
-pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Result<Gathered, Problem> {
+pub fn gather(
+    entry: &Entry,
+    command: &ops::Command,
+    matches: &ArgMatches,
+) -> Result<Gathered, CommandProblem> {
     let known = Arguments::new(entry.input_schema());
     let (mut arguments, mut upload) = (Map::new(), None);
     for (name, schema) in known.properties() {
@@ -46,7 +50,8 @@ pub fn gather(entry: &Entry, command: &ops::Command, matches: &ArgMatches) -> Re
     if let Some(FileArguments { content, format }) = entry.takes_file
         && let Some(Value::String(path)) = arguments.get(content).cloned()
     {
-        if !arguments.contains_key(format) {
+        let is_only_one = known.property(format).is_some_and(|schema| ops::choices(schema).len() == 1);
+        if !arguments.contains_key(format) && !is_only_one {
             arguments.insert(format.to_owned(), json!(format_of(&path)?));
         }
         arguments.insert(content.to_owned(), json!(""));
@@ -70,7 +75,7 @@ pub fn is_json(schema: &Value) -> bool {
 }
 
 /// JSON that stands on the command line, in a file or in a pipe.
-fn json_of(name: &str, text: &str) -> Result<Value, Problem> {
+fn json_of(name: &str, text: &str) -> Result<Value, CommandProblem> {
     let (origin, written) = match text.strip_prefix('@') {
         Some(path) => (path, read(path)?),
         None if text == "-" => ("standard input", read("-")?),
@@ -84,18 +89,18 @@ fn json_of(name: &str, text: &str) -> Result<Value, Problem> {
             }
             _ => String::new(),
         };
-        Problem::Usage(format!("--{flag} (from {origin}): expected JSON, @FILE or -: {error}{hint}"))
+        CommandProblem::Usage(format!("--{flag} (from {origin}): expected JSON, @FILE or -: {error}{hint}"))
     })
 }
 
-fn format_of(path: &str) -> Result<&'static str, Problem> {
+fn format_of(path: &str) -> Result<&'static str, CommandProblem> {
     match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
         Some("json") => Ok("json"),
         Some("csv" | "tsv" | "txt") => Ok("csv"),
         Some("xlsx" | "xlsm") => Ok("xlsx"),
         Some("md" | "markdown") => Ok("markdown"),
         Some("reqif" | "xml") => Ok("reqif"),
-        _ => Err(Problem::Usage(
+        _ => Err(CommandProblem::Usage(
             "--format: is required, for the file's name does not tell it (json, csv, xlsx, markdown, reqif)"
                 .to_owned(),
         )),
@@ -103,8 +108,8 @@ fn format_of(path: &str) -> Result<&'static str, Problem> {
 }
 
 /// A secret: asked for where somebody types, otherwise the next line of standard input.
-fn secret(name: &str) -> Result<String, Problem> {
-    let problem = |why: &str| Problem::Usage(format!("--{}-stdin: {why}", name.replace('_', "-")));
+fn secret(name: &str) -> Result<String, CommandProblem> {
+    let problem = |why: &str| CommandProblem::Usage(format!("--{}-stdin: {why}", name.replace('_', "-")));
     let stdin = io::stdin();
     if stdin.is_terminal() {
         let words = name.replace('_', " ");
@@ -119,7 +124,7 @@ fn secret(name: &str) -> Result<String, Problem> {
     }
 }
 
-fn read(path: &str) -> Result<String, Problem> {
+fn read(path: &str) -> Result<String, CommandProblem> {
     let mut text = String::new();
     let result = if path == "-" {
         io::stdin().read_to_string(&mut text).map(|_| ())
@@ -140,6 +145,6 @@ fn take(path: &str) -> io::Result<Upload> {
     Ok(upload)
 }
 
-fn unread(path: &str, error: &io::Error) -> Problem {
-    Problem::Usage(format!("{path}: {error}"))
+fn unread(path: &str, error: &io::Error) -> CommandProblem {
+    CommandProblem::Usage(format!("{path}: {error}"))
 }

@@ -21,7 +21,7 @@ pub fn run(matches: &ArgMatches) -> Exit {
     // Opening it would make the file.
     if check && config.location.is_missing() {
         let message = format!("{}: there is no store yet; spexus migrate makes it", config.location);
-        print::error(&ops::Error::new(ops::Kind::NotFound, message), matches.get_flag("json"));
+        print::error(&ops::Error::new(ops::ErrorKind::NotFound, message), matches.get_flag("json"));
         return Exit::Refused;
     }
     let opened = if check {

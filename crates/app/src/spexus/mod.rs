@@ -17,6 +17,10 @@ mod remote;
 mod serve;
 mod target;
 
+pub(crate) use arguments::{flag, text};
+pub(crate) use commands::{CommandProblem, Place, check_server, has_store, place, told};
+pub(crate) use print::{raw as print_raw, tell};
+
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 

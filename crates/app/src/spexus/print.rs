@@ -1,7 +1,9 @@
 //! What commands write: answers for people or as JSON on stdout, and what is wrong on stderr.
 
 mod render;
+mod stale;
 mod table;
+mod thread;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -9,6 +11,7 @@ use ops::{Entry, Error};
 use serde_json::{Value, json};
 
 use super::Exit;
+use crate::duvet::printable;
 
 /// Prints the answer of an operation for people.
 pub fn answer(entry: &Entry, answer: &Value) -> Exit {
@@ -41,9 +44,10 @@ pub fn written(result: std::io::Result<()>) -> Exit {
     }
 }
 
-/// Tells people something on stderr. If nobody can read it there, there is nobody left to tell.
+/// Tells people something on stderr, without characters that a terminal would obey. If nobody can read it there, there is nobody
+/// left to tell.
 pub fn tell(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(message));
 }
 
 /// Prints an error, and what is wrong with which argument.

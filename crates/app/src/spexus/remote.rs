@@ -3,11 +3,11 @@
 use std::io::{self, Read as _};
 use std::time::Duration;
 
-use ops::{Arguments, Effect, Entry, Error, FieldError, Kind, Method, Route, Upload};
+use ops::{Arguments, Effect, Entry, Error, ErrorKind, FieldError, Method, Route, Upload};
 use reqwest::blocking::Response;
 use serde_json::{Map, Value};
 
-use super::commands::Problem;
+use super::commands::CommandProblem;
 
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -25,14 +25,14 @@ pub struct Remote {
 
 impl Remote {
     /// A server at a URL, with a token.
-    pub fn new(url: &str, token: Option<String>) -> Result<Remote, Problem> {
+    pub fn new(url: &str, token: Option<String>) -> Result<Remote, CommandProblem> {
         // A second start in one process, as in tests, keeps the first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::blocking::Client::builder().timeout(TIMEOUT).build();
-        let client = client.map_err(|error| Problem::Usage(format!("--server: {error}")))?;
+        let client = client.map_err(|error| CommandProblem::Usage(format!("--server: {error}")))?;
         let url = url.trim_end_matches('/').trim_end_matches("/api/v1").to_owned();
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(Problem::Usage(format!(
+            return Err(CommandProblem::Usage(format!(
                 "--server: expected a URL such as https://spexus.example.org, found {url:?}"
             )));
         }
@@ -43,7 +43,12 @@ impl Remote {
     }
 
     /// Runs an operation there, with the file that it takes.
-    pub fn call(&self, entry: &Entry, arguments: Value, upload: Option<Upload>) -> Result<Value, Problem> {
+    pub fn call(
+        &self,
+        entry: &Entry,
+        arguments: Value,
+        upload: Option<Upload>,
+    ) -> Result<Value, CommandProblem> {
         let response = self.send(entry, arguments, upload, "application/vnd.spexus.file+json")?;
         let text = response.text().map_err(|error| self.away(&error))?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
@@ -55,7 +60,7 @@ impl Remote {
         entry: &Entry,
         arguments: Value,
         out: &mut impl io::Write,
-    ) -> Result<io::Result<()>, Problem> {
+    ) -> Result<io::Result<()>, CommandProblem> {
         let mut response = self.send(entry, arguments, None, "*/*")?;
         let mut part = vec![0; DOWNLOAD_PART];
         loop {
@@ -64,7 +69,7 @@ impl Remote {
                 Ok(n_bytes) => n_bytes,
                 Err(error) => {
                     let message = format!("{} has stopped sending: {error}", self.url);
-                    return Err(Problem::Refused(Error::new(Kind::Unavailable, message)));
+                    return Err(CommandProblem::Refused(Error::new(ErrorKind::Unavailable, message)));
                 }
             };
             if let Err(error) = out.write_all(&part[..n_bytes]) {
@@ -80,13 +85,13 @@ impl Remote {
         arguments: Value,
         upload: Option<Upload>,
         accept: &str,
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response, CommandProblem> {
         let mut arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => Map::new(),
         };
         let Some(route) = fitting(entry, &arguments) else {
-            return Err(Problem::Usage(format!("{} cannot be asked of a server", entry.name)));
+            return Err(CommandProblem::Usage(format!("{} cannot be asked of a server", entry.name)));
         };
         let known = Arguments::new(entry.input_schema());
         let path: Vec<String> = route
@@ -133,14 +138,15 @@ impl Remote {
         let text = response.text().map_err(|error| self.away(&error))?;
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
         let mut error = failure(status.as_u16(), &body);
-        if error.kind == Kind::Unauthenticated && self.token.is_none() && entry.effect != Effect::Public {
+        if error.kind == ErrorKind::Unauthenticated && self.token.is_none() && entry.effect != Effect::Public
+        {
             error.message.push_str("; give one with SPEXUS_TOKEN or --token");
         }
-        Err(Problem::Refused(error))
+        Err(CommandProblem::Refused(error))
     }
 
     /// The problem of a server that does not answer.
-    fn away(&self, error: &reqwest::Error) -> Problem {
+    fn away(&self, error: &reqwest::Error) -> CommandProblem {
         let cause = cause(error);
         let hint = match self.url.strip_prefix("https://") {
             // What rustls says of an answer that is no TLS.
@@ -150,12 +156,12 @@ impl Remote {
             _ => String::new(),
         };
         let message = format!("{} does not answer: {cause}{hint}", self.url);
-        Problem::Refused(Error::new(Kind::Unavailable, message))
+        CommandProblem::Refused(Error::new(ErrorKind::Unavailable, message))
     }
 }
 
 /// What cannot be a token is not sent anywhere: a line break says that it was copied or read with something else.
-fn check_token(token: &str) -> Result<(), Problem> {
+fn check_token(token: &str) -> Result<(), CommandProblem> {
     let strange = token.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
     let found = match strange {
         None => return Ok(()),
@@ -163,7 +169,7 @@ fn check_token(token: &str) -> Result<(), Problem> {
         Some(' ') => "a blank".to_owned(),
         Some(other) => format!("{other:?}"),
     };
-    Err(Problem::Usage(format!(
+    Err(CommandProblem::Usage(format!(
         "the token (SPEXUS_TOKEN or --token) holds {found}; a token has only letters, digits, _ and -"
     )))
 }
@@ -239,9 +245,9 @@ fn encode(text: &str) -> String {
 
 fn failure(status: u16, body: &Value) -> Error {
     let error = &body["error"];
-    let kind = error["code"].as_str().and_then(Kind::from_code).unwrap_or(match status {
-        400..=499 => Kind::ValidationError,
-        _ => Kind::Unavailable,
+    let kind = error["code"].as_str().and_then(ErrorKind::from_code).unwrap_or(match status {
+        400..=499 => ErrorKind::ValidationError,
+        _ => ErrorKind::Unavailable,
     });
     let message =
         error["message"].as_str().map_or_else(|| format!("the server answered {status}"), str::to_owned);

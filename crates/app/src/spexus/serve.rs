@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use ops::{Call, Credentials, Engine, First, known};
 use serde_json::{Value, json};
 use store::model::Via;
-use store::{Mode, Store, audit, mcp_session, revision, search, tally};
+use store::{Mode, Store, audit, mcp_session, revision, search, sizes, tally};
 use tokio::time::MissedTickBehavior;
 use tracing::level_filters::LevelFilter;
 
@@ -23,6 +23,8 @@ const FORGET_EVERY: Duration = Duration::from_secs(600);
 const SUM_UP_EVERY: Duration = Duration::from_secs(5);
 /// How often documents that wait are entered in the index: each search reads all that wait.
 const ENTER_EVERY: Duration = Duration::from_secs(1);
+/// How often PostgreSQL is asked to look at tables that have grown: autovacuum does so once a minute.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Files that are not for connections of clients: the store's, the log, those of telemetry.
 const FILES_RESERVED: usize = 64;
@@ -98,6 +100,13 @@ async fn serve(config: Config, demo: bool) -> Result<(), String> {
     if store.is_remote() {
         let failed = "documents could not be entered in the search index";
         tidying.push(tokio::spawn(now_and_then(ENTER_EVERY, failed, store.clone(), search::tidy)));
+        let failed = "the sizes of tables could not be looked at";
+        tidying.push(tokio::spawn(now_and_then(
+            LOOK_EVERY,
+            failed,
+            store.clone(),
+            sizes::look_where_much_is_new,
+        )));
     }
     let tell = |error| tracing::error!("the store was looked through: {error}; `spexus doctor` says more");
     store::health::look_through(&store, tell).map_err(|error| error.to_string())?;

@@ -7,19 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp::{Answer, Call, Profile, Server, Session, Step};
+use mcp::{Answer, Call, Pending, Profile, Server, Session, Step};
 
 use super::workers::Workers;
 use crate::{
     large::{self, LargeText},
     outbox::{Finish, Outbox},
 };
-
-/// How many requests are worked on at once; further ones wait to be read.
-const IN_FLIGHT_MAX: usize = 256;
-
-/// How large those requests may be together.
-const IN_FLIGHT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// How often the log says, at level debug, how the server fares.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
@@ -84,17 +78,32 @@ impl Connection {
             state: Mutex::new(state),
             changed: Condvar::new(),
             outbox: Outbox::new(output),
-            workers: Workers::new(threads_max, IN_FLIGHT_MAX),
+            workers: Workers::new(threads_max),
         })
     }
 
-    /// Handles one line: answers it, runs it, or hands it to a worker.
+    /// Handles one line: answers it, runs it, or hands it to a worker. The messages of a batch obey the limit of
+    /// requests in flight as if each had a line.
     pub fn handle(self: &Arc<Self>, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            let arrived = mcp::read(line);
+            self.lock().session.begin(arrived)
+        }));
+        let Ok(mut pending) = begun else {
+            return self.outbox.push(&mcp::internal_error());
+        };
+        self.handle_next(&mut pending);
+        while !pending.is_empty() && self.wait_for_capacity() {
+            self.handle_next(&mut pending);
+        }
+    }
+
+    fn handle_next(self: &Arc<Self>, pending: &mut Pending<'_>) {
         let mut state = self.lock();
-        let handled = catch_unwind(AssertUnwindSafe(|| state.session.handle(line, Instant::now())));
+        let handled = catch_unwind(AssertUnwindSafe(|| state.session.next(pending, Instant::now())));
         let steps = handled.unwrap_or_else(|_| vec![Step::Send(mcp::internal_error())]);
         self.tell_interest(&mut state);
         // Written under the lock: a subscription must be acknowledged before it hears of a change.
@@ -216,11 +225,11 @@ impl Connection {
 
     /// Waits until another request may be handled; `false` when nobody reads the answers any more.
     pub fn wait_for_capacity(&self) -> bool {
-        if self.outbox.is_filling() || self.lock().is_full() {
+        if self.outbox.is_filling() || self.lock().session.is_full() {
             self.write();
         }
         let mut state = self.lock();
-        while state.is_full() {
+        while state.session.is_full() {
             state.n_awaiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.n_awaiting -= 1;
@@ -355,10 +364,6 @@ impl State {
             resident_kib = resident_kib(),
             "still serving"
         );
-    }
-
-    fn is_full(&self) -> bool {
-        self.session.n_in_flight() >= IN_FLIGHT_MAX || self.session.in_flight_bytes() >= IN_FLIGHT_BYTES_MAX
     }
 
     fn has_unanswered(&self) -> bool {

@@ -26,7 +26,7 @@ pub struct Lines<R> {
     end: usize,
     /// There is no line break in `storage[start..searched]`.
     searched: usize,
-    /// The rest of a line that was too long is being passed over.
+    /// The rest of a line that was too long is being skipped.
     is_skipping: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Lines<R> {
 pub enum Line<'a> {
     /// A line, without its line break.
     Text(&'a [u8]),
-    /// A line over the limit. It is reported once; the rest of it is passed over.
+    /// A line over the limit. It is reported once; the rest of it is skipped.
     TooLong,
 }
 

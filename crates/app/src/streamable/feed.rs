@@ -62,7 +62,7 @@ impl Default for Feed {
 impl Feed {
     /// Passes news on to all who listen.
     pub fn tell(&self, news: News) {
-        // Nobody listening is no failure.
+        // Having no listener is not an error.
         let _ = self.shared.news.send(Arc::new(news));
     }
 

@@ -19,7 +19,7 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const HEADER_MISMATCH: i64 = -32020;
 
-/// The text of a header, if it is there. What is no text is something that nobody expects.
+/// The text of a header, if present. A value that is not text is treated as an unexpected one.
 pub fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().map_or("\u{fffd}", str::trim))
 }
@@ -34,7 +34,7 @@ pub fn check_origin(host: &dyn Host, head: &Parts) -> Result<(), Refusal> {
     }
     match called {
         Some(name) if !host.is_host_allowed(name) => {
-            Err(Refusal::forbidden(format!("{} is no name of this server", mcp::shown(name))))
+            Err(Refusal::forbidden(format!("{} is not a name of this server", mcp::shown(name))))
         }
         _ => Ok(()),
     }

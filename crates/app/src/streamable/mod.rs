@@ -54,7 +54,7 @@ pub trait Host: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whether a visitor may open another stream, which lasts until what is returned is dropped.
+    /// Whether a caller may open another stream, which lasts until the returned guard is dropped.
     fn admit_stream(&self, _visitor: &Visitor, _head: &Parts) -> Result<Box<dyn Any + Send + Sync>, Refusal> {
         Ok(Box::new(()))
     }
@@ -135,7 +135,7 @@ pub struct Endpoint {
     options: Options,
     /// Requests under way, by who sent them: another request may give them up.
     running: Mutex<HashMap<(String, Id), Arc<Ticket>>>,
-    /// The streams that each session listens on; the last one is told, and the one before it when that is gone. A stream
+    /// The streams that each session listens on. Notifications go to the newest, and to the one before it once that is closed. A stream
     /// that is taken out of here ends.
     listening: Mutex<Listening>,
 }

@@ -25,7 +25,7 @@ const LOOKED_AT_MAX: usize = 64 << 10;
 const LOOKED_AT_TIME: Duration = Duration::from_secs(1);
 /// What is kept of a client's name.
 const CLIENT_CHARS_MAX: usize = 100;
-/// Progress that a slow client may be behind; what is beyond is left out.
+/// How many progress notifications may wait for a slow client; more are dropped.
 const PROGRESS_MAX: usize = 64;
 
 impl Endpoint {
@@ -284,7 +284,7 @@ impl Incoming<'_> {
         begun.map_err(|error| Refusal::store(&error, self.source("initialize")))
     }
 
-    /// Writes down what the session is told about from now on.
+    /// Stores the subscriptions of the session.
     async fn subscribe(&self, after: &After) -> Result<(), Error> {
         let (After::Subscribe(uri) | After::Unsubscribe(uri)) = after else { return Ok(()) };
         let sessions = &self.endpoint.sessions;

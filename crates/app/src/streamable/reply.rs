@@ -117,6 +117,8 @@ pub fn named(mut error: Error) -> Error {
 }
 
 /// The status that an error has.
+//@= spexus://REQ-111
+//@# 002 R9.11: a malformed request is answered with 400
 pub fn status(error: &Error, is_stateless: bool) -> StatusCode {
     match detail(error, "code").and_then(Value::as_str) {
         Some("UNAUTHENTICATED") => return StatusCode::UNAUTHORIZED,

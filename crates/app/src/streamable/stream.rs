@@ -240,7 +240,7 @@ impl Endpoint {
     /// Whether a session has not been ended, by whichever process.
     async fn is_kept(&self, session: Option<&str>) -> bool {
         match session {
-            // A store that cannot be asked now is no reason to go.
+            // An unreachable store is not a reason to close the stream.
             Some(session) => self.sessions.is_kept(session).await.unwrap_or(true),
             None => true,
         }
@@ -269,7 +269,7 @@ impl Audience {
     }
 }
 
-/// The place of a stream among those that a session listens on. The last one that came is told.
+/// The place of a stream among those that a session listens on. Notifications go to the newest.
 struct Place {
     endpoint: Arc<Endpoint>,
     session: String,

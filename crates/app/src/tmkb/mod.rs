@@ -1,6 +1,7 @@
 //! The `tmkb` program: asks the threat library on the command line, or serves it over MCP.
 
 mod arguments;
+mod patterns;
 mod server;
 mod source;
 mod tool;
@@ -14,7 +15,7 @@ use std::{
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use threats::{
-    Found, Library, Query,
+    FoundPatterns, Library, Query,
     answer::{self, Answer, Room},
     render::{self, Extras, Theme},
     validate::{self, Severity},
@@ -23,6 +24,7 @@ use threats::{
 use crate::{logging, settings::Settings, stdio};
 use arguments::{Arguments, Command, Format, QueryArguments};
 
+pub use patterns::Patterns;
 pub use server::ThreatServer;
 pub use source::Source;
 pub use tool::{TOOL, described};
@@ -142,7 +144,7 @@ fn answer_query(
     };
     // An empty answer to a misspelt filter would be taken for safety.
     source::check_filters(library, &query).map_err(Failure::misused)?;
-    let Found { hits, note } = library.ask(&query);
+    let FoundPatterns { hits, note } = library.ask(&query);
     let limit = arguments.limit.filter(|limit| *limit > 0);
     let format = global.format_or(default_format());
     let patterns_default =
@@ -229,7 +231,7 @@ fn is_file_name(path: &Path) -> bool {
 
 fn validation_report(
     checked: &[(&threats::Pattern, Vec<validate::Finding>)],
-    problems: &[threats::Problem],
+    problems: &[threats::PatternProblem],
 ) -> Value {
     let files = problems.iter().map(|problem| {
         json!({

@@ -6,12 +6,12 @@ use std::{
 };
 
 use mcp::{
-    Cache, CacheScope, Capabilities, Context, Failure, FieldError, Kind, ListCapability, Page, Profile,
-    Request, Server, Tool, ToolOutput,
+    Cache, CacheScope, Capabilities, Context, Failure, FailureKind, FieldError, ListCapability, Page,
+    Profile, Request, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 use threats::{
-    Found, Hit, Library, Query,
+    FoundPatterns, Hit, Library, Query,
     answer::{self, Room},
 };
 
@@ -109,14 +109,14 @@ impl ThreatServer {
     fn load(&self) -> Result<Arc<Loaded>, Failure> {
         let (library, problems) = self.source.load_valid().map_err(|message| {
             tracing::error!("{message}");
-            Failure::new(Kind::Unavailable, "Query failed: the pattern folder cannot be read")
+            Failure::new(FailureKind::Unavailable, "Query failed: the pattern folder cannot be read")
         })?;
         for problem in problems {
             tracing::error!("{problem}");
         }
         if library.patterns().is_empty() {
             tracing::error!("no pattern could be loaded");
-            return Err(Failure::new(Kind::Unavailable, "Query failed: no patterns are loaded"));
+            return Err(Failure::new(FailureKind::Unavailable, "Query failed: no patterns are loaded"));
         }
         tracing::debug!("{} patterns loaded", library.patterns().len());
         library.prepare();
@@ -132,6 +132,8 @@ impl Loaded {
         Self { library, tool, is_strict, languages, frameworks }
     }
 
+    //@= spexus://REQ-205
+    //@# 004 Validation Rules: arguments that do not fit are tool errors, word for word
     fn check(&self, arguments: &Map<String, Value>) -> Vec<Problem> {
         let mut problems = Vec::new();
         match arguments.get("context") {
@@ -244,9 +246,11 @@ impl Server for ThreatServer {
         }
         let message = problems.iter().map(|problem| problem.text.as_str()).collect::<Vec<_>>().join("\n");
         let errors = problems.into_iter().map(Problem::into_field_error).collect();
-        Err(Failure { errors, ..Failure::new(Kind::InvalidArguments, message) })
+        Err(Failure { errors, ..Failure::new(FailureKind::InvalidArguments, message) })
     }
 
+    //@= spexus://REQ-203
+    //@# 004 Tool Invocation: an answer is one text block of JSON
     fn call_tool(
         &self,
         context: &Context<'_>,
@@ -261,7 +265,7 @@ impl Server for ThreatServer {
             framework: text("framework"),
             category: None,
         };
-        let Found { hits, note } = loaded.library.ask(&query);
+        let FoundPatterns { hits, note } = loaded.library.ask(&query);
         let is_human = text("verbosity") == Some("human");
         let room = Room {
             patterns_max: answer::MCP_PATTERNS_MAX,

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use threats::{Library, Problem, Query, library::PACKS_DEFAULT, load::FILE_SIZE_MAX_BYTES};
+use threats::{Library, PatternProblem, Query, library::PACKS_DEFAULT, load::FILE_SIZE_MAX_BYTES};
 
 use super::arguments::Arguments;
 
@@ -62,7 +62,7 @@ impl Source {
 
     /// Loads the patterns. What cannot be used of a folder is a problem each; only a folder that
     /// cannot be read at all is a failure.
-    pub fn load(&self) -> Result<(Library, Vec<Problem>), String> {
+    pub fn load(&self) -> Result<(Library, Vec<PatternProblem>), String> {
         let packs: Vec<&str> = self.packs.iter().map(String::as_str).collect();
         match &self.folder {
             None => {
@@ -79,7 +79,7 @@ impl Source {
     }
 
     /// Loads the patterns that may be answered: those that fail validation become problems too.
-    pub fn load_valid(&self) -> Result<(Library, Vec<Problem>), String> {
+    pub fn load_valid(&self) -> Result<(Library, Vec<PatternProblem>), String> {
         let (library, mut problems) = self.load()?;
         if self.folder.is_none() {
             return Ok((library, problems));
@@ -91,7 +91,7 @@ impl Source {
     }
 
     /// Loads one file, and beside it what [`Source::load`] does, for its references. The problems are the file's.
-    pub fn load_file(&self, path: &Path) -> Result<(Library, Vec<Problem>, Option<String>), String> {
+    pub fn load_file(&self, path: &Path) -> Result<(Library, Vec<PatternProblem>, Option<String>), String> {
         let name = path.display().to_string();
         let text = read_text(path).map_err(|error| format!("cannot read the file {name}: {error}"))?;
         let pattern = match threats::load::parse(&name, &text) {
@@ -110,7 +110,7 @@ impl Source {
     }
 }
 
-fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
+fn load_folder(folder: &Path) -> Result<(Library, Vec<PatternProblem>), String> {
     let (mut problems, sources) = read_folder(folder)?;
     let (library, unusable) = Library::load(sources);
     problems.extend(unusable);
@@ -122,7 +122,7 @@ fn load_folder(folder: &Path) -> Result<(Library, Vec<Problem>), String> {
 type Files = Vec<(String, String)>;
 
 /// Reads the files of a folder.
-fn read_folder(folder: &Path) -> Result<(Vec<Problem>, Files), String> {
+fn read_folder(folder: &Path) -> Result<(Vec<PatternProblem>, Files), String> {
     let cannot = |error: io::Error| {
         format!(
             "patterns (-p, --patterns or TMKB_PATTERNS): cannot read the folder {}: {error}",
@@ -162,7 +162,7 @@ struct Found {
     folders: HashSet<PathBuf>,
     files: Vec<PathBuf>,
     is_full: bool,
-    problems: Vec<Problem>,
+    problems: Vec<PatternProblem>,
 }
 
 impl Found {
@@ -234,8 +234,8 @@ fn open(path: &Path) -> io::Result<File> {
     options.read(true).open(path)
 }
 
-fn problem(file: String, message: String) -> Problem {
-    Problem { file, line: None, column: None, message }
+fn problem(file: String, message: String) -> PatternProblem {
+    PatternProblem { file, line: None, column: None, message }
 }
 
 /// Rejects categories that no pattern has, and misspelt languages and frameworks. Other languages and frameworks are

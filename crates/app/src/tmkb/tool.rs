@@ -31,6 +31,8 @@ pub enum Choice<'a> {
 }
 
 /// The tool as `spexus mcp` has it, with everything that it accepts.
+//@= spexus://REQ-202
+//@# 004 Tool Discovery: tools/list has the one tool, word for word
 pub fn described() -> Arc<Tool> {
     accepted(false)
 }

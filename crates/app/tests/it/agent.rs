@@ -107,7 +107,17 @@ impl Agent {
 
     /// Asks a server through the bridge.
     pub fn bridge(folder: TempDir, backend: &Backend, revision: &'static str) -> Agent {
-        let settings = [("MCP_PAT_TOKEN", backend.token.as_str())];
+        Agent::bridge_with(folder, backend, revision, &[])
+    }
+
+    /// The same with more settings.
+    pub fn bridge_with(
+        folder: TempDir,
+        backend: &Backend,
+        revision: &'static str,
+        more: &[(&str, &str)],
+    ) -> Agent {
+        let settings = [&[("MCP_PAT_TOKEN", backend.token.as_str())], more].concat();
         let serving = Serving::spawn(bridge::command(&backend.url, &settings));
         Agent::connect(serving, folder.path().to_path_buf(), folder, revision)
     }

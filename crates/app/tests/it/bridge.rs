@@ -40,6 +40,51 @@ pub fn create_epic(bridge: &mut Serving, id: impl Into<Value>) -> Value {
     bridge.request(id, "tools/call", json!({"name": "create_epic", "arguments": arguments}))
 }
 
+//@= spexus://REQ-035
+//@= type=test
+//@# 002 R1.4: initialize checks the protocol version
+//@= spexus://REQ-041
+//@= type=test
+//@# 002 R2.1: 2025-06-18 is spoken
+//@= spexus://REQ-042
+//@= type=test
+//@# 002 R2.2: the version is read from the parameters
+//@= spexus://REQ-043
+//@= type=test
+//@# 002 R2.3: the requested version is compared with those supported
+//@= spexus://REQ-044
+//@= type=test
+//@# 002 R2.4: the agreed version is in the answer
+//@= spexus://REQ-046
+//@= type=test
+//@# 002 R2.6: several versions are spoken at the same time
+//@= spexus://REQ-052
+//@= type=test
+//@# 002 R3.5: the server is called requirements-mcp-server and has a semantic version
+//@= spexus://REQ-048
+//@= type=test
+//@# 002 R3.1: initialize is answered with capabilities
+//@= spexus://REQ-049
+//@= type=test
+//@# 002 R3.2: resources have subscribe and listChanged
+//@= spexus://REQ-036
+//@= type=test
+//@# 002 R1.5: a compatible version gets capabilities and server info
+//@= spexus://REQ-050
+//@= type=test
+//@# 002 R3.3: tools are declared
+//@= spexus://REQ-051
+//@= type=test
+//@# 002 R3.4: prompts are declared
+//@= spexus://REQ-034
+//@= type=test
+//@# 002 R1.3: it speaks over stdin and stdout, and logs to stderr
+//@= spexus://REQ-038
+//@= type=test
+//@# 002 R1.7: after initialized, requests are served
+//@= spexus://REQ-054
+//@= type=test
+//@# 002 R3.7: the present capabilities can be requested
 #[test]
 fn the_host_learns_name_version_and_capabilities() {
     let server = StandIn::start();
@@ -75,6 +120,15 @@ fn the_host_learns_name_version_and_capabilities() {
     assert_eq!(discovered["result"]["instructions"], "Ask the stand-in.");
 }
 
+//@= spexus://REQ-045
+//@= type=test
+//@# 002 R2.5: a version that is not supported is error -32602
+//@= spexus://REQ-047
+//@= type=test
+//@# 002 R2.7: the error says clearly what is wrong with the version
+//@= spexus://REQ-037
+//@= type=test
+//@# 002 R1.6: an incompatible version gets an error, and the program ends
 #[test]
 fn a_version_that_is_not_spoken_ends_the_bridge() {
     let server = StandIn::start();
@@ -95,6 +149,9 @@ fn a_version_that_is_not_spoken_ends_the_bridge() {
     assert_eq!(lenient.handshake("2020-01-01")["result"]["protocolVersion"], "2025-11-25");
 }
 
+//@= spexus://REQ-039
+//@= type=test
+//@# 002 R1.8: shutdown cleans up and exits
 #[test]
 fn shutdown_is_answered_and_ends_the_bridge() {
     let server = StandIn::start();
@@ -113,6 +170,18 @@ fn shutdown_is_answered_and_ends_the_bridge() {
     assert_eq!(status.code(), Some(0), "[002 R1.8]");
 }
 
+//@= spexus://REQ-075
+//@= type=test
+//@# 002 R6.4: valid arguments go to the backend
+//@= spexus://REQ-078
+//@= type=test
+//@# 002 R6.7: a result has a content array
+//@= spexus://REQ-059
+//@= type=test
+//@# 002 R4.5: the backend is asked by POST to /api/v1/mcp with the token
+//@= spexus://REQ-131
+//@= type=test
+//@# 002 R12.1: the bridge sends the token
 #[test]
 fn a_call_reaches_the_server_with_all_it_needs() {
     let server = StandIn::start();
@@ -133,6 +202,15 @@ fn a_call_reaches_the_server_with_all_it_needs() {
     assert_eq!(body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
 }
 
+//@= spexus://REQ-074
+//@= type=test
+//@# 002 R6.3: arguments are checked against the schema
+//@= spexus://REQ-081
+//@= type=test
+//@# 002 R6.10: arguments that do not fit are rejected before the backend is called
+//@= spexus://REQ-144
+//@= type=test
+//@# 002 R13.6: errors name the field
 #[test]
 fn arguments_are_checked_before_anything_is_sent() {
     let server = StandIn::start();
@@ -152,6 +230,18 @@ fn arguments_are_checked_before_anything_is_sent() {
     assert_eq!(server.n_written(), 0);
 }
 
+//@= spexus://REQ-079
+//@= type=test
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
+//@= spexus://REQ-080
+//@= type=test
+//@# 002 R6.9: validation errors of the backend are mapped
+//@= spexus://REQ-129
+//@= type=test
+//@# 002 R11.8: own errors have codes from -32000
+//@= spexus://REQ-144
+//@= type=test
+//@# 002 R13.6: errors name the field
 #[test]
 fn a_failing_tool_is_told_as_the_revision_has_it() {
     let server = StandIn::start();
@@ -175,6 +265,30 @@ fn a_failing_tool_is_told_as_the_revision_has_it() {
     }
 }
 
+//@= spexus://REQ-055
+//@= type=test
+//@# 002 R4.1: resources/list returns direct resources
+//@= spexus://REQ-056
+//@= type=test
+//@# 002 R4.2: each resource has uri, name, description and mimeType
+//@= spexus://REQ-161
+//@= type=test
+//@# 002 R15.6: resources/list has pages
+//@= spexus://REQ-058
+//@= type=test
+//@# 002 R4.4: resources/read takes a URI and asks the backend
+//@= spexus://REQ-060
+//@= type=test
+//@# 002 R4.6: the answer has the contents of the resource
+//@= spexus://REQ-062
+//@= type=test
+//@# 002 R4.8: a resource that is not found is error -32002
+//@= spexus://REQ-064
+//@= type=test
+//@# 002 R5.1: resources/templates/list returns templates
+//@= spexus://REQ-065
+//@= type=test
+//@# 002 R5.2: each template has uriTemplate, name, description and mimeType
 #[test]
 fn resources_are_listed_read_and_paged() {
     let server = StandIn::start();
@@ -215,6 +329,21 @@ fn resources_are_listed_read_and_paged() {
     );
 }
 
+//@= spexus://REQ-091
+//@= type=test
+//@# 002 R8.1: prompts/list returns prompts
+//@= spexus://REQ-092
+//@= type=test
+//@# 002 R8.2: each prompt has name, description and arguments
+//@= spexus://REQ-093
+//@= type=test
+//@# 002 R8.3: prompts/get takes a name and arguments
+//@= spexus://REQ-097
+//@= type=test
+//@# 002 R8.7: a prompt has a description and messages
+//@= spexus://REQ-099
+//@= type=test
+//@# 002 R8.9: missing arguments are named
 #[test]
 fn prompts_are_listed_and_filled() {
     let server = StandIn::start();
@@ -238,6 +367,18 @@ fn prompts_are_listed_and_filled() {
     assert_eq!(answer["result"]["completion"]["values"], json!(["EP-001"]));
 }
 
+//@= spexus://REQ-072
+//@= type=test
+//@# 002 R6.1: tools/list returns all tools with schemas
+//@= spexus://REQ-073
+//@= type=test
+//@# 002 R6.2: each tool has name, description and inputSchema
+//@= spexus://REQ-158
+//@= type=test
+//@# 002 R15.3: frequent requests are cached
+//@= spexus://REQ-053
+//@= type=test
+//@# 002 R3.6: changes are notified
 #[test]
 fn tools_are_fetched_once_and_again_when_they_changed() {
     let server = StandIn::start();
@@ -261,6 +402,9 @@ fn tools_are_fetched_once_and_again_when_they_changed() {
     assert_eq!(listed["result"]["tools"].as_array().expect("tools").len(), 4, "[002 R15.3]");
 }
 
+//@= spexus://REQ-049
+//@= type=test
+//@# 002 R3.2: resources have subscribe and listChanged
 #[test]
 fn the_host_hears_of_what_it_subscribed_to() {
     let server = StandIn::start();
@@ -343,6 +487,15 @@ fn a_server_that_speaks_plain_json_rpc_is_understood() {
     assert_eq!(answer["result"]["contents"][0]["uri"], "epic://EP-001");
 }
 
+//@= spexus://REQ-125
+//@= type=test
+//@# 002 R11.4: answers carry jsonrpc and the same id
+//@= spexus://REQ-159
+//@= type=test
+//@# 002 R15.4: requests run at the same time
+//@= spexus://REQ-157
+//@= type=test
+//@# 002 R15.2: connections are reused
 #[test]
 fn requests_run_side_by_side_on_few_connections() {
     let server = StandIn::start();
@@ -366,6 +519,9 @@ fn requests_run_side_by_side_on_few_connections() {
     assert_eq!(server.n_written(), 100);
 }
 
+//@= spexus://REQ-160
+//@= type=test
+//@# 002 R15.5: memory is bounded
 #[test]
 fn ten_thousand_requests_in_one_go_are_each_answered_once() {
     const N_REQUESTS: u64 = 10_000;
@@ -403,6 +559,15 @@ fn ten_thousand_requests_in_one_go_are_each_answered_once() {
     assert_eq!(server.n_written(), N_REQUESTS / 2);
 }
 
+//@= spexus://REQ-141
+//@= type=test
+//@# 002 R13.3: the log has no tokens
+//@= spexus://REQ-140
+//@= type=test
+//@# 002 R13.2: log lines have time, request id and context
+//@= spexus://REQ-139
+//@= type=test
+//@# 002 R13.1: errors are logged by severity
 #[test]
 fn no_token_is_ever_logged_or_told() {
     let server = StandIn::start();
@@ -432,6 +597,9 @@ pub fn stateless(mut params: Value) -> Value {
     params
 }
 
+//@= spexus://REQ-162
+//@= type=test
+//@# 002 R15.7: large answers are not held in memory
 #[test]
 fn a_large_answer_passes_through_in_bounded_memory() {
     const N_MIB: usize = 24;
@@ -466,6 +634,30 @@ fn a_large_answer_passes_through_in_bounded_memory() {
     assert!(create_epic(&mut bridge, 3)["result"].is_object());
 }
 
+//@= spexus://REQ-122
+//@= type=test
+//@# 002 R11.1: jsonrpc must be 2.0
+//@= spexus://REQ-123
+//@= type=test
+//@# 002 R11.2: id, method and params are checked
+//@= spexus://REQ-127
+//@= type=test
+//@# 002 R11.6: failure has code and message
+//@= spexus://REQ-128
+//@= type=test
+//@# 002 R11.7: standard errors have the standard codes
+//@= spexus://REQ-130
+//@= type=test
+//@# 002 R11.9: what is not a message is an error
+//@= spexus://REQ-124
+//@= type=test
+//@# 002 R11.3: a message without an id is a notification
+//@= spexus://REQ-125
+//@= type=test
+//@# 002 R11.4: answers carry jsonrpc and the same id
+//@= spexus://REQ-126
+//@= type=test
+//@# 002 R11.5: success has a result
 #[test]
 fn messages_are_json_rpc_in_both_directions() {
     let server = StandIn::start();
@@ -499,6 +691,9 @@ fn messages_are_json_rpc_in_both_directions() {
     assert_eq!(server.requests("resources/read").len(), 0, "what is malformed is not passed on");
 }
 
+//@= spexus://REQ-147
+//@= type=test
+//@# 002 R13.9: a failing stdio ends the program in order
 #[test]
 fn a_host_that_takes_no_answers_ends_the_bridge() {
     use std::io::{Read, Write};

@@ -46,6 +46,45 @@ fn ask_as(bridge: &mut Serving, id: Value, method: &str, params: Value) -> Value
     }
 }
 
+//@= spexus://REQ-076
+//@= type=test
+//@# 002 R6.5: there are tools for epics and user stories
+//@= spexus://REQ-077
+//@= type=test
+//@# 002 R6.6: there are tools for requirements and relationships
+//@= spexus://REQ-082
+//@= type=test
+//@# 002 R7.1: search_global searches everything
+//@= spexus://REQ-083
+//@= type=test
+//@# 002 R7.2: search_requirements searches requirements
+//@= spexus://REQ-087
+//@= type=test
+//@# 002 R7.6: there are a status report and a hierarchy analysis
+//@= spexus://REQ-167
+//@= type=test
+//@# 002 R16.3: tests cover the whole way from stdio to the backend
+//@= spexus://REQ-086
+//@= type=test
+//@# 002 R7.5: results of a search are content
+//@= spexus://REQ-061
+//@= type=test
+//@# 002 R4.7: hierarchies have URIs
+//@= spexus://REQ-094
+//@= type=test
+//@# 002 R8.4: the context of a prompt comes from the backend
+//@= spexus://REQ-098
+//@= type=test
+//@# 002 R8.8: entities stand in the text of a prompt
+//@= spexus://REQ-066
+//@= type=test
+//@# 002 R5.3: a template filters epics by status and priority
+//@= spexus://REQ-067
+//@= type=test
+//@# 002 R5.4: a template filters user stories by epic and status
+//@= spexus://REQ-068
+//@= type=test
+//@# 002 R5.5: a template filters requirements by query and type
 #[test]
 fn an_agent_works_through_the_bridge() {
     on_every_store(|server| {
@@ -105,6 +144,27 @@ fn an_agent_works_through_the_bridge() {
     });
 }
 
+//@= spexus://REQ-079
+//@= type=test
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
+//@= spexus://REQ-089
+//@= type=test
+//@# 002 R7.8: a malformed query is a validation error
+//@= spexus://REQ-062
+//@= type=test
+//@# 002 R4.8: a resource that is not found is error -32002
+//@= spexus://REQ-070
+//@= type=test
+//@# 002 R5.7: invalid parameters are a validation error
+//@= spexus://REQ-133
+//@= type=test
+//@# 002 R12.3: operations have the owner's rights
+//@= spexus://REQ-134
+//@= type=test
+//@# 002 R12.4: missing rights are answered with 403
+//@= spexus://REQ-136
+//@= type=test
+//@# 002 R12.6: an expired token is rejected
 #[test]
 fn refusals_of_the_server_reach_the_host_in_its_own_words() {
     on_sqlite(&[], &[], |server, _| {
@@ -230,6 +290,9 @@ fn a_new_bridge_goes_on_where_another_was_lost() {
     });
 }
 
+//@= spexus://REQ-142
+//@= type=test
+//@# 002 R13.4: a backend that is away is tried again, with growing pauses
 #[test]
 fn what_is_tried_again_is_stored_once() {
     on_every_store(|server| {
@@ -253,6 +316,36 @@ fn what_is_tried_again_is_stored_once() {
     });
 }
 
+//@= spexus://REQ-057
+//@= type=test
+//@# 002 R4.3: there are four URI schemes
+//@= spexus://REQ-069
+//@= type=test
+//@# 002 R5.6: parameters are filled in, and the backend is asked
+//@= spexus://REQ-071
+//@= type=test
+//@# 002 R5.8: an empty result is an empty array with a message
+//@= spexus://REQ-084
+//@= type=test
+//@# 002 R7.3: search_global finds what GET /api/v1/search finds
+//@= spexus://REQ-085
+//@= type=test
+//@# 002 R7.4: search_requirements takes filters
+//@= spexus://REQ-090
+//@= type=test
+//@# 002 R7.9: a search without results answers an empty list with a message
+//@= spexus://REQ-088
+//@= type=test
+//@# 002 R7.7: reports count what is stored
+//@= spexus://REQ-095
+//@= type=test
+//@# 002 R8.5: prompts analyze quality, suggest criteria and identify dependencies
+//@= spexus://REQ-096
+//@= type=test
+//@# 002 R8.6: prompts generate stories, decompose epics and suggest tests
+//@= spexus://REQ-100
+//@= type=test
+//@# 002 R8.10: context that cannot be loaded is an error with details
 #[test]
 fn every_kind_of_resource_search_and_prompt_works_through_the_bridge() {
     on_sqlite(&[], &[], |server, _| {
@@ -336,6 +429,27 @@ fn every_kind_of_resource_search_and_prompt_works_through_the_bridge() {
     });
 }
 
+//@= spexus://REQ-174
+//@= type=test
+//@# 002 R17.1: the guide has an example for Claude Desktop
+//@= spexus://REQ-175
+//@= type=test
+//@# 002 R17.2: the guide says how to get a token
+//@= spexus://REQ-178
+//@= type=test
+//@# 002 R17.5: the guide has scenarios for the prompts
+//@= spexus://REQ-179
+//@= type=test
+//@# 002 R17.6: the guide has common tasks
+//@= spexus://REQ-180
+//@= type=test
+//@# 002 R17.7: the guide has common errors and what to do
+//@= spexus://REQ-176
+//@= type=test
+//@# 002 R17.3: the guide lists the URI schemes
+//@= spexus://REQ-181
+//@= type=test
+//@# 002 R17.8: the guide is kept up to date
 #[test]
 fn the_guide_names_what_there_is() {
     let guide = include_str!("../../../../docs/guide/bridge.md");
@@ -387,6 +501,9 @@ fn the_host_is_shown_the_tools_that_were_chosen() {
     });
 }
 
+//@= spexus://REQ-081
+//@= type=test
+//@# 002 R6.10: arguments that do not fit are rejected before the backend is called
 #[test]
 fn tools_that_the_server_does_not_list_work_through_the_bridge() {
     on_sqlite(&[], &[], |server, _| {

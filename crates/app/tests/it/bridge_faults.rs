@@ -30,6 +30,9 @@ fn through_proxy(environment: &[(&str, &str)]) -> (Serving, FaultProxy, StandIn)
     (bridge, proxy, server)
 }
 
+//@= spexus://REQ-142
+//@= type=test
+//@# 002 R13.4: a backend that is away is tried again, with growing pauses
 #[test]
 fn what_passes_is_tried_again_and_happens_once() {
     let (mut bridge, proxy, server) = through_proxy(&[]);
@@ -59,6 +62,15 @@ fn what_passes_is_tried_again_and_happens_once() {
     }
 }
 
+//@= spexus://REQ-063
+//@= type=test
+//@# 002 R4.9: a backend that is away is an error
+//@= spexus://REQ-143
+//@= type=test
+//@# 002 R13.5: a backend that stays away is an error
+//@= spexus://REQ-153
+//@= type=test
+//@# 002 R14.6: MCP_MAX_RETRIES is read, 3 by default
 #[test]
 fn retries_come_to_an_end() {
     let (mut bridge, proxy, server) = through_proxy(&[("MCP_MAX_RETRIES", "2")]);
@@ -83,6 +95,9 @@ fn retries_come_to_an_end() {
     assert_eq!(json_of(&answer["result"])["reference_id"], "EP-001", "and then it goes on");
 }
 
+//@= spexus://REQ-145
+//@= type=test
+//@# 002 R13.7: errors say what to do
 #[test]
 fn what_does_not_pass_is_not_tried_again() {
     let (mut bridge, proxy, _server) = through_proxy(&[]);
@@ -105,6 +120,15 @@ fn what_does_not_pass_is_not_tried_again() {
     }
 }
 
+//@= spexus://REQ-151
+//@= type=test
+//@# 002 R14.4: MCP_REQUEST_TIMEOUT is read, 30 s by default
+//@= spexus://REQ-156
+//@= type=test
+//@# 002 R15.1: a request takes at most 30 seconds
+//@= spexus://REQ-163
+//@= type=test
+//@# 002 R15.8: exhaustion is an error and not a crash
 #[test]
 fn nothing_takes_longer_than_the_timeout() {
     let (mut bridge, proxy, _server) = through_proxy(&[("MCP_REQUEST_TIMEOUT", "1s")]);
@@ -142,6 +166,9 @@ fn a_cancelled_request_makes_room_at_once() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
+//@= spexus://REQ-063
+//@= type=test
+//@# 002 R4.9: a backend that is away is an error
 #[test]
 fn a_host_is_greeted_though_nobody_is_there() {
     let url = format!(
@@ -177,14 +204,17 @@ fn a_host_is_greeted_though_the_server_hangs() {
 }
 
 /// The address of something else: what is there is told, and which setting to look at.
+//@= spexus://REQ-145
+//@= type=test
+//@# 002 R13.7: errors say what to do
 #[test]
 fn who_answers_without_being_spexus_is_named() {
     let page = "<!doctype html><title>Welcome</title>";
     for (content_type, body, found) in [
         ("text/html; charset=utf-8", page, "a web page (text/html)"),
         ("text/plain", "It works!", "text/plain"),
-        ("application/json", r#"{"status":"up"}"#, "JSON that is no answer"),
-        ("application/json", "[1]", "JSON that is no answer"),
+        ("application/json", r#"{"status":"up"}"#, "JSON that is not an answer"),
+        ("application/json", "[1]", "JSON that is not an answer"),
         ("", "", "something without a type"),
     ] {
         let url = answer_always(content_type, body);
@@ -216,6 +246,9 @@ fn answer_always(content_type: &str, body: &str) -> String {
     url
 }
 
+//@= spexus://REQ-142
+//@= type=test
+//@# 002 R13.4: a backend that is away is tried again, with growing pauses
 #[test]
 fn a_server_that_comes_back_is_used_again() {
     let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -230,6 +263,12 @@ fn a_server_that_comes_back_is_used_again() {
     server.wait_for("subscriptions/listen", 1);
 }
 
+//@= spexus://REQ-136
+//@= type=test
+//@# 002 R12.6: an expired token is rejected
+//@= spexus://REQ-145
+//@= type=test
+//@# 002 R13.7: errors say what to do
 #[test]
 fn a_refused_token_is_told_with_what_to_do() {
     let server = StandIn::start();
@@ -245,8 +284,11 @@ fn a_refused_token_is_told_with_what_to_do() {
     assert_eq!(server.requests("resources/read").len(), 1, "a refusal is not tried again");
 }
 
-/// [002 R12.6] A server counts refusals, and locks out who is refused again and again: whatever the host does not ask for is
+/// A server counts refusals, and locks out who is refused again and again: whatever the host does not ask for is
 /// asked once.
+//@= spexus://REQ-136
+//@= type=test
+//@# 002 R12.6: an expired token is rejected
 #[test]
 fn a_refused_token_is_not_shown_again_and_again() {
     let server = StandIn::start();

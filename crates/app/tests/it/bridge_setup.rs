@@ -38,6 +38,12 @@ fn write_config(home: &Path, config: &Value, mode: u32) {
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permissions");
 }
 
+//@= spexus://REQ-032
+//@= type=test
+//@# 002 R1.1: the bridge is a console program
+//@= spexus://REQ-033
+//@= type=test
+//@# 002 R1.2: it reads ~/.requirements-mcp/config.json
 #[test]
 fn the_file_in_the_home_folder_is_enough() {
     let server = StandIn::start();
@@ -59,6 +65,15 @@ fn the_file_in_the_home_folder_is_enough() {
     assert!(!log.contains("WARN"), "{log}");
 }
 
+//@= spexus://REQ-148
+//@= type=test
+//@# 002 R14.1: BACKEND_API_URL is read
+//@= spexus://REQ-149
+//@= type=test
+//@# 002 R14.2: MCP_PAT_TOKEN is read
+//@= spexus://REQ-154
+//@= type=test
+//@# 002 R14.7: Claude Desktop passes the environment
 #[test]
 fn the_environment_goes_before_the_file() {
     let server = StandIn::start();
@@ -80,6 +95,27 @@ fn the_environment_goes_before_the_file() {
     assert!(log.contains("others can read it (mode 644): chmod 600"), "{log}");
 }
 
+//@= spexus://REQ-040
+//@= type=test
+//@# 002 R1.9: an invalid configuration is told on stderr, with an exit status
+//@= spexus://REQ-150
+//@= type=test
+//@# 002 R14.3: missing configuration is reported clearly
+//@= spexus://REQ-155
+//@= type=test
+//@# 002 R14.8: invalid values fail at once
+//@= spexus://REQ-151
+//@= type=test
+//@# 002 R14.4: MCP_REQUEST_TIMEOUT is read, 30 s by default
+//@= spexus://REQ-152
+//@= type=test
+//@# 002 R14.5: LOG_LEVEL is read, info by default
+//@= spexus://REQ-153
+//@= type=test
+//@# 002 R14.6: MCP_MAX_RETRIES is read, 3 by default
+//@= spexus://REQ-141
+//@= type=test
+//@# 002 R13.3: the log has no tokens
 #[test]
 fn what_is_missing_or_wrong_is_told_before_anything_is_read() {
     let (code, stdout, stderr) = run(program(&[]), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
@@ -164,6 +200,12 @@ fn help_and_version_are_printed() {
     assert_eq!(run(command, "").0, Some(2));
 }
 
+//@= spexus://REQ-174
+//@= type=test
+//@# 002 R17.1: the guide has an example for Claude Desktop
+//@= spexus://REQ-141
+//@= type=test
+//@# 002 R13.3: the log has no tokens
 #[test]
 fn init_makes_a_token_and_a_file_that_work() {
     on_sqlite(&[], &[], |server: &Backend, folder| {

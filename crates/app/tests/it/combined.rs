@@ -55,6 +55,7 @@ fn one_session_has_all_parts() {
     let listed = serving.request(1, "tools/list", json!({}))["result"]["tools"].clone();
     let expected = [
         "next",
+        "finish",
         "get",
         "find",
         "create",
@@ -438,7 +439,10 @@ fn many_resources_of_both_parts_come_in_pages() {
     assert!(uris.contains(&"duvet:///citations".to_owned()));
 }
 
-/// The search of agents is the search of REST. [002 R7.3]
+/// The search of agents is the search of REST.
+//@= spexus://REQ-084
+//@= type=test
+//@# 002 R7.3: search_global finds what GET /api/v1/search finds
 #[test]
 fn agents_find_what_rest_finds() {
     let mut agent = filled(&[]);

@@ -186,11 +186,15 @@ fn everything_daily_can_be_done_with_the_examples() {
     for (tool, example) in daily_examples() {
         // There is no project here.
         if tool != "check_citation" {
+            if tool == "finish" {
+                let taken = said(&mut agent, "next", json!({"take": true, "under": "REQ-002"}));
+                assert!(taken.starts_with("REQ-002.1 is your lease until "), "{taken}");
+            }
             said(&mut agent, &tool, serde_json::from_str(example).expect("JSON"));
             n_called += 1;
         }
     }
-    assert_eq!(n_called, 10);
+    assert_eq!(n_called, 11);
     let comments =
         said(&mut agent, "get", json!({"reference": "REQ-001", "include": ["comments", "relationships"]}));
     assert!(comments.contains("admin: Also on the receipt?"), "{comments}");
@@ -253,6 +257,15 @@ fn what_cannot_be_found_or_done_is_said_with_the_way_on() {
         ("create", json!({"kind": "requirement", "title": "x"}), "parent: is required: the user story"),
         ("update", json!({"reference": "docs/kettle.md#lid", "status": "Done"}), "is changed in its file"),
         ("next", json!({"cursor": "x"}), "cursor: not a cursor"),
+        ("next", json!({"take": true, "limit": 3}), "limit: unknown beside take, which takes one"),
+        ("next", json!({"paths": ["src"]}), "paths: unknown without take"),
+        ("next", json!({"take": true, "under": "docs/kettle.md#lid"}), "which is not leased"),
+        (
+            "finish",
+            json!({"lease": "REQ-001.1", "instead": "release", "base": "main"}),
+            "base: unknown beside instead",
+        ),
+        ("finish", json!({"lease": "REQ-1"}), "expected a lease such as REQ-012.3"),
     ] {
         let message = agent.refused(tool, arguments.clone());
         assert!(message.contains(expected), "{tool} {arguments}: {message}");
@@ -260,4 +273,6 @@ fn what_cannot_be_found_or_done_is_said_with_the_way_on() {
     let mut reader = Agent::spexus(project(), "2025-11-25", &["--read-only"]);
     let message = reader.refused("delete", json!({"reference": "REQ-001"}));
     assert_eq!(message, "delete writes, and this server was started with --read-only");
+    let message = reader.refused("next", json!({"take": true}));
+    assert_eq!(message, "next with take writes, and this server was started with --read-only");
 }

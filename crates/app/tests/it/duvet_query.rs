@@ -63,7 +63,7 @@ fn the_answer_is_on_standard_output_and_doubts_are_not() {
 
     let (_, stdout, stderr) = run(folder.path(), &["-c", "coverage", "-r", "bad.xml", "-f", "jacoco-xml"]);
     assert_eq!(stdout, "");
-    assert!(stderr.contains("bad.xml:2 is no JaCoCo report"), "{stderr}");
+    assert!(stderr.contains("bad.xml:2 is not a JaCoCo report"), "{stderr}");
 
     let empty = tempfile::tempdir().expect("a folder");
     let (code, stdout, stderr) = run(empty.path(), &["-c", "test"]);

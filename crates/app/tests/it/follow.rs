@@ -215,7 +215,9 @@ fn subscribers_hear_of_changes_by_handshake() {
         agent.ask("resources/subscribe", json!({"uri": "/specifications/docs-kettle-md/sections/LID"}));
     assert_eq!(alias["error"]["code"], -32602, "{alias}");
     assert!(
-        alias.to_string().contains("changes are told of duvet:///specifications/docs-kettle-md/sections/lid")
+        alias.to_string().contains(
+            "change notifications are sent for duvet:///specifications/docs-kettle-md/sections/lid"
+        )
     );
     assert_eq!(agent.ask("resources/subscribe", json!({"uri": "/x"}))["error"]["code"], -32002);
 

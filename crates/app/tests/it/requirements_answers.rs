@@ -8,7 +8,12 @@ use crate::agent::{Agent, column, json_of, text};
 use crate::requirements_tools::{ALL, agent, filled};
 use crate::token_estimates;
 
-/// [002 R7.7] [002 R7.9]
+//@= spexus://REQ-088
+//@= type=test
+//@# 002 R7.7: reports count what is stored
+//@= spexus://REQ-090
+//@= type=test
+//@# 002 R7.9: a search without results answers an empty list with a message
 #[test]
 fn reports_count_and_searches_that_find_nothing_say_so() {
     let mut agent = filled(&[]);
@@ -38,7 +43,9 @@ fn reports_count_and_searches_that_find_nothing_say_so() {
     }
 }
 
-/// [002 R7.4]
+//@= spexus://REQ-085
+//@= type=test
+//@# 002 R7.4: search_requirements takes filters
 #[test]
 fn filters_take_one_value_or_several() {
     let mut agent = filled(&[]);

@@ -7,7 +7,27 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, column, folder};
 use crate::requirements_tools::{ALL, agent, filled};
 
-/// [002 R4.1] [002 R4.2] [002 R4.3] [002 R4.4] [002 R4.6] [002 R4.7] [002 R16.5]
+//@= spexus://REQ-055
+//@= type=test
+//@# 002 R4.1: resources/list returns direct resources
+//@= spexus://REQ-056
+//@= type=test
+//@# 002 R4.2: each resource has uri, name, description and mimeType
+//@= spexus://REQ-057
+//@= type=test
+//@# 002 R4.3: there are four URI schemes
+//@= spexus://REQ-058
+//@= type=test
+//@# 002 R4.4: resources/read takes a URI and asks the backend
+//@= spexus://REQ-060
+//@= type=test
+//@# 002 R4.6: the answer has the contents of the resource
+//@= spexus://REQ-061
+//@= type=test
+//@# 002 R4.7: hierarchies have URIs
+//@= spexus://REQ-169
+//@= type=test
+//@# 002 R16.5: tests cover URIs and data
 #[test]
 fn entities_are_resources() {
     let mut agent = filled(ALL);
@@ -52,7 +72,9 @@ fn entities_are_resources() {
     assert_eq!(agent.read(&format!("epic://{id}"))["title"], "Checkout");
 }
 
-/// [002 R4.8]
+//@= spexus://REQ-062
+//@= type=test
+//@# 002 R4.8: a resource that is not found is error -32002
 #[test]
 fn what_is_no_resource_is_not_found() {
     for (revision, code) in [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)] {
@@ -81,7 +103,9 @@ fn what_is_no_resource_is_not_found() {
     }
 }
 
-/// [002 R15.6]
+//@= spexus://REQ-161
+//@= type=test
+//@# 002 R15.6: resources/list has pages
 #[test]
 fn resources_come_in_pages_that_do_not_move_while_entities_are_added() {
     let mut agent = agent(ALL);
@@ -125,7 +149,30 @@ fn resources_come_in_pages_that_do_not_move_while_entities_are_added() {
     }
 }
 
-/// [002 R5.1] [002 R5.2] [002 R5.3] [002 R5.4] [002 R5.5] [002 R5.6] [002 R5.7] [002 R5.8]
+//@= spexus://REQ-064
+//@= type=test
+//@# 002 R5.1: resources/templates/list returns templates
+//@= spexus://REQ-065
+//@= type=test
+//@# 002 R5.2: each template has uriTemplate, name, description and mimeType
+//@= spexus://REQ-066
+//@= type=test
+//@# 002 R5.3: a template filters epics by status and priority
+//@= spexus://REQ-067
+//@= type=test
+//@# 002 R5.4: a template filters user stories by epic and status
+//@= spexus://REQ-068
+//@= type=test
+//@# 002 R5.5: a template filters requirements by query and type
+//@= spexus://REQ-069
+//@= type=test
+//@# 002 R5.6: parameters are filled in, and the backend is asked
+//@= spexus://REQ-070
+//@= type=test
+//@# 002 R5.7: invalid parameters are a validation error
+//@= spexus://REQ-071
+//@= type=test
+//@# 002 R5.8: an empty result is an empty array with a message
 #[test]
 fn templates_filter_and_refuse_what_they_do_not_know() {
     let mut agent = filled(&[]);
@@ -176,7 +223,33 @@ fn templates_filter_and_refuse_what_they_do_not_know() {
     }
 }
 
-/// [002 R8.1] [002 R8.2] [002 R8.3] [002 R8.4] [002 R8.5] [002 R8.6] [002 R8.7] [002 R8.8] [002 R16.6]
+//@= spexus://REQ-091
+//@= type=test
+//@# 002 R8.1: prompts/list returns prompts
+//@= spexus://REQ-092
+//@= type=test
+//@# 002 R8.2: each prompt has name, description and arguments
+//@= spexus://REQ-093
+//@= type=test
+//@# 002 R8.3: prompts/get takes a name and arguments
+//@= spexus://REQ-094
+//@= type=test
+//@# 002 R8.4: the context of a prompt comes from the backend
+//@= spexus://REQ-095
+//@= type=test
+//@# 002 R8.5: prompts analyze quality, suggest criteria and identify dependencies
+//@= spexus://REQ-096
+//@= type=test
+//@# 002 R8.6: prompts generate stories, decompose epics and suggest tests
+//@= spexus://REQ-097
+//@= type=test
+//@# 002 R8.7: a prompt has a description and messages
+//@= spexus://REQ-098
+//@= type=test
+//@# 002 R8.8: entities stand in the text of a prompt
+//@= spexus://REQ-170
+//@= type=test
+//@# 002 R16.6: tests cover context and prompts
 #[test]
 fn prompts_bring_their_context() {
     let mut agent = filled(ALL);
@@ -271,7 +344,12 @@ fn prompts_name_the_threats_that_fit() {
     assert!(said.contains("- TMKB-"), "{said}");
 }
 
-/// [002 R8.9] [002 R8.10]
+//@= spexus://REQ-099
+//@= type=test
+//@# 002 R8.9: missing arguments are named
+//@= spexus://REQ-100
+//@= type=test
+//@# 002 R8.10: context that cannot be loaded is an error with details
 #[test]
 fn a_prompt_says_what_it_needs() {
     let mut agent = filled(&[]);

@@ -56,7 +56,10 @@ fn arguments_that_are_not_listed_are_accepted() {
     });
 }
 
-/// The schemas of answers, and the answers that fit them, come only when they are asked for; errors never do. [002 R6.8]
+/// The schemas of answers, and the answers that fit them, come only when they are asked for; errors never do.
+//@= spexus://REQ-079
+//@= type=test
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
 #[test]
 fn structured_content_comes_where_output_schemas_were_asked_for() {
     on_sqlite(&["--toolsets", "all", "--demo"], &[], |server, _| {

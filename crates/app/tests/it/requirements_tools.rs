@@ -10,7 +10,7 @@ use crate::agent::{Agent, column, folder, text};
 use crate::backend::{on_sqlite, send};
 
 /// All sets of requirements, without the other parts.
-pub const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk,views"];
+pub const ALL: &[&str] = &["--toolsets", "requirements,comments,steering,prompts,bulk,views,thread,work"];
 
 /// Somebody who asks about an empty store.
 pub fn agent(arguments: &[&str]) -> Agent {
@@ -107,7 +107,27 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("list_types", "", ""),
 ];
 
-/// [002 R6.1] [002 R6.2] [002 R6.5] [002 R6.6] [002 R7.1] [002 R7.2] [002 R7.6]
+//@= spexus://REQ-072
+//@= type=test
+//@# 002 R6.1: tools/list returns all tools with schemas
+//@= spexus://REQ-073
+//@= type=test
+//@# 002 R6.2: each tool has name, description and inputSchema
+//@= spexus://REQ-076
+//@= type=test
+//@# 002 R6.5: there are tools for epics and user stories
+//@= spexus://REQ-077
+//@= type=test
+//@# 002 R6.6: there are tools for requirements and relationships
+//@= spexus://REQ-082
+//@= type=test
+//@# 002 R7.1: search_global searches everything
+//@= spexus://REQ-083
+//@= type=test
+//@# 002 R7.2: search_requirements searches requirements
+//@= spexus://REQ-087
+//@= type=test
+//@# 002 R7.6: there are a status report and a hierarchy analysis
 #[test]
 fn the_default_tools_are_those_of_the_table_with_its_arguments() {
     let mut agent = agent(&["--toolsets", "requirements"]);
@@ -176,6 +196,12 @@ fn further_sets_are_complete_in_themselves() {
         ),
         ("bulk", "list_suspect_links get_matrix bulk_update export import list_imports undo_import"),
         ("views", "list_views save_view delete_view"),
+        (
+            "thread",
+            "get_thread list_stale_citations propose_threats decide_threat list_threats list_repositories \
+             add_manual_evidence pin_baseline list_baselines compare_baselines",
+        ),
+        ("work", "next_work list_work list_open_work renew_work finish_work release_work"),
     ] {
         let mut agent = agent(&["--toolsets", set]);
         let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -196,7 +222,16 @@ const IMPORT: &str = "019a8b5e-2f00-7000-8000-00000000f11e";
 /// Stands for the id of a saved view in examples.
 const VIEW: &str = "019a8b5e-2f00-7000-8000-0000000000ed";
 
-/// The examples of the manual, run one after the other, deletions last. [002 R6.3] [002 R6.7] [002 R7.5]
+/// The examples of the manual, run one after the other, deletions last.
+//@= spexus://REQ-074
+//@= type=test
+//@# 002 R6.3: arguments are checked against the schema
+//@= spexus://REQ-078
+//@= type=test
+//@# 002 R6.7: a result has a content array
+//@= spexus://REQ-086
+//@= type=test
+//@# 002 R7.5: results of a search are content
 #[test]
 fn every_tool_of_the_manual_works_as_its_example_says() {
     let mut agent = agent(&[ALL, &["--output-schemas"]].concat());
@@ -241,7 +276,13 @@ fn every_tool_of_the_manual_works_as_its_example_says() {
     assert!(unseen.is_empty(), "no example calls {unseen:?}");
 }
 
-/// Each tool with something wrong, and what it says about it. [002 R7.8] [002 R16.4]
+/// Each tool with something wrong, and what it says about it.
+//@= spexus://REQ-089
+//@= type=test
+//@# 002 R7.8: a malformed query is a validation error
+//@= spexus://REQ-168
+//@= type=test
+//@# 002 R16.4: tests cover schemas
 #[test]
 fn every_tool_says_what_is_wrong_with_an_argument() {
     let mut agent = filled(ALL);
@@ -351,6 +392,26 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
             "query",
         ),
         ("delete_view", json!({"view_id": nobody}), "there is no view"),
+        ("get_thread", json!({"from": "REQ-077"}), "there is no requirement REQ-077"),
+        ("list_stale_citations", json!({"project": "NONE"}), "project"),
+        ("propose_threats", json!({"reference": "REQ-077"}), "there is no requirement REQ-077"),
+        (
+            "decide_threat",
+            json!({"reference": "REQ-001", "pattern": "TMKB-AUTHZ-01", "decision": "applies"}),
+            "did you mean TMKB-AUTHZ-0",
+        ),
+        ("list_threats", json!({"project": "NONE"}), "project"),
+        ("list_repositories", json!({"project": "NONE"}), "project"),
+        ("add_manual_evidence", json!({"reference": "EP-001", "what": "x"}), "EP-001 is an epic"),
+        ("pin_baseline", json!({"name": ""}), "name"),
+        ("list_baselines", json!({"project": "NONE"}), "project"),
+        ("compare_baselines", json!({"from": "never"}), "from"),
+        ("next_work", json!({"paths": ["/etc"]}), "paths.0: expected a path inside the repository"),
+        ("list_work", json!({"project": "NONE"}), "project"),
+        ("list_open_work", json!({"under": "AC-001"}), "expected an epic, a user story or a requirement"),
+        ("renew_work", json!({"lease": "REQ-001"}), "expected a lease such as REQ-012.3"),
+        ("finish_work", json!({"lease": "REQ-001.7"}), "nobody has ever taken it"),
+        ("release_work", json!({"lease": "EP-001.1"}), "EP-001 is an epic"),
     ];
     let listed = agent.ask("tools/list", json!({}))["result"]["tools"].clone();
     let unseen: BTreeSet<String> = column(&listed, "name").into_iter().collect();
@@ -367,8 +428,16 @@ fn every_tool_says_what_is_wrong_with_an_argument() {
     );
 }
 
-/// Over HTTP a failing tool is a JSON-RPC error up to 2025-06-18, and later a result that carries the same. [002 R6.8] [002 R6.9]
-/// [002 R6.10]
+/// Over HTTP a failing tool is a JSON-RPC error up to 2025-06-18, and later a result that carries the same.
+//@= spexus://REQ-079
+//@= type=test
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
+//@= spexus://REQ-080
+//@= type=test
+//@# 002 R6.9: validation errors of the backend are mapped
+//@= spexus://REQ-081
+//@= type=test
+//@# 002 R6.10: arguments that do not fit are rejected before the backend is called
 #[test]
 fn a_failing_tool_is_an_error_with_details_where_the_revision_wants_it() {
     on_sqlite(&[], &[], |backend, _| {
@@ -420,7 +489,27 @@ fn a_failing_tool_is_an_error_with_details_where_the_revision_wants_it() {
     });
 }
 
-/// [002 R17.1] [002 R17.3] [002 R17.4] [002 R17.5] [002 R17.6] [002 R17.7] [002 R17.8]
+//@= spexus://REQ-174
+//@= type=test
+//@# 002 R17.1: the guide has an example for Claude Desktop
+//@= spexus://REQ-176
+//@= type=test
+//@# 002 R17.3: the guide lists the URI schemes
+//@= spexus://REQ-177
+//@= type=test
+//@# 002 R17.4: the guide has an example for every tool
+//@= spexus://REQ-178
+//@= type=test
+//@# 002 R17.5: the guide has scenarios for the prompts
+//@= spexus://REQ-179
+//@= type=test
+//@# 002 R17.6: the guide has common tasks
+//@= spexus://REQ-180
+//@= type=test
+//@# 002 R17.7: the guide has common errors and what to do
+//@= spexus://REQ-181
+//@= type=test
+//@# 002 R17.8: the guide is kept up to date
 #[test]
 fn the_guide_and_the_reference_name_everything() {
     let read = |path: &str| {

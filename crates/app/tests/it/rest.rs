@@ -191,7 +191,7 @@ fn nothing_that_is_said_is_passed_over() {
         let unknown = backend.get("/epics?colour=red");
         let allowed = unknown.json["error"]["details"][0]["allowed"].to_string();
         assert!(allowed.contains("status") && !allowed.contains("\"kind\""), "{allowed}");
-        assert!(!allowed.contains("user_story_id"), "what is no filter of an epic is offered: {allowed}");
+        assert!(!allowed.contains("user_story_id"), "a filter that epics do not have is offered: {allowed}");
         assert_eq!(field(&backend.get("/hierarchy/EP-001?project=SHOP")), (400, "project".to_owned()));
         assert_eq!(backend.get("/hierarchy/EP-001?project=default").status, 200);
         let both = json!({ "name": "x", "expires_in": "1h", "expires_at": "2100-01-01" });
@@ -416,6 +416,9 @@ fn what_a_request_says_twice_or_in_another_writing_is_refused() {
     });
 }
 
+//@= spexus://REQ-164
+//@= type=test
+//@# 002 R15.9: leaks can be seen in the metrics
 #[test]
 fn health_metrics_pages_and_the_description_are_there() {
     on_every_store(|backend| {

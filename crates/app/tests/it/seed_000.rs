@@ -21,7 +21,12 @@ fn instructions(server: &Backend) -> String {
     answer.json["result"]["instructions"].as_str().expect("instructions").to_owned()
 }
 
-/// [000 fields] [000 request]
+//@= spexus://REQ-002
+//@= type=test
+//@# 000 fields: the answer has protocol version, capabilities, server info and instructions
+//@= spexus://REQ-001
+//@= type=test
+//@# 000 request: an initialize request is checked, and the error for a malformed one names what is wrong
 #[test]
 fn an_initialize_request_gets_everything() {
     on_every_store(|server| {
@@ -54,7 +59,15 @@ fn an_initialize_request_gets_everything() {
     });
 }
 
-/// [000 error] [002 R9.10]
+//@= spexus://REQ-004
+//@= type=test
+//@# 000 error: an error has a code for programs, a message, and the versions that are supported and received
+//@= spexus://REQ-110
+//@= type=test
+//@# 002 R9.10: failures are structured
+//@= spexus://REQ-011
+//@= type=test
+//@# 000 versions: protocol versions are counted, and unsupported ones stand out in the log
 #[test]
 fn another_version_is_told_which_are_spoken() {
     on_sqlite(&[], &[], |server, _| {
@@ -87,7 +100,15 @@ fn another_version_is_told_which_are_spoken() {
     });
 }
 
-/// [000 instructions] [000 cache] [001 R3.5]
+//@= spexus://REQ-003
+//@= type=test
+//@# 000 instructions: instructions are description and content of the active prompt, and empty without one
+//@= spexus://REQ-006
+//@= type=test
+//@# 000 cache: instructions follow the active prompt at once
+//@= spexus://REQ-026
+//@= type=test
+//@# 001 R3.5: instructions change when the tools do
 #[test]
 fn instructions_are_those_of_the_active_prompt() {
     on_every_store(|server| {
@@ -110,7 +131,9 @@ fn instructions_are_those_of_the_active_prompt() {
     });
 }
 
-/// [000 secrets]
+//@= spexus://REQ-008
+//@= type=test
+//@# 000 secrets: instructions expose no secret
 #[test]
 fn a_prompt_with_a_token_in_it_is_refused() {
     on_sqlite(&[], &[], |server, _| {
@@ -121,7 +144,9 @@ fn a_prompt_with_a_token_in_it_is_refused() {
     });
 }
 
-/// [000 environment]
+//@= spexus://REQ-005
+//@= type=test
+//@# 000 environment: the server's name, title and version can be set by the environment
 #[test]
 fn the_environment_names_the_server() {
     let settings =
@@ -135,7 +160,15 @@ fn the_environment_names_the_server() {
     });
 }
 
-/// [000 sanitised] [000 log] [002 R13.2]
+//@= spexus://REQ-007
+//@= type=test
+//@# 000 sanitised: what a client calls itself is cleaned before it is logged
+//@= spexus://REQ-010
+//@= type=test
+//@# 000 log: initialize is logged with its client
+//@= spexus://REQ-140
+//@= type=test
+//@# 002 R13.2: log lines have time, request id and context
 #[test]
 fn a_client_is_logged_by_a_clean_name() {
     on_sqlite(&[], &[], |server, _| {
@@ -149,7 +182,9 @@ fn a_client_is_logged_by_a_clean_name() {
     });
 }
 
-/// [000 rate limit]
+//@= spexus://REQ-009
+//@= type=test
+//@# 000 rate limit: initialize is limited
 #[test]
 fn initialize_is_limited() {
     on_sqlite(&[], &[("SPEXUS_SESSION_LIMIT", "2")], |server, _| {
@@ -162,7 +197,12 @@ fn initialize_is_limited() {
 }
 
 /// The tools are the operations of every other surface: what one makes, the others find, with who made it and how.
-/// [002 R10.5] [002 R16.2]
+//@= spexus://REQ-116
+//@= type=test
+//@# 002 R10.5: requests are routed to the operations that all surfaces share
+//@= spexus://REQ-166
+//@= type=test
+//@# 002 R16.2: tests cover routing and authentication
 #[test]
 fn tools_and_rest_are_one_thing() {
     on_every_store(|server| {
@@ -181,7 +221,10 @@ fn tools_and_rest_are_one_thing() {
     });
 }
 
-/// Errors of every kind have their code. [002 R16.7]
+/// Errors of every kind have their code.
+//@= spexus://REQ-171
+//@= type=test
+//@# 002 R16.7: tests cover error codes
 #[test]
 fn errors_have_their_codes() {
     on_sqlite(&[], &[], |server, _| {
@@ -210,7 +253,10 @@ fn errors_have_their_codes() {
     });
 }
 
-/// What the release stands on: the one command that runs all tests is what continuous integration runs. [002 R16.9]
+/// What the release stands on: the one command that runs all tests is what continuous integration runs.
+//@= spexus://REQ-173
+//@= type=test
+//@# 002 R16.9: failing tests stop a release
 #[test]
 fn failing_tests_stop_a_release() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -231,7 +277,9 @@ fn a_program_with_a_forgotten_case() {
     std::thread::sleep(std::time::Duration::from_millis(300));
 }
 
-/// [002 R13.8]
+//@= spexus://REQ-146
+//@= type=test
+//@# 002 R13.8: internal errors are logged in full
 #[test]
 fn an_internal_error_is_logged_in_full() {
     let program = std::env::current_exe().expect("this program");

@@ -1,4 +1,4 @@
-//! The server of seed 003, sentence by sentence: its tools and texts. `[003 …]` names the part that a test proves.
+//! The server of seed 003, sentence by sentence: its tools and texts. Each test cites the part that it proves.
 
 use std::process::Command;
 
@@ -18,7 +18,10 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("src/a b.rs", "//= docs/kettle.md#lid\n"),
 ];
 
-/// [003 §4.1] a citation is valid, or what is wrong is said with the nearest that would be right.
+/// A citation is valid, or what is wrong is said with the nearest that would be right.
+//@= spexus://REQ-190
+//@= type=test
+//@# 003 §4.1: validate_citation says whether a citation is valid, or what is wrong and the nearest that is right
 #[test]
 fn citations_are_validated() {
     let mut agent = Agent::new(SOURCES);
@@ -84,7 +87,10 @@ fn citations_are_validated() {
     );
 }
 
-/// [003 §4.1] The answer has the part of the requirement that the quote covers, and the rest.
+/// The answer has the part of the requirement that the quote covers, and the rest.
+//@= spexus://REQ-190
+//@= type=test
+//@# 003 §4.1: validate_citation says whether a citation is valid, or what is wrong and the nearest that is right
 #[test]
 fn a_valid_citation_tells_what_it_covers() {
     let mut agent = Agent::new(SOURCES);
@@ -122,7 +128,10 @@ fn a_valid_citation_tells_what_it_covers() {
     assert_eq!(answer["requirements"][1]["rest"], "sing.");
 }
 
-/// [003 §4.1] every comment style of the project is understood.
+/// Every comment style of the project is understood.
+//@= spexus://REQ-190
+//@= type=test
+//@# 003 §4.1: validate_citation says whether a citation is valid, or what is wrong and the nearest that is right
 #[test]
 fn citations_are_validated_in_the_styles_of_the_project() {
     let config = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n\
@@ -144,7 +153,10 @@ fn citations_are_validated_in_the_styles_of_the_project() {
     assert_eq!(answer["lines"], "##= docs/kettle.md#lid\n##% The lid MUST close.");
 }
 
-/// [003 §4.1] what is valid here is what `duvet check` takes, before and after it is written.
+/// What is valid here is what `duvet check` takes, before and after it is written.
+//@= spexus://REQ-190
+//@= type=test
+//@# 003 §4.1: validate_citation says whether a citation is valid, or what is wrong and the nearest that is right
 #[test]
 fn a_citation_is_valid_if_the_gate_takes_it() {
     let mut agent = Agent::new(SOURCES);
@@ -188,7 +200,10 @@ fn a_citation_is_valid_if_the_gate_takes_it() {
     }
 }
 
-/// [003 §4.2] keywords in any form, phrases, best first.
+/// Keywords in any form, phrases, best first.
+//@= spexus://REQ-191
+//@= type=test
+//@# 003 §4.2: search_requirements finds requirements by keywords, best first
 #[test]
 fn requirements_are_searched() {
     let mut agent = Agent::new(SOURCES);
@@ -210,7 +225,13 @@ fn requirements_are_searched() {
     assert_eq!(refused["isError"], true, "{refused}");
 }
 
-/// [003 §4.3, §5] the statuses: done, needs tests, in progress, not started; and what makes which.
+/// The statuses: done, needs tests, in progress, not started; and what makes which.
+//@= spexus://REQ-192
+//@= type=test
+//@# 003 §4.3: get_requirement_status says what is done, needs tests, is in progress or not started
+//@= spexus://REQ-198
+//@= type=test
+//@# 003 §5: the system prompt opens the instructions, word for word
 #[test]
 fn a_status_follows_from_the_citations() {
     const QUOTE: &str = "//# A pot MUST pour, and it MUST stop when the cup is full.";
@@ -262,7 +283,10 @@ fn a_status_follows_from_the_citations() {
     }
 }
 
-/// [003 §4.3] an identifier that several requirements share answers with all, and with the least finished.
+/// An identifier that several requirements share answers with all, and with the least finished.
+//@= spexus://REQ-192
+//@= type=test
+//@# 003 §4.3: get_requirement_status says what is done, needs tests, is in progress or not started
 #[test]
 fn an_ambiguous_identifier_answers_with_all_matches() {
     let mut agent = Agent::new(SOURCES);
@@ -285,7 +309,10 @@ fn an_ambiguous_identifier_answers_with_all_matches() {
     }
 }
 
-/// [003 §4.3] however many requirements share a text, all of them are listed, in parts where they are many.
+/// However many requirements share a text, all of them are listed, in parts where they are many.
+//@= spexus://REQ-192
+//@= type=test
+//@# 003 §4.3: get_requirement_status says what is done, needs tests, is in progress or not started
 #[test]
 fn requirements_of_one_text_are_all_listed() {
     let sections: String = (0..60).map(|number| format!("## Pot {number}\n\nIt MUST boil.\n\n")).collect();
@@ -309,7 +336,10 @@ fn requirements_of_one_text_are_all_listed() {
     assert_eq!(paths.len(), 60);
 }
 
-/// [003 §4.4] what nothing cites; with what only TODOs cite if that is wanted.
+/// What nothing cites; with what only TODOs cite if that is wanted.
+//@= spexus://REQ-193
+//@= type=test
+//@# 003 §4.4: list_uncited_requirements lists what nothing cites
 #[test]
 fn uncited_requirements_are_listed() {
     let todo = "//= docs/kettle.md#lid\n//= type=todo\n//# The lid MUST close.\n";
@@ -328,7 +358,13 @@ fn uncited_requirements_are_listed() {
     assert_eq!(agent.json("list_uncited_requirements", json!({})).as_array().map(Vec::len), Some(7));
 }
 
-/// [003 §4.4, §4.8] a citation that is wrong covers nothing.
+/// A citation that is wrong covers nothing.
+//@= spexus://REQ-193
+//@= type=test
+//@# 003 §4.4: list_uncited_requirements lists what nothing cites
+//@= spexus://REQ-197
+//@= type=test
+//@# 003 §4.8: get_prioritized_requirements orders by level, then by status, then by TODOs
 #[test]
 fn invalid_citations_cover_nothing() {
     for wrong in ["type=tset", "level=HIGH", "colour=red"] {
@@ -341,7 +377,10 @@ fn invalid_citations_cover_nothing() {
     }
 }
 
-/// [003 §4.5] everything that is wrong, each with its place, its reason, and what would be right.
+/// Everything that is wrong, each with its place, its reason, and what would be right.
+//@= spexus://REQ-194
+//@= type=test
+//@# 003 §4.5: list_invalid_citations lists every invalid citation with place and reason
 #[test]
 fn invalid_citations_are_listed() {
     let source = "//= docs/kettle.md#lids\n\n//= docs/kettle.md#lid\n//# The lid MUST cloze it.\n\n\
@@ -379,6 +418,14 @@ fn invalid_citations_are_listed() {
             (wrong, 15, "//= docs/kettle.md", "Section not found"),
         ]
     );
+    // The comment as it is listed gets the same verdict when it is checked alone.
+    for (path, line, comment, error) in rows.iter().filter(|(path, ..)| *path == wrong) {
+        let verdict = agent.json("validate_citation", json!({"citation": comment, "file_path": path}));
+        let same = if *error == "URL not found" { "Specification not found" } else { *error };
+        let is_second = *error == "the annotation names no specification";
+        assert!(is_second || verdict["error"] == same, "line {line}: {verdict}");
+        assert_eq!(verdict["valid"], false, "line {line}: {verdict}");
+    }
     assert_eq!(invalid[1]["suggestion"], "did you mean `lid`?");
     assert_eq!(invalid[1]["lines"], "//= docs/kettle.md#lid");
     assert_eq!(invalid[2]["nearest"], "The lid MUST close.");
@@ -393,7 +440,10 @@ fn invalid_citations_are_listed() {
     assert_eq!(context["context"], json!(["//= docs/kettles.md#lid"]));
 }
 
-/// [003 §4.6] the lines around a citation, as many as there are.
+/// The lines around a citation, as many as there are.
+//@= spexus://REQ-195
+//@= type=test
+//@# 003 §4.6: get_citation_context returns the lines around a citation
 #[test]
 fn the_context_of_a_citation_ends_where_the_file_does() {
     let mut agent = Agent::new(SOURCES);
@@ -423,7 +473,10 @@ fn the_context_of_a_citation_ends_where_the_file_does() {
     assert_eq!(missing, expected);
 }
 
-/// [003 §4.7] a specification by any of its addresses.
+/// A specification by any of its addresses.
+//@= spexus://REQ-196
+//@= type=test
+//@# 003 §4.7: resolve_spec_id finds a specification by any of its addresses
 #[test]
 fn a_specification_is_resolved_from_its_address() {
     let mut agent = Agent::new(SOURCES);
@@ -447,7 +500,10 @@ fn a_specification_is_resolved_from_its_address() {
     assert!(answer.get("spec_id").is_none(), "{answer}");
 }
 
-/// [003 §4.8] by level, then by what is underway, then by TODOs, then in the order of documents.
+/// By level, then by what is underway, then by TODOs, then in the order of documents.
+//@= spexus://REQ-197
+//@= type=test
+//@# 003 §4.8: get_prioritized_requirements orders by level, then by status, then by TODOs
 #[test]
 fn priorities_come_in_the_order_of_the_document() {
     let cite = |section: &str, kind: &str, quote: &str| {
@@ -493,7 +549,10 @@ fn priorities_come_in_the_order_of_the_document() {
     );
 }
 
-/// [003 §4.8] a requirement that does not say how binding it is comes last.
+/// A requirement that does not say how binding it is comes last.
+//@= spexus://REQ-197
+//@= type=test
+//@# 003 §4.8: get_prioritized_requirements orders by level, then by status, then by TODOs
 #[test]
 fn an_unspecified_level_comes_last() {
     let file = "target = 'docs/kettle.md#lid'\n[[spec]]\nquote = 'The lid MUST close.'\n";
@@ -509,7 +568,10 @@ fn an_unspecified_level_comes_last() {
     assert_eq!(last["level"], "unspecified", "{all}");
 }
 
-/// [003 §5] the system prompt comes first, word for word; then what is really there.
+/// The system prompt comes first, word for word; then what is really there.
+//@= spexus://REQ-198
+//@= type=test
+//@# 003 §5: the system prompt opens the instructions, word for word
 #[test]
 fn instructions_open_with_the_system_prompt() {
     let folder = folder(&[&usual()[..], SOURCES].concat());
@@ -530,7 +592,10 @@ fn instructions_open_with_the_system_prompt() {
     assert_eq!(answer["result"]["instructions"], instructions);
 }
 
-/// [003 §4] the eight tools, described in few words.
+/// The eight tools, described in few words.
+//@= spexus://REQ-189
+//@= type=test
+//@# 003 §4: there are eight tools, called by name
 #[test]
 fn the_tools_are_listed_in_few_tokens() {
     let mut agent = Agent::new(SOURCES);
@@ -552,7 +617,10 @@ fn the_tools_are_listed_in_few_tokens() {
     assert!(n_tokens <= 530, "{n_tokens}");
 }
 
-/// [003 §4] the examples call a tool by `tool`; the protocol does by `name`.
+/// The examples call a tool by `tool`; the protocol does by `name`.
+//@= spexus://REQ-189
+//@= type=test
+//@# 003 §4: there are eight tools, called by name
 #[test]
 fn a_tool_may_be_named_by_tool() {
     let mut agent = Agent::new(SOURCES);
@@ -569,7 +637,10 @@ fn a_tool_may_be_named_by_tool() {
     }
 }
 
-/// [003 §2] one server in every revision of the protocol: the same texts, and structures where a revision has them.
+/// One server in every revision of the protocol: the same texts, and structures where a revision has them.
+//@= spexus://REQ-182
+//@= type=test
+//@# 003 §2: one server speaks every revision of the protocol on stdio
 #[test]
 fn every_revision_gets_the_same_answers() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {

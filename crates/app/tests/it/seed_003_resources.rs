@@ -1,11 +1,14 @@
-//! The server of seed 003, sentence by sentence: its resources. `[003 …]` names the part that a test proves.
+//! The server of seed 003, sentence by sentence: its resources. Each test cites the part that it proves.
 
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, column};
 use crate::seed_003::{BREW, SOURCES};
 
-/// [003 §3.1] specifications by path and by URI, as a list and one by one.
+/// Specifications by path and by URI, as a list and one by one.
+//@= spexus://REQ-184
+//@= type=test
+//@# 003 §3.1: specifications are read by path and by URI, as a list and one by one
 #[test]
 fn specifications_are_listed_and_read() {
     let mut agent = Agent::new(SOURCES);
@@ -18,7 +21,10 @@ fn specifications_are_listed_and_read() {
     check_missing(&mut agent, "/specifications/rfc1");
 }
 
-/// [003 §3.2] sections, and every name that people have for one.
+/// Sections, and every name that people have for one.
+//@= spexus://REQ-185
+//@= type=test
+//@# 003 §3.2: sections are read by every name that people have for one
 #[test]
 fn sections_are_listed_and_read_by_any_of_their_names() {
     let mut agent = Agent::new(SOURCES);
@@ -42,7 +48,10 @@ fn sections_are_listed_and_read_by_any_of_their_names() {
     check_missing(&mut agent, "/specifications/rfc9999/sections/9.9");
 }
 
-/// [003 §3.3] requirements with hashes of their texts, and their status.
+/// Requirements with hashes of their texts, and their status.
+//@= spexus://REQ-186
+//@= type=test
+//@# 003 §3.3: requirements are read with hashes of their texts and their status
 #[test]
 fn requirements_are_listed_and_read() {
     let mut agent = Agent::new(SOURCES);
@@ -64,7 +73,10 @@ fn requirements_are_listed_and_read() {
     check_missing(&mut agent, &format!("/specifications/rfc9999/sections/section-2.2/requirements/{BREW}"));
 }
 
-/// [003 §3.4] citations by `path:line`, raw and percent-encoded, with the code around them.
+/// Citations by `path:line`, raw and percent-encoded, with the code around them.
+//@= spexus://REQ-187
+//@= type=test
+//@# 003 §3.4: citations are read by path and line, with the code around them
 #[test]
 fn citations_are_listed_and_read() {
     let mut agent = Agent::new(SOURCES);
@@ -89,7 +101,10 @@ fn citations_are_listed_and_read() {
     }
 }
 
-/// [003 §3.5] all requirements and all citations of the project, with paths that can be read.
+/// All requirements and all citations of the project, with paths that can be read.
+//@= spexus://REQ-188
+//@= type=test
+//@# 003 §3.5: all requirements and all citations of the project can be read at once
 #[test]
 fn virtual_resources_list_everything() {
     let mut agent = Agent::new(SOURCES);
@@ -105,7 +120,10 @@ fn virtual_resources_list_everything() {
     assert_eq!(agent.citations(), ["src/a b.rs:1", "src/brew.rs:2"]);
 }
 
-/// [003 §3] what the protocol itself knows: all that can be listed at once, templates, and completions for them.
+/// What the protocol itself knows: all that can be listed at once, templates, and completions for them.
+//@= spexus://REQ-183
+//@= type=test
+//@# 003 §3: all resources are listed, with templates and completions
 #[test]
 fn resources_can_be_found_without_knowing_paths() {
     let mut agent = Agent::new(SOURCES);

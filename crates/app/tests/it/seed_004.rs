@@ -1,4 +1,4 @@
-//! The server of seed 004, sentence by sentence. `[004 …]` names the part that a test proves.
+//! The server of seed 004, sentence by sentence. Each test cites the part that it proves.
 
 use std::{
     thread,
@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use crate::process::Serving;
 use crate::token_estimates;
 
-/// [004 Initialization Flow] the answer to `initialize`, word for word.
+/// The answer to `initialize`, word for word.
+//@= spexus://REQ-200
+//@= type=test
+//@# 004 Initialization Flow: initialize is answered word for word
 #[test]
 fn initialize_answers_as_the_document_shows() {
     let mut serving = Serving::start();
@@ -41,7 +44,10 @@ fn initialize_answers_as_the_document_shows() {
     );
 }
 
-/// [004 Protocol Version Negotiation] a supported version is echoed, another gets the server's latest.
+/// A supported version is echoed, another gets the server's latest.
+//@= spexus://REQ-201
+//@= type=test
+//@# 004 Protocol Version Negotiation: a supported version is echoed, another is answered with the latest
 #[test]
 fn versions_are_negotiated() {
     for (requested, answered) in [
@@ -58,7 +64,10 @@ fn versions_are_negotiated() {
     }
 }
 
-/// [004 Tool Discovery] the one tool, word for word.
+/// The one tool, word for word.
+//@= spexus://REQ-202
+//@= type=test
+//@# 004 Tool Discovery: tools/list has the one tool, word for word
 #[test]
 fn tools_list_answers_as_the_document_shows() {
     let mut serving = Serving::ready("2025-11-25");
@@ -104,7 +113,10 @@ fn tools_list_answers_as_the_document_shows() {
     assert_eq!(serving.receive(), expected);
 }
 
-/// [004 Tool Invocation] an answer is one text block of JSON, and not an error.
+/// An answer is one text block of JSON, and not an error.
+//@= spexus://REQ-203
+//@= type=test
+//@# 004 Tool Invocation: an answer is one text block of JSON
 #[test]
 fn tools_call_answers_with_the_patterns_that_fit() {
     let mut serving = Serving::ready("2025-11-25");
@@ -126,7 +138,10 @@ fn tools_call_answers_with_the_patterns_that_fit() {
     assert!((token_estimates::n_tokens(text(&answer))..=500).contains(&(n_tokens as usize)), "{n_tokens}");
 }
 
-/// [004 Verbosity Validation] `human` gives every field, of at most three patterns.
+/// `Human` gives every field, of at most three patterns.
+//@= spexus://REQ-204
+//@= type=test
+//@# 004 Verbosity Validation: human answers have every field of at most three patterns
 #[test]
 fn human_verbosity_gives_every_detail() {
     let mut serving = Serving::ready("2025-11-25");
@@ -145,7 +160,10 @@ fn human_verbosity_gives_every_detail() {
     assert_eq!(reasons.as_object().map(serde_json::Map::len), Some(patterns.len()));
 }
 
-/// [004 Validation Rules] the texts, word for word, each a tool execution error.
+/// The texts, word for word, each a tool execution error.
+//@= spexus://REQ-205
+//@= type=test
+//@# 004 Validation Rules: arguments that do not fit are tool errors, word for word
 #[test]
 fn invalid_arguments_are_answered_with_the_texts_of_the_document() {
     let mut serving = Serving::ready("2025-11-25");
@@ -189,7 +207,10 @@ fn invalid_arguments_are_answered_with_the_texts_of_the_document() {
     assert_eq!(text(&answer), "context parameter is required");
 }
 
-/// [004 Tool Name Validation] another tool, or another spelling, is a protocol error.
+/// Another tool, or another spelling, is a protocol error.
+//@= spexus://REQ-206
+//@= type=test
+//@# 004 Tool Name Validation: another tool is a protocol error
 #[test]
 fn an_unknown_tool_is_a_protocol_error() {
     let mut serving = Serving::ready("2025-11-25");
@@ -206,7 +227,10 @@ fn an_unknown_tool_is_a_protocol_error() {
     assert_eq!(answer["error"]["data"]["nearest"], "tmkb_query");
 }
 
-/// [004 Edge Cases] each row of the table.
+/// Each row of the table.
+//@= spexus://REQ-207
+//@= type=test
+//@# 004 Edge Cases: each row of the table of edge cases holds
 #[test]
 fn edge_cases_are_handled_as_the_table_says() {
     let mut serving = Serving::start();
@@ -263,8 +287,11 @@ fn edge_cases_are_handled_as_the_table_says() {
     assert_eq!(lines, Vec::<String>::new());
 }
 
-/// [004 Edge Cases] a query engine that fails is a tool execution error that tells nothing of its insides,
+/// A query engine that fails is a tool execution error that tells nothing of its insides,
 /// and the server recovers.
+//@= spexus://REQ-207
+//@= type=test
+//@# 004 Edge Cases: each row of the table of edge cases holds
 #[test]
 fn a_failing_query_engine_is_a_sanitized_tool_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -290,7 +317,10 @@ fn a_failing_query_engine_is_a_sanitized_tool_error() {
     assert!(log.contains("[ERROR] ") && log.contains("later"), "{log}");
 }
 
-/// [004 Logging Strategy] stderr alone, the levels, the request's id, and the example lines.
+/// Stderr alone, the levels, the request's id, and the example lines.
+//@= spexus://REQ-208
+//@= type=test
+//@# 004 Logging Strategy: the log goes to stderr alone, with levels and the id of the request
 #[test]
 fn logs_look_as_the_document_shows() {
     let mut serving = Serving::ready("2025-11-25");
@@ -315,7 +345,10 @@ fn logs_look_as_the_document_shows() {
     assert_eq!(log[2], "[ERROR] [req_id=five] tools/call: Unknown tool: nothing (-32602)");
 }
 
-/// [004 Goals] the log can be JSON, and its level is set by the environment.
+/// The log can be JSON, and its level is set by the environment.
+//@= spexus://REQ-199
+//@= type=test
+//@# 004 Goals: the log can be JSON, at a level from the environment
 #[test]
 fn logs_follow_the_environment() {
     let mut serving = Serving::start_with(&[], &[("LOG_FORMAT", "json"), ("LOG_LEVEL", "error")]);

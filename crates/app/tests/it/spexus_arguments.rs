@@ -173,7 +173,7 @@ fn help_offers_what_a_command_takes() {
     assert!(epics.contains("--status") && !epics.contains("--user-story-id"), "{epics}");
     refused(path, &["epic", "list", "--type", "x"], 2);
     let told = refused(path, &["list", "epic", "--type", "x"], 2);
-    assert!(told.contains("type: is no filter of an epic"), "{told}");
+    assert!(told.contains("type: is not a filter for an epic"), "{told}");
     let criterion = help(&["acceptance-criteria", "create"]);
     assert!(criterion.contains("<--description <DESCRIPTION>|--description-file <FILE>>"), "{criterion}");
     let comment = help(&["comment", "add"]);

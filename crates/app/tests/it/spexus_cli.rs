@@ -93,7 +93,7 @@ fn settings_come_from_flags_the_environment_and_a_file() {
     write("databse = \"x.db\"\nlisten = \"nowhere\"\nrate_limit = \"often\"\n");
     let told = refused(folder.path(), &["serve", "--config", "spexus.toml"], 2);
     for expected in [
-        "databse (from spexus.toml): is no setting; did you mean database?",
+        "databse (from spexus.toml): is not a setting; did you mean database?",
         "listen (from spexus.toml): expected an address and a port such as 127.0.0.1:8080, found \"nowhere\"",
         "rate_limit (from spexus.toml): expected a whole number, found \"often\"",
     ] {

@@ -16,9 +16,9 @@ use std::{
 };
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, FieldError, Kind,
-    Page, Profile, Prompt, PromptArgument, Resource, Revision, Server, Session, Step, Tool, ToolErrors,
-    ToolOutput,
+    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, FailureKind,
+    FieldError, Page, Profile, Prompt, PromptArgument, Resource, Revision, Server, Session, Step, Tool,
+    ToolErrors, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
@@ -314,10 +314,10 @@ impl Server for StandIn {
             }
             "fail" => {
                 let (kind, message) = match arguments["kind"].as_str().unwrap_or_default() {
-                    "conflict" => (Kind::Conflict, "the epic has stories"),
-                    "not found" => (Kind::NotFound, "EP-999 is not there"),
-                    "token" => (Kind::Other, TOKEN),
-                    _ => (Kind::InvalidArguments, "title: is blank"),
+                    "conflict" => (FailureKind::Conflict, "the epic has stories"),
+                    "not found" => (FailureKind::NotFound, "EP-999 is not there"),
+                    "token" => (FailureKind::Other, TOKEN),
+                    _ => (FailureKind::InvalidArguments, "title: is blank"),
                 };
                 let errors = vec![FieldError::new("title", "is blank")];
                 Err(Failure { errors, ..Failure::new(kind, message) })
@@ -343,7 +343,7 @@ impl Server for StandIn {
             Some(("large", n_mib)) => {
                 "a line\n\"ä\"\t".repeat(n_mib.parse::<usize>().expect("a number") * 1024 * 1024 / 12)
             }
-            _ => return Err(Failure::new(Kind::NotFound, format!("Resource not found: {uri}"))),
+            _ => return Err(Failure::new(FailureKind::NotFound, format!("Resource not found: {uri}"))),
         };
         Ok(Contents::json(uri, text))
     }

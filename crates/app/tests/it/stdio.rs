@@ -337,7 +337,13 @@ impl Server for TestServer {
     }
 }
 
-/// [000 versions] [000 request] The same on every server: an unsupported version is one warning, a missing one is malformed.
+/// The same on every server: an unsupported version is one warning, a missing one is malformed.
+//@= spexus://REQ-011
+//@= type=test
+//@# 000 versions: protocol versions are counted, and unsupported ones stand out in the log
+//@= spexus://REQ-001
+//@= type=test
+//@# 000 request: an initialize request is checked, and the error for a malformed one names what is wrong
 #[test]
 fn an_unsupported_version_is_one_warning() {
     let mut serving = Serving::start_with(&[], &[("MCP_VERSION_POLICY", "strict")]);

@@ -83,6 +83,24 @@ fn a_server_enters_what_waits_in_the_search_index() {
     assert_eq!(client.get("/api/v1/search?query=kettle").body["data"][0]["title"], "Kettle");
 }
 
+/// Without sizes PostgreSQL goes through all of a table for one row of it, and by itself it looks once a minute.
+#[test]
+fn a_server_has_postgres_look_at_tables_that_have_grown() {
+    let Some(installed) = Server::shared() else { return };
+    let database = installed.database();
+    let server = Spexus::start(database.url());
+    let mut client = Client::new(&server.address, &server.token);
+    assert_eq!(client.create_epic("Kettle").expect("an answer").status, 201);
+    let mut inspector = postgres::Client::connect(database.url(), postgres::NoTls).expect("a connection");
+    let fill = "insert into note_for_test select n from generate_series(1, 2000) n";
+    inspector.batch_execute("create table note_for_test (n bigint)").expect("a table");
+    inspector.batch_execute(fill).expect("rows");
+    wait_until("the size of the table", || {
+        let sql = "select reltuples from pg_class where relname = 'note_for_test'";
+        inspector.query_one(sql, &[]).expect("a size").get::<_, f32>(0) == 2000.0
+    });
+}
+
 #[test]
 fn two_servers_number_what_they_make_without_a_double() {
     let Some(postgres) = Server::shared() else { return };

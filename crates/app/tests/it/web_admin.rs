@@ -218,7 +218,7 @@ fn an_administrator_looks_after_people_and_projects() {
         // Deleting is tried first.
         let tried = admin.post("delete_project", &[("project", "SHOP"), ("dry_run", "true")]);
         assert!(
-            tried.text.contains("Nothing was changed yet") && tried.text.contains("Do it"),
+            tried.text.contains("Nothing was changed yet") && tried.text.contains(">Confirm<"),
             "{}",
             tried.text
         );
@@ -266,6 +266,18 @@ fn types_prompts_and_steering_documents_are_kept_in_order() {
         let page = admin.get(&format!("/prompts?change={id}")).text;
         assert!(page.contains(">Look *twice*.</textarea>") && page.contains("<em>twice</em>"), "{page}");
         assert_eq!(backend.get("/prompts/active").json["name"], "careful");
+        // Deleting and erasing show first what would go.
+        admin.write("delete_prompt", &[("prompt_id", id), prompts]);
+        assert!(admin.get("/prompts").text.contains("action=\"/do/purge_prompt\""));
+        let tried = admin.post("purge_prompt", &[("prompt_id", id), ("dry_run", "true"), prompts]);
+        assert!(
+            tried.text.contains("would erase") && tried.text.contains("action=\"/do/purge_prompt\""),
+            "{}",
+            tried.text
+        );
+        assert!(admin.get("/prompts").text.contains("<em>twice</em>"));
+        admin.write("purge_prompt", &[("prompt_id", id), prompts]);
+        assert!(!admin.get("/prompts").text.contains("<em>twice</em>"));
         let document = json!({"title": "Card data", "description": "Never in a log."});
         assert_eq!(backend.create("/steering-documents", &document)["reference_id"], "STD-001");
         let link = [("steering_document_id", "STD-001"), ("epic_id", "EP-001"), ("_next", "/steering")];
@@ -303,6 +315,15 @@ fn what_is_deleted_comes_back_or_is_erased_for_good() {
         admin.write("purge_entity", &[("reference", "REQ-001"), deleted]);
         let page = admin.get("/p/DEFAULT/deleted").text;
         assert!(page.contains("erased for good") && !page.contains("Mask card numbers"), "{page}");
+        let comment = backend.create("/requirements/REQ-002/comments", &json!({"content": "A secret"}));
+        let comment = ("comment_id", comment["id"].as_str().expect("an id"));
+        admin.write("delete_comment", &[comment, deleted]);
+        assert!(admin.get("/p/DEFAULT/deleted").text.contains("action=\"/do/purge_comment\""));
+        let tried = admin.post("purge_comment", &[comment, ("dry_run", "true"), deleted]);
+        assert!(tried.text.contains("Nothing was changed yet"), "{}", tried.text);
+        assert!(admin.get("/p/DEFAULT/deleted").text.contains("A secret"));
+        admin.write("purge_comment", &[comment, deleted]);
+        assert!(!admin.get("/p/DEFAULT/deleted").text.contains("A secret"));
         let live = admin.post("purge_entity", &[("reference", "REQ-002"), ("dry_run", "true")]);
         assert!(live.status == 409 && live.text.contains("is not deleted"), "{}", live.text);
         let refused = ann.post("purge_entity", &[("reference", "REQ-001"), ("dry_run", "true")]);

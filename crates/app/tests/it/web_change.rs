@@ -75,8 +75,70 @@ fn impact_is_shown_as_columns_and_as_a_list() {
         let list = visitor.get("/r/REQ-002/impact?as=list").text;
         check_has(&list, &["1 step away", "REQ-001 depends on REQ-002 (suspect)"]);
         check_has(&visitor.get("/r/REQ-001/impact").text, &["Nothing is affected"]);
+        // What it is for is shown beside it, in its own direction.
+        for (query, shown) in [("", "<svg class=\"lines\""), ("?as=list", "REQ-001 belongs to US-001")] {
+            let page = visitor.get(&format!("/r/REQ-001/impact{query}")).text;
+            check_has(&page, &["What it is for", "href=\"/r/US-001\"", "href=\"/r/EP-001\"", shown]);
+        }
         check_has(&visitor.get("/r/REQ-001").text, &["href=\"/r/REQ-001/impact\">Impact"]);
         assert_eq!(visitor.get("/r/REQ-999/impact").status, 404);
+    });
+}
+
+#[test]
+fn a_history_shows_where_something_belonged_and_puts_it_back() {
+    on_sqlite(&[], &[], |backend, _| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        for text in ["Given a card, it is masked.", "Given no card, nothing is shown."] {
+            backend.create("/acceptance-criteria", &json!({"user_story_id": "US-001", "description": text}));
+        }
+        for criterion in ["AC-001", "AC-002"] {
+            let change = json!({"acceptance_criteria_id": criterion});
+            assert_eq!(backend.send("PATCH", "/requirements/REQ-001", &change).status, 200);
+        }
+        let path = "/r/REQ-001/history";
+        let page = visitor.get(path).text;
+        check_has(&page, &["<dt>acceptance criteria</dt>", "<del>AC-001</del> → <ins>AC-002</ins>"]);
+        check_has(&visitor.get("/r/REQ-001").text, &["changed acceptance criteria "]);
+        let fields = [("reference", "REQ-001"), ("version", "2"), ("_next", path)];
+        assert_eq!(visitor.write("restore_entity", &fields), path);
+        check_has(&visitor.get(path).text, &["<del>AC-002</del> → <ins>AC-001</ins>"]);
+        assert_eq!(backend.get("/requirements/REQ-001").json["acceptance_criteria"], "AC-001");
+    });
+}
+
+#[test]
+fn what_happened_is_told_in_its_order_with_links_and_fields() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        make_suspect(&visitor, backend);
+        let activity = visitor.get("/p/DEFAULT/activity").text;
+        check_has(&activity, &["depends on <a class=\"reference\" href=\"/r/REQ-002\">"]);
+        let audit = visitor.get("/admin/audit").text;
+        check_has(&audit, &["<span class=\"muted\">title </span>", "Keep <ins>no </ins>tokens"]);
+        let steps: Vec<_> = (0..30)
+            .map(|number| {
+                let arguments =
+                    json!({"project": "DEFAULT", "title": format!("Epic {number}"), "priority": 1});
+                json!({"operation": "create_epic", "arguments": arguments})
+            })
+            .collect();
+        assert_eq!(backend.send("POST", "/bulk", &json!({ "operations": steps })).status, 200);
+        let changes = backend.get("/projects/DEFAULT/changes?limit=30").json;
+        let titles: Vec<&str> = changes["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|change| change["title"].as_str())
+            .collect();
+        let expected: Vec<String> = (0..30).rev().map(|number| format!("Epic {number}")).collect();
+        assert_eq!(titles, expected);
+        // What is erased for good cannot be restored.
+        assert_eq!(backend.send("DELETE", "/requirements/REQ-001?force=true", &json!({})).status, 200);
+        assert_eq!(backend.send("POST", "/purge/REQ-001", &json!({})).status, 200);
+        let activity = visitor.get("/p/DEFAULT/activity").text;
+        assert!(!activity.contains("value=\"REQ-001\""), "{activity}");
     });
 }
 
@@ -169,9 +231,15 @@ fn a_column_has_fifty_cards_and_more() {
         assert_eq!(page.matches("id=\"card-").count(), 50);
         let (_, more) = page.split_once("<li class=\"more\"><a class=\"quiet\" href=\"").expect("more");
         let more = more.split('"').next().unwrap_or_default().replace("&amp;", "&");
+        assert_eq!(more, "/p/DEFAULT/board/requirement?pages=Draft%3A2");
         let rest = visitor.get(&more).text;
-        assert_eq!(rest.matches("id=\"card-").count(), 4, "{rest}");
-        assert!(!rest.contains("data-status=\"Active\""), "other columns are shown: {rest}");
+        assert_eq!(rest.matches("id=\"card-").count(), 54, "{rest}");
+        // The cards are still there after one of them was moved.
+        let fields = [("requirement_id", "REQ-054"), ("status", "Active"), ("_next", &more)];
+        let moved = visitor.get(&visitor.write("update_requirement", &fields)).text;
+        assert_eq!(moved.matches("id=\"card-").count(), 54, "{moved}");
+        let active = moved.split("data-status=\"Active\"").nth(1).expect("a column");
+        assert!(active.contains("id=\"card-REQ-054\""), "{moved}");
     });
 }
 

@@ -51,7 +51,7 @@ fn a_table_goes_through_all_steps_and_back() {
         let check = format!("/p/DEFAULT/import/{id}/check?{query}");
         let page = visitor.get(&check);
         assert!(
-            page.text.contains("Import 4 rows") && page.text.contains("Nothing was changed yet"),
+            page.text.contains("Import 4 items") && page.text.contains("Nothing was changed yet"),
             "{}",
             page.text
         );
@@ -69,7 +69,7 @@ fn a_table_goes_through_all_steps_and_back() {
         let done = visitor.write("import", &fields);
         let page = visitor.get(&done);
         assert!(
-            page.text.contains("<h1>Imported</h1>") && page.text.contains("4 of 4 rows"),
+            page.text.contains("<h1>Imported</h1>") && page.text.contains("4 of 4 items"),
             "{}",
             page.text
         );
@@ -81,9 +81,32 @@ fn a_table_goes_through_all_steps_and_back() {
         let again = visitor.get(&format!("/p/DEFAULT/import/{id}/check?{query}"));
         assert!(again.text.contains("Everything in this file is here already"), "{}", again.text);
         let import_id = done.rsplit('/').next().unwrap_or_default();
+        assert!(visitor.get("/p/DEFAULT/import").text.contains("href=\"/p/DEFAULT/imports\""));
+        let list = visitor.get("/p/DEFAULT/imports").text;
+        for expected in [done.as_str(), "<td>csv</td><td>4 of 4</td><td>Imported</td>", "Take back…"] {
+            assert!(list.contains(expected), "{expected}: {list}");
+        }
+        let try_it = [("import_id", import_id), ("dry_run", "true"), ("_next", "/p/DEFAULT/imports")];
+        let tried = visitor.post("undo_import", &try_it);
+        assert_eq!(tried.status, 200, "{}", tried.text);
+        for expected in ["Nothing was changed yet", "<dt>deleted</dt><dd>4</dd>", ">Confirm<"] {
+            assert!(tried.text.contains(expected), "{expected}: {}", tried.text);
+        }
         assert_eq!(visitor.write("undo_import", &[("import_id", import_id), ("_next", &done)]), done);
         assert!(visitor.get(&done).text.contains("was taken back"));
+        let list = visitor.get("/p/DEFAULT/imports").text;
+        assert!(list.contains("<td>Taken back</td>") && !list.contains("/do/undo_import"), "{list}");
         assert!(visitor.get("/r/REQ-001").text.contains("Restore"));
+    });
+}
+
+#[test]
+fn a_file_without_columns_leads_to_another_file() {
+    on_sqlite(&[], &[], |backend, _| {
+        let visitor = Visitor::administrator(backend);
+        let (_, id) = sent(&visitor, "plan.md", "# Payments\n\n## Pay\n\n- The system MUST mask cards.\n");
+        let page = visitor.get(&format!("/p/DEFAULT/import/{id}/check?format=markdown")).text;
+        assert!(page.contains(">Another file</a>") && !page.contains("Change the columns"), "{page}");
     });
 }
 

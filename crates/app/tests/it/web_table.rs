@@ -169,7 +169,7 @@ fn many_rows_are_tried_first_and_then_changed() {
             "<del>Draft</del> → <ins>Active</ins>",
             "REQ-002 has version 1, not 9",
             "refused: there is no requirement REQ-404",
-            "Do it for 1",
+            "Apply to 1",
         ] {
             assert!(tried.text.contains(expected), "{expected}: {}", tried.text);
         }
@@ -197,7 +197,7 @@ fn many_rows_are_tried_first_and_then_changed() {
         );
         // The same again changes nothing, so that there is nothing to do.
         let same = try_out(&visitor, &backend.url, &[("row", "REQ-001"), ("status", "active")]);
-        assert!(same.text.contains("1 stays as it is") && !same.text.contains("Do it"), "{}", same.text);
+        assert!(same.text.contains("1 stays as it is") && !same.text.contains("Apply to"), "{}", same.text);
         for (fields, expected) in [
             (vec![("status", "Active")], "expected 1 to 500 selected rows, found 0"),
             (vec![("row", "REQ-001")], "choose what to change"),
@@ -233,7 +233,7 @@ fn many_rows_are_deleted_with_what_depends_on_them_if_that_is_wanted() {
             tried.text
         );
         let forced = try_out(&visitor, &backend.url, &[&chosen[..], &[("force", "true")]].concat());
-        assert!(forced.text.contains("is deleted") && forced.text.contains("Do it for 1"), "{}", forced.text);
+        assert!(forced.text.contains("is deleted") && forced.text.contains("Apply to 1"), "{}", forced.text);
         assert_eq!(backend.get("/requirements/REQ-001").status, 200);
         visitor.write("bulk_update", &[("operations", &hidden(&forced.text, "operations")), ("_next", LIST)]);
         assert_eq!(backend.get("/requirements/REQ-001").status, 404);
@@ -353,5 +353,30 @@ fn a_tree_opens_by_its_address_and_shows_an_item_beside_it() {
         let reader = person(backend, "reader", "Commenter");
         let page = reader.get("/p/DEFAULT/tree?open=EP-001&item=US-001").text;
         assert!(!page.contains("class=\"add\"") && !page.contains("/do/update_user_story"), "{page}");
+    });
+}
+
+/// [spec web] At most 100 rows a fragment, however many children an epic has; the table has the others.
+#[test]
+fn a_tree_and_an_item_show_a_hundred_children_and_count_the_others() {
+    on_every_store(|backend| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        let steps: Vec<_> = (0..120)
+            .map(|number| json!({"operation": "create_user_story", "arguments": {"epic_id": "EP-001", "title": format!("Story {number}"), "priority": 1}}))
+            .collect();
+        for some in steps.chunks(60) {
+            assert_eq!(backend.send("POST", "/bulk", &json!({ "operations": some })).status, 200);
+        }
+        let below = visitor.get("/p/DEFAULT/tree?below=EP-001").text;
+        assert_eq!(below.matches("role=\"treeitem\"").count(), 100);
+        let item = visitor.get("/r/EP-001").text;
+        assert_eq!(item.matches("<li class=\"row\"").count(), 100);
+        for page in [below, item] {
+            assert!(
+                page.contains("/p/DEFAULT/list/user_story?epic_id=EP-001\">21 more: open the table"),
+                "{page}"
+            );
+        }
     });
 }

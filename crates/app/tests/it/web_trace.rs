@@ -262,6 +262,25 @@ fn threats_fit_what_an_item_says() {
     });
 }
 
+/// What the ranking is unsure of is shown with a word of warning, and not like a threat that fits.
+#[test]
+fn a_threat_that_may_not_fit_is_said_to_be_unsure() {
+    check(|backend, _| {
+        let visitor = Visitor::administrator(backend);
+        fill(&visitor);
+        let title = "Keep a log of temperature readings";
+        visitor.write("update_requirement", &[("requirement_id", "REQ-001"), ("title", title)]);
+        for path in ["/r/REQ-001/threats", "/threats?query=Print+a+receipt"] {
+            let page = visitor.get(path).text;
+            let warning = page.find("<p class=\"notice\"><span>unsure whether this fits").expect("a warning");
+            let first = page.find("class=\"threat\"").expect("a pattern");
+            assert!(warning < first && !page.contains("No pattern fits"), "{page}");
+        }
+        let sure = visitor.get("/threats?query=Users+download+invoices+of+their+organization+by+id").text;
+        assert!(sure.contains("<section class=\"threat\"") && !sure.contains("unsure"), "{sure}");
+    });
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,7 @@ use mcp::{Structured, Tool, ToolOutput};
 use serde_json::{Value, json};
 
 use super::lines::{Row, joined};
-use crate::requirements::budget::TOKENS;
+use crate::budget::TOKENS_DEFAULT;
 
 /// Lines have less than half of the tokens of the same rows in JSON.
 const SHARE: u64 = 2;
@@ -13,7 +13,7 @@ const SHARE: u64 = 2;
 /// The arguments of a list with room for as many rows as will fit as lines.
 pub fn with_room(tool: &Tool, mut arguments: Value) -> Value {
     if tool.input_schema.properties().is_some_and(|known| known.contains_key("limit")) {
-        let given = arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(TOKENS as u64);
+        let given = arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_DEFAULT as u64);
         arguments["max_tokens"] = json!(given * SHARE);
     }
     arguments

@@ -3,7 +3,8 @@
 use mcp::Failure;
 use serde_json::{Map, Value};
 
-use crate::requirements::budget::{Window, cursor_at};
+use crate::budget::{self, Room};
+use crate::requirements::budget::{PageWindow, cursor_at};
 
 /// How much of a list is wanted.
 pub struct Wanted {
@@ -14,13 +15,10 @@ pub struct Wanted {
     max_tokens: usize,
 }
 
-/// What is left for the note on the rest.
-const NOTE_TOKENS: usize = 30;
-
 impl Wanted {
     /// Takes `limit`, `cursor` and `max_tokens` out of the arguments.
     pub fn take(arguments: &mut Map<String, Value>, limit: usize) -> Result<Wanted, Failure> {
-        let window = Window::take(arguments)?;
+        let window = PageWindow::take(arguments)?;
         let given = arguments.shift_remove("limit").and_then(|limit| limit.as_u64());
         Ok(Wanted {
             offset: window.offset as usize,
@@ -34,9 +32,13 @@ impl Wanted {
         let mut text = String::new();
         let mut n_shown = 0;
         let mut heading = "";
+        let mut room = Room::of(self.max_tokens, 0);
+        let mut is_full = false;
         for row in rows {
             let next = row.under(heading);
-            if n_shown > 0 && tokens::count(&text) + tokens::count(&next) + NOTE_TOKENS > self.max_tokens {
+            is_full |= !room.takes(&next);
+            // The first row is shown whatever it takes.
+            if is_full && n_shown > 0 {
                 break;
             }
             heading = &row.heading;
@@ -127,7 +129,7 @@ fn managed(row: &Value) -> String {
 pub fn brief(text: &str, n_characters_max: usize) -> String {
     let line = one_line(text);
     match line.chars().nth(n_characters_max) {
-        Some(_) => words::cut(&line, n_characters_max).trim_end_matches('…').to_owned() + "…",
+        Some(_) => budget::cut(&line, n_characters_max),
         None => line,
     }
 }

@@ -7,11 +7,12 @@ mod lines;
 mod read;
 mod tools;
 mod traced;
+mod work;
 mod write;
 
 use std::sync::Arc;
 
-use mcp::{Context, Failure, Kind, Tool, ToolOutput};
+use mcp::{Context, Failure, FailureKind, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::Combined;
@@ -76,9 +77,11 @@ impl<'a> Daily<'a> {
     pub fn call(&self, tools: &DailyTools, name: &str, arguments: Value) -> Result<ToolOutput, Failure> {
         let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(Failure::internal)?;
         let Value::Object(arguments) = arguments else { return Err(Failure::internal()) };
-        if tool.is_writing && tools.is_read_only {
+        let takes = arguments.get("take") == Some(&json!(true));
+        if (tool.is_writing || takes) && tools.is_read_only {
+            let name = if takes { "next with take" } else { name };
             let message = format!("{name} writes, and this server was started with --read-only");
-            return Err(Failure::new(Kind::Forbidden, message));
+            return Err(Failure::new(FailureKind::Forbidden, message));
         }
         (tool.run)(self, arguments)
     }
@@ -92,7 +95,7 @@ impl<'a> Daily<'a> {
         };
         for name in ["reference", "under"] {
             let Some(text) = given[name].as_str().filter(|text| arguments[name] != **text) else { continue };
-            if self.model().is_ok_and(|model| model.named(text).is_some()) {
+            if self.model().is_ok_and(|model| self.named(&model, text).is_some()) {
                 arguments[name] = json!(text);
             }
         }
@@ -129,7 +132,7 @@ impl<'a> Daily<'a> {
         match self.trace() {
             Some(trace) => trace.model(),
             None => Err(Failure::new(
-                Kind::NotFound,
+                FailureKind::NotFound,
                 format!("no traceability: {}", super::instructions::NO_PROJECT),
             )),
         }

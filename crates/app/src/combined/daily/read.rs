@@ -6,13 +6,15 @@ use mcp::Failure;
 use ops::known;
 use serde_json::{Value, json};
 use store::model::{Kind as EntityKind, Reference};
+use trace::Code;
 use trace::model::{Model, Named, TraceStatus};
 
 use super::lines::{self, Row, Wanted};
-use super::{Arguments, Daily, traced};
+use super::{Arguments, Daily, traced, work};
+use crate::budget::TOKENS_DEFAULT;
 use crate::combined::turns::Turns;
-use crate::duvet::server::{TraceServer, invalid};
-use crate::requirements::{budget, include};
+use crate::duvet::server::{TraceServer, is_managed};
+use crate::requirements::include;
 
 /// What can be brought along with something in the store.
 pub const PARTS: [&str; 5] = include::PARTS;
@@ -20,8 +22,6 @@ pub const PARTS: [&str; 5] = include::PARTS;
 /// How many rows a list has when nobody says, and how many things to do next are enough.
 const ROWS: usize = 20;
 const ROWS_NEXT: usize = 5;
-/// How long the text of one thing may be.
-const TOKENS_MAX: usize = 2_000;
 /// The kind that stands for what specifications state.
 const SPEC: &str = "spec";
 
@@ -36,16 +36,19 @@ enum Under {
 
 impl Daily<'_> {
     pub fn next(&self, mut arguments: Arguments) -> Result<String, Failure> {
+        if arguments.shift_remove("take") == Some(json!(true)) {
+            return self.take(arguments);
+        }
+        if arguments.contains_key("paths") {
+            return Err(Failure::invalid_argument("paths", "unknown without take, which leases them"));
+        }
         let wanted = Wanted::take(&mut arguments, ROWS_NEXT)?;
+        let project = arguments.shift_remove("project");
         let under = self.under(&mut arguments)?;
-        let mut open = json!({ "kind": EntityKind::Requirement.name(), "sort": "priority" });
-        let is_managed = match &under {
-            Under::Traced(_) => false,
-            Under::Managed(kind, reference) => {
-                open[id_of(*kind)] = json!(reference);
-                true
-            }
-            Under::Everything => true,
+        let open = match &under {
+            Under::Traced(_) => None,
+            Under::Managed(_, reference) => Some(json!({ "under": reference })),
+            Under::Everything => Some(json!({ "project": project })),
         };
         let spec = match (&under, self.model()) {
             (Under::Managed(..), _) | (_, Err(_)) => Vec::new(),
@@ -55,13 +58,12 @@ impl Daily<'_> {
                     _ => true,
                 };
                 let is_open = |number: &u32| model.state(*number).status != TraceStatus::Done;
-                model.priorities().iter().copied().filter(is_open).filter(is_wanted).collect()
+                let is_new = |number: &u32| !self.is_listed(&model, *number);
+                let open = model.priorities().iter().copied().filter(is_open);
+                open.filter(is_wanted).filter(is_new).collect()
             }
         };
-        if is_managed && self.combined.local.is_some() {
-            open["status"] = self.open_statuses()?;
-        }
-        let text = self.rows(&wanted, is_managed.then_some((known::LIST_ENTITIES, open)), &spec)?;
+        let text = self.rows(&wanted, open.map(|open| (known::LIST_OPEN_WORK, open)), &spec)?;
         Ok(if text.is_empty() { "nothing is open".to_owned() } else { text })
     }
 
@@ -72,7 +74,7 @@ impl Daily<'_> {
             if reference.trim_matches('/').trim_start_matches("duvet:///") == "specifications" {
                 return self.report(Arguments::new());
             }
-            if let Some(named) = model.named(reference) {
+            if let Some(named) = self.named(model, reference) {
                 return read(trace, model, named);
             }
         }
@@ -83,13 +85,16 @@ impl Daily<'_> {
         let store = self.store()?;
         if let Some(Reference::Numbered { kind: EntityKind::Prompt, .. }) = Reference::parse(reference) {
             let prompt = store.call(known::GET_PROMPT, json!({ "prompt_id": reference }), self.context)?;
-            return Ok(lines::shortened(lines::entity(&prompt), TOKENS_MAX));
+            return Ok(lines::shortened(lines::entity(&prompt), TOKENS_DEFAULT));
         }
         let entity = store.call(known::GET_ENTITY, json!({ "reference": reference }), self.context)?;
         let include = include::Include::take(&mut arguments.clone());
-        let around = include::around(&store, self.context, &entity, &include, budget::TOKENS)?;
+        let around = include::around(&store, self.context, &entity, &include, TOKENS_DEFAULT)?;
         let mut text = vec![lines::entity(&entity)];
         text.extend(around.iter().map(|(name, part)| lines::part(name, part)));
+        if let (Some(trace), Some(model)) = (self.trace(), &model) {
+            text.extend(traced::managed(trace, model, entity["reference_id"].as_str().unwrap_or_default()));
+        }
         // Whoever reads something in order to change it needs all of it.
         Ok(text.join("\n"))
     }
@@ -103,10 +108,11 @@ impl Daily<'_> {
         let query =
             arguments.get("query").and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
         if !query.is_empty() {
-            words::Query::parse(&query).map_err(|problem| invalid("query", &problem.to_string()))?;
+            words::Query::parse(&query)
+                .map_err(|problem| Failure::invalid_argument("query", &problem.to_string()))?;
         }
         if !query.is_empty() && arguments.contains_key("label") {
-            return Err(invalid("label", "unknown beside a query; list without one"));
+            return Err(Failure::invalid_argument("label", "unknown beside a query; list without one"));
         }
         let is_filtered = ["priority", "type", "assignee", "label", "project"];
         let is_filtered = is_filtered.into_iter().any(|name| arguments.contains_key(name));
@@ -128,6 +134,7 @@ impl Daily<'_> {
                 if let Under::Traced(known) = under {
                     numbers.retain(|number| known.binary_search(number).is_ok());
                 }
+                numbers.retain(|number| !self.is_listed(model, *number));
                 numbers
                     .retain(|number| trace_status.is_none_or(|status| model.state(*number).status == status));
                 numbers
@@ -157,7 +164,7 @@ impl Daily<'_> {
         let under = arguments.get("under").and_then(Value::as_str).unwrap_or_default().to_owned();
         let model = self.model().ok();
         if let (false, Some(model)) = (under.is_empty(), &model)
-            && let (Some(trace), Some(named)) = (self.trace(), model.named(&under))
+            && let (Some(trace), Some(named)) = (self.trace(), self.named(model, &under))
         {
             return match named {
                 Named::Specification(specification) => {
@@ -221,7 +228,12 @@ impl Daily<'_> {
             };
             lines.push(format!("covers {share} % of {id}{rest}"));
         }
-        if verdict.is_valid() && verdict.requirements.is_empty() {
+        for unit in &verdict.units {
+            let share = (unit.share * 100.0).floor();
+            let rest = if unit.rest.is_empty() { String::new() } else { format!(", not: {}", unit.rest) };
+            lines.push(format!("covers {share} % of: {}{rest}", unit.text));
+        }
+        if verdict.is_valid() && verdict.requirements.is_empty() && verdict.units.is_empty() {
             lines.push("covers no requirement".to_owned());
         }
         lines.extend(verdict.warnings.iter().map(|warning| format!("warning: {warning}")));
@@ -231,7 +243,21 @@ impl Daily<'_> {
             (None, Some(nearest)) => lines.push(format!("nearest: {nearest}")),
             (None, None) => {}
         }
-        Ok(lines::shortened(lines.join("\n"), TOKENS_MAX))
+        // What was pulled last is not said to be what holds now.
+        let unreachable = model.general.iter().filter(|problem| problem.code == Code::UnreachableStore);
+        lines.extend(unreachable.map(|problem| format!("note: {}", problem.message)));
+        Ok(lines::shortened(lines.join("\n"), TOKENS_DEFAULT))
+    }
+
+    /// What a reference names in the project. What is in the store is not looked for there, though code cites it.
+    pub fn named<'m>(&self, model: &'m Model, reference: &str) -> Option<Named<'m>> {
+        let is_stored = self.combined.local.is_some() && Reference::parse(reference).is_some();
+        if is_stored { None } else { model.named(reference) }
+    }
+
+    /// Whether a requirement is in the store too, so that it would be listed twice.
+    fn is_listed(&self, model: &Model, number: u32) -> bool {
+        self.combined.local.is_some() && is_managed(model, number)
     }
 
     /// What `under` names.
@@ -241,7 +267,7 @@ impl Daily<'_> {
         };
         let model = self.model().ok();
         if let Some(model) = &model {
-            match model.named(&reference) {
+            match self.named(model, &reference) {
                 Some(Named::Specification(specification)) => {
                     return Ok(Under::Traced(model.catalogue.requirements_of(specification).collect()));
                 }
@@ -256,7 +282,7 @@ impl Daily<'_> {
             }
             _ => {
                 let Failure { message, .. } = traced::not_found(model.as_deref(), &reference);
-                Err(invalid("under", &message))
+                Err(Failure::invalid_argument("under", &message))
             }
         }
     }
@@ -270,14 +296,6 @@ impl Daily<'_> {
             self.store()?.call(known::GET_ENTITY, json!({ "reference": reference }), self.context)?;
         let kind = EntityKind::ALL.into_iter().find(|kind| entity["kind"] == kind.name());
         kind.ok_or_else(Failure::internal)
-    }
-
-    /// The statuses of requirements that are open.
-    fn open_statuses(&self) -> Result<Value, Failure> {
-        let about = json!({ "kind": EntityKind::Requirement.name() });
-        let model = self.store()?.call(known::GET_STATUS_MODEL, about, self.context)?;
-        let statuses = model["statuses"].as_array().into_iter().flatten();
-        Ok(statuses.filter(|status| status["final"] != true).map(|status| status["name"].clone()).collect())
     }
 
     /// Some rows of both lists, which take turns since their orders cannot be compared.
@@ -310,7 +328,7 @@ impl Daily<'_> {
         let mut rows = Vec::new();
         for place in wanted.offset..(wanted.offset + wanted.limit).min(n_all) {
             let row = match turns.is_managed(place as i64) {
-                true => managed.next().map(Row::managed),
+                true => managed.next().map(work::row),
                 false => {
                     spec_rows.next().zip(model.as_ref()).map(|(number, model)| traced::row(model, *number))
                 }
@@ -338,7 +356,7 @@ fn read(trace: &Arc<TraceServer>, model: &Model, named: Named<'_>) -> Result<Str
             text
         }
     };
-    Ok(lines::shortened(text, TOKENS_MAX))
+    Ok(lines::shortened(text, TOKENS_DEFAULT))
 }
 
 /// How the store is asked for what is found: the operation, and its arguments.

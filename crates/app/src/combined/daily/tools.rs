@@ -4,6 +4,7 @@ use mcp::{Failure, Tool, ToolOutput};
 use serde_json::{Value, json};
 
 use super::read::PARTS;
+use super::work::INSTEAD;
 use super::{Arguments, Daily};
 use crate::combined::{Combined, Trace};
 
@@ -39,14 +40,25 @@ enum Part {
 pub const TOOLS: &[DailyTool] = &[
     DailyTool {
         name: "next",
-        about: "What to work on next: open requirements, most binding first.",
+        about: "What to work on next, the most urgent first. With take: lease the first, with all it needs.",
         part: Part::Any,
         is_writing: false,
-        also: &["next_task", "what_next", "todo", "get_next", "prioritize"],
+        also: &["next_task", "what_next", "todo", "get_next", "prioritize", "take", "claim", "lease", "pick"],
         example: r#"{"limit": 3}"#,
         required: &[],
-        properties: || json!({ "under": under(), "limit": limit(), "cursor": {"type": "string"} }),
+        properties: || json!({ "under": under(), "take": {"type": "boolean"}, "limit": limit(), "cursor": {"type": "string"} }),
         run: |daily, arguments| daily.next(arguments).map(ToolOutput::text),
+    },
+    DailyTool {
+        name: "finish",
+        about: "Finish leased work, if its tests have passed.",
+        part: Part::Store,
+        is_writing: true,
+        also: &["complete", "done", "close", "renew", "release", "keep", "unclaim"],
+        example: r#"{"lease": "REQ-002.1", "instead": "release"}"#,
+        required: &["lease"],
+        properties: || json!({ "lease": {"type": "string"} }),
+        run: |daily, arguments| daily.finish(arguments).map(ToolOutput::text),
     },
     DailyTool {
         name: "get",
@@ -236,7 +248,8 @@ fn kinds() -> Value {
 
 /// Arguments that are understood and not shown, since few calls have them.
 const UNSHOWN: &[(&str, &[&str])] = &[
-    ("next", &["max_tokens"]),
+    ("next", &["max_tokens", "project", "paths"]),
+    ("finish", &["instead", "paths", "base", "note"]),
     ("find", &["max_tokens", "priority", "type", "assignee", "label", "sort", "project"]),
     ("create", &["rationale", "labels", "assignee", "project"]),
     ("update", &["parent", "type", "rationale", "labels"]),
@@ -262,6 +275,8 @@ impl DailyTool {
                     json!({"type": ["string", "array", "null"], "items": {"type": "string"}})
                 }
                 "priority" => priority(),
+                "instead" => json!({"enum": INSTEAD}),
+                "paths" => json!({"type": "array", "items": {"type": "string"}}),
                 _ => json!({"type": ["string", "null"]}),
             };
         }
@@ -270,7 +285,8 @@ impl DailyTool {
         tool.listed_schema = Some(listed);
         tool.annotations = match self.name {
             "delete" => None,
-            _ if self.is_writing => Some(json!({ "destructiveHint": false })),
+            // It leases what it lists, if asked to.
+            _ if self.is_writing || self.name == "next" => Some(json!({ "destructiveHint": false })),
             _ => Some(json!({ "readOnlyHint": true })),
         };
         tool

@@ -1,6 +1,8 @@
 //! What specifications state, and where code cites it, in lines of text.
 
-use mcp::{Failure, Kind};
+use mcp::{Failure, FailureKind};
+use store::model::DEFAULT_PROJECT_KEY;
+use trace::managed::{self, ManagedName};
 use trace::model::{Citation, Model, SpecificationEntry, TraceStatus};
 
 use super::lines::{Row, brief, one_line};
@@ -8,6 +10,8 @@ use crate::duvet::server::{Code, TraceServer, level};
 
 /// How many places are named of each kind.
 const PLACES_MAX: usize = 5;
+/// How many sentences of one requirement are shown with their citations.
+const UNITS_MAX: usize = 8;
 /// How much code is shown before a citation, and after it.
 const LINES_BEFORE: usize = 2;
 const LINES_AFTER: usize = 12;
@@ -52,6 +56,29 @@ pub fn requirement(model: &Model, number: u32) -> String {
         lines.push(format!("code nearby: {}", near.join(", ")));
     }
     lines.join("\n")
+}
+
+/// How code cites something in the store, and where it does: nothing if the project cannot cite it.
+pub fn managed(trace: &TraceServer, model: &Model, reference_id: &str) -> Option<String> {
+    let name = ManagedName::parse(&managed::bare_reference(reference_id)?).ok()?.within(DEFAULT_PROJECT_KEY);
+    let known = model.catalogue.specification(&name.reference_id());
+    let document = known.map(|known| known.document.clone()).or_else(|| trace.managed(&name))?;
+    let mut lines = vec!["cited in code so:".to_owned()];
+    let citations = model.lines_for_units(&document, None);
+    for (index, citation) in citations.iter().enumerate().take(UNITS_MAX) {
+        lines.push(citation.clone());
+        let number = known.and_then(|known| model.catalogue.requirements_of(known).nth(index));
+        if let Some(number) = number {
+            let state = model.state(number);
+            let places: Vec<String> = model.citations_of(number).take(PLACES_MAX).map(place).collect();
+            let at = if places.is_empty() { String::new() } else { format!(", at {}", places.join(", ")) };
+            lines.push(format!("  {}{at}", state.status.name()));
+        }
+    }
+    if citations.len() > UNITS_MAX {
+        lines.push(format!("and {} more sentences", citations.len() - UNITS_MAX));
+    }
+    Some(lines.join("\n"))
 }
 
 /// Where a citation is, and what it says unless it is one of code.
@@ -160,7 +187,7 @@ pub fn not_found(model: Option<&Model>, reference: &str) -> Failure {
             message += "; expected a reference such as REQ-027, a short id, spec#section, path:line or a URI"
         }
     }
-    Failure::new(Kind::NotFound, message)
+    Failure::new(FailureKind::NotFound, message)
 }
 
 /// The name that was meant by another: of a section, of a place in the code, or of a specification.

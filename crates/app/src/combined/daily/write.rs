@@ -1,13 +1,12 @@
 //! What writes to the store. Each answers what an agent needs to go on: the reference, the version and the status.
 
-use mcp::{Failure, Kind};
+use mcp::{Failure, FailureKind};
 use ops::{Entry, known};
 use serde_json::{Value, json};
 use store::model::Kind as EntityKind;
 
 use super::read::id_of;
 use super::{Arguments, Daily};
-use crate::duvet::server::invalid;
 
 /// What these tools call arguments of operations.
 const NAMES: [(&str, &str); 2] = [("type", "type_id"), ("assignee", "assignee_id")];
@@ -30,7 +29,7 @@ impl Daily<'_> {
         let above = match kind {
             EntityKind::Epic | EntityKind::SteeringDocument if parent.is_some() => {
                 let problem = format!("unknown here: a {} has none", kind.words());
-                return Err(invalid("parent", &problem));
+                return Err(Failure::invalid_argument("parent", &problem));
             }
             EntityKind::UserStory => Some(EntityKind::Epic),
             EntityKind::AcceptanceCriteria | EntityKind::Requirement => Some(EntityKind::UserStory),
@@ -38,7 +37,7 @@ impl Daily<'_> {
         };
         if let (Some(above), None) = (above, &parent) {
             let problem = format!("is required: the {} that the {} belongs to", above.words(), kind.words());
-            return Err(invalid("parent", &problem));
+            return Err(Failure::invalid_argument("parent", &problem));
         }
         let mut renamed = Vec::new();
         if let Some(parent) = parent.as_ref().and_then(Value::as_str) {
@@ -53,7 +52,7 @@ impl Daily<'_> {
         let kind = self.kind_of(&reference)?;
         let Some((_, _, update)) = known::WRITES.iter().find(|(known, ..)| *known == kind) else {
             let problem = format!("{reference} is a {}, which cannot be changed here", kind.words());
-            return Err(invalid("reference", &problem));
+            return Err(Failure::invalid_argument("reference", &problem));
         };
         let mut renamed = Vec::new();
         if let Some(parent) = arguments.shift_remove("parent").as_ref().and_then(Value::as_str) {
@@ -83,7 +82,7 @@ impl Daily<'_> {
             let found = page["data"].as_array().into_iter().flatten().find(is_it);
             let Some(found) = found else {
                 let message = format!("there is no relationship {reference} {kind} {to}");
-                return Err(Failure::new(Kind::NotFound, message));
+                return Err(Failure::new(FailureKind::NotFound, message));
             };
             store.call(known::DELETE_RELATIONSHIP, json!({ "id": found["id"] }), self.context)?;
             return Ok(format!("removed {reference} {kind} {to}"));
@@ -139,11 +138,11 @@ impl Daily<'_> {
     /// Refuses what specifications state: it is not in the store.
     fn managed(&self, argument: &str, reference: &str) -> Result<(), Failure> {
         let Ok(model) = self.model() else { return Ok(()) };
-        match model.named(reference) {
+        match self.named(&model, reference) {
             Some(_) => {
                 let problem = "names something in a specification or in code, which is changed in its file; \
                                expected a reference such as REQ-027";
-                Err(invalid(argument, problem))
+                Err(Failure::invalid_argument(argument, problem))
             }
             None => Ok(()),
         }

@@ -1,18 +1,23 @@
 //! What is said of citations that are written, or about to be.
 
+use std::sync::Arc;
+
 use mcp::{Failure, ToolOutput};
 use serde_json::{Value, json};
-use trace::Code;
-use trace::model::{Model, Quoted, Verdict};
+use trace::managed::ManagedName;
+use trace::model::{CitationVerdict, Model, Quoted, QuotedUnit};
 use trace::project::open_named;
+use trace::{Code, Specification};
 
 use super::TraceServer;
-use super::list::Window;
+use super::list::ListWindow;
 use super::paths::within;
 use super::rows::requirement;
 use super::tools::Scope;
 
 /// Checks a citation.
+//@= spexus://REQ-190
+//@# 003 §4.1: validate_citation says whether a citation is valid, or what is wrong and the nearest that is right
 pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolOutput {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let file = text("file_path").map(|path| within(&server.options.root, path));
@@ -31,16 +36,24 @@ pub fn validate(server: &TraceServer, model: &Model, arguments: &Value) -> ToolO
         [] => {}
         [only] => {
             answer["requirement"] = requirement(model, only.number);
-            add_share(&mut answer, only);
+            add_share(&mut answer, only.share, &only.rest);
         }
         several => {
             let item = |quoted: &Quoted| {
                 let mut item = requirement(model, quoted.number);
-                add_share(&mut item, quoted);
+                add_share(&mut item, quoted.share, &quoted.rest);
                 item
             };
             answer["requirements"] = several.iter().take(REQUIREMENTS_MAX).map(item).collect();
         }
+    }
+    if !verdict.units.is_empty() {
+        let unit = |unit: &QuotedUnit| {
+            let mut item = json!({"text": unit.text});
+            add_share(&mut item, unit.share, &unit.rest);
+            item
+        };
+        answer["units"] = verdict.units.iter().take(REQUIREMENTS_MAX).map(unit).collect();
     }
     add(&mut answer, "lines", verdict.lines.as_deref());
     ToolOutput::json(answer)
@@ -64,23 +77,42 @@ fn add(answer: &mut Value, key: &str, value: Option<&str>) {
 }
 
 /// Says how much of a requirement is quoted. Only all of it is 1.
-fn add_share(answer: &mut Value, quoted: &Quoted) {
-    let share = if quoted.share < 1.0 { (quoted.share * 100.0).floor() / 100.0 } else { 1.0 };
+fn add_share(answer: &mut Value, share: f64, rest: &str) {
+    let share = if share < 1.0 { (share * 100.0).floor() / 100.0 } else { 1.0 };
     answer["share"] = json!(share);
-    add(answer, "rest", Some(quoted.rest.as_str()).filter(|rest| !rest.is_empty()));
+    add(answer, "rest", Some(rest).filter(|rest| !rest.is_empty()));
 }
 
-pub fn verdict(server: &TraceServer, model: &Model, citation: &str, file: Option<&str>) -> Verdict {
+pub fn verdict(server: &TraceServer, model: &Model, citation: &str, file: Option<&str>) -> CitationVerdict {
     let environment = &crate::duvet::environment;
     model.validate(citation, file, &|annotation| open_named(&server.options, environment, annotation))
 }
 
+/// The document of a managed requirement, if the project can cite it.
+pub fn managed(server: &TraceServer, name: &ManagedName) -> Option<Arc<Specification>> {
+    server.options.managed.as_ref()?;
+    let annotation = trace::Annotation {
+        line: 1,
+        last_line: 1,
+        kind: trace::AnnotationKind::default(),
+        level: trace::Level::Auto,
+        format: trace::Format::Auto,
+        target: name.to_string().into(),
+        quote: "".into(),
+        notes: None,
+        places: Default::default(),
+    };
+    open_named(&server.options, &crate::duvet::environment, &annotation).ok()
+}
+
 /// Lists citations that are wrong.
+//@= spexus://REQ-194
+//@# 003 §4.5: list_invalid_citations lists every invalid citation with place and reason
 pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
     let scope = Scope::read(model, arguments)?;
     let problems: Vec<_> = model
         .problems()
-        .filter(|problem| problem.is_error())
+        .filter(|problem| problem.is_error() || problem.code == Code::SuspectCitation)
         .filter(|problem| {
             scope.as_ref().is_none_or(|scope| {
                 let is_named =
@@ -108,14 +140,14 @@ pub fn invalid(server: &TraceServer, model: &Model, arguments: &Value) -> Result
             item["suggestion"] = json!(help);
         }
         let verdict = verdict(server, model, text, Some(path));
-        if verdict.code == Some(problem.code) {
+        if verdict.code == Some(problem.code) || problem.code == Code::SuspectCitation {
             add(&mut item, "nearest", verdict.nearest.as_deref().filter(|_| verdict.lines.is_some()));
             add(&mut item, "difference", verdict.difference.as_deref());
             add(&mut item, "lines", verdict.lines.as_deref());
         }
         item
     };
-    Ok(Window::read(arguments)?.answer(problems.len(), item))
+    Ok(ListWindow::read(arguments)?.answer(problems.len(), item))
 }
 /// Tells whether a text names a specification, and not one whose name only begins or ends so.
 fn names(text: &str, name: &str) -> bool {

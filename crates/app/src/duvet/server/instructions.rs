@@ -24,6 +24,8 @@ const PROBLEM_TOKENS_MAX: usize = 150;
 const PROBLEMS_MAX: usize = 3;
 
 /// Writes the instructions.
+//@= spexus://REQ-198
+//@# 003 §5: the system prompt opens the instructions, word for word
 pub fn write(model: &Model) -> String {
     format!("{SYSTEM_PROMPT}\n### This project\n{}{LOOP}{}", summary(model), warning(model))
 }

@@ -1,10 +1,12 @@
 //! Answers that are lists: as much as fits into a budget of tokens, and where the rest begins.
 
-use mcp::{Failure, FieldError, Kind, Structured, ToolOutput};
+use mcp::{Failure, Structured, ToolOutput};
 use serde_json::{Map, Value, json};
 
+use crate::budget::{self, Room, TOKENS_DEFAULT};
+
 /// How much of a list is wanted.
-pub struct Window {
+pub struct ListWindow {
     limit: usize,
     max_tokens: usize,
     /// The first item.
@@ -31,37 +33,32 @@ pub struct Rest {
     pub n_items: usize,
 }
 
-/// What an answer may have if nobody says otherwise.
-const TOKENS_DEFAULT: u64 = 2_000;
-/// What is left for the note on the rest.
-const TOKENS_NOTE: usize = 40;
-
-impl Window {
+impl ListWindow {
     /// Reads `limit`, `max_tokens` and `cursor`, which have been checked.
-    pub fn read(arguments: &Value) -> Result<Window, Failure> {
-        Window::read_or(arguments, tokens_max(arguments))
+    pub fn read(arguments: &Value) -> Result<ListWindow, Failure> {
+        ListWindow::read_or(arguments, tokens_max(arguments))
     }
 
     /// The same with a budget that is known already.
-    pub fn read_or(arguments: &Value, max_tokens: usize) -> Result<Window, Failure> {
+    pub fn read_or(arguments: &Value, max_tokens: usize) -> Result<ListWindow, Failure> {
         let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
         let cursor = arguments.get("cursor").and_then(Value::as_str);
-        Ok(Window { limit: number("limit").unwrap_or(u64::MAX) as usize, ..Window::new(cursor, max_tokens)? })
+        Ok(ListWindow {
+            limit: number("limit").unwrap_or(u64::MAX) as usize,
+            ..ListWindow::new(cursor, max_tokens)?
+        })
     }
 
     /// Starts at a cursor, or at the beginning.
-    pub fn new(cursor: Option<&str>, max_tokens: usize) -> Result<Window, Failure> {
+    pub fn new(cursor: Option<&str>, max_tokens: usize) -> Result<ListWindow, Failure> {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
                 let start = cursor.strip_prefix('p').and_then(|start| usize::from_str_radix(start, 16).ok());
-                start.ok_or_else(|| {
-                    let problem = "not a cursor of this list; leave it out to start from the beginning";
-                    invalid("cursor", problem)
-                })?
+                start.ok_or_else(budget::bad_cursor)?
             }
         };
-        Ok(Window { limit: usize::MAX, max_tokens, start })
+        Ok(ListWindow { limit: usize::MAX, max_tokens, start })
     }
 
     /// Cuts a list that a tool answers.
@@ -87,43 +84,37 @@ impl Window {
     }
 
     /// Leaves room for an object that the list is a part of.
-    pub fn less(self, object: &Value) -> Window {
+    pub fn less(self, object: &Value) -> ListWindow {
         let n_tokens = tokens::count(&object.to_string());
-        Window { max_tokens: self.max_tokens.saturating_sub(n_tokens), ..self }
+        ListWindow { max_tokens: self.max_tokens.saturating_sub(n_tokens), ..self }
     }
 
     /// Cuts a list of so many items, which are given from the start of the window on. An item that is too long alone is
     /// shortened.
     pub fn cut(self, n_items: usize, mut from_start: impl Iterator<Item = Value>) -> Cut {
         let end_max = n_items.min(self.start.saturating_add(self.limit));
-        let budget = self.max_tokens.saturating_sub(TOKENS_NOTE);
-        let mut text = String::from("[");
-        let mut items = Vec::new();
-        let mut n_tokens = 2;
+        // The brackets are used already.
+        let mut room = Room::of(self.max_tokens, 2);
+        let mut items: Vec<Value> = Vec::new();
+        let mut texts: Vec<String> = Vec::new();
         let mut is_shortened = false;
         let mut end = self.start.min(n_items);
-        while end < end_max {
+        while end < end_max && !is_shortened {
             let Some(mut value) = from_start.next() else { break };
             let mut one = value.to_string();
-            let mut cost = cost_of(&one);
-            if items.is_empty() && cost > budget {
-                value = shorten(value, budget);
-                is_shortened = true;
+            if !room.takes(&one) {
+                if !items.is_empty() {
+                    break;
+                }
+                value = shorten(value, room.left());
                 one = value.to_string();
-                cost = cost_of(&one);
+                is_shortened = true;
             }
-            if n_tokens + cost > budget && !items.is_empty() {
-                break;
-            }
-            n_tokens += cost;
-            if !items.is_empty() {
-                text.push(',');
-            }
-            text += &one;
             items.push(value);
+            texts.push(one);
             end += 1;
         }
-        text.push(']');
+        let text = format!("[{}]", texts.join(","));
         let rest = (end < n_items).then(|| Rest { cursor: format!("p{end:x}"), n_items: n_items - end });
         Cut { items, text, rest, is_shortened }
     }
@@ -162,26 +153,14 @@ pub fn under_result(mut output: ToolOutput) -> ToolOutput {
     output
 }
 
-/// Counts the tokens of an item, and of the comma behind it.
-fn cost_of(item: &str) -> usize {
-    tokens::count(item) + 1
-}
-
 /// The budget of an answer.
 pub fn tokens_max(arguments: &Value) -> usize {
-    tokens_max_or(arguments, TOKENS_DEFAULT)
+    tokens_max_or(arguments, TOKENS_DEFAULT as u64)
 }
 
 /// The same with another default.
 pub fn tokens_max_or(arguments: &Value, default: u64) -> usize {
     arguments.get("max_tokens").and_then(Value::as_u64).unwrap_or(default) as usize
-}
-
-/// Says that an argument cannot be used.
-pub fn invalid(field: &str, problem: &str) -> Failure {
-    let error = FieldError::new(field, problem);
-    let message = format!("{field}: {problem}");
-    Failure { errors: vec![error], ..Failure::new(Kind::InvalidArguments, message) }
 }
 
 /// What may be shortened. The rest names things, and is of no use when it is cut.
@@ -219,5 +198,5 @@ pub fn shorten(mut value: Value, budget: usize) -> Value {
 /// Two thirds of a text.
 pub fn shortened(text: &str) -> String {
     let n_characters = text.chars().count();
-    words::cut(text, n_characters * 2 / 3).trim_end_matches('…').to_owned() + "…"
+    budget::cut(text, n_characters * 2 / 3)
 }

@@ -20,24 +20,26 @@ mod tree;
 mod watch;
 
 pub use instructions::line;
-pub use list::invalid;
 pub use paths::Code;
 pub use rows::level;
+pub use tools::is_managed;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp::{
     Cache, CacheScope, Capabilities, Changed, Completion, CompletionReference, Contents, Context, Failure,
-    Instead, Interest, Kind, ListCapability, Page, Profile, Request, Resource, ResourceCapability, Server,
-    Tool, ToolOutput,
+    FailureKind, Instead, Interest, ListCapability, Page, Profile, Request, Resource, ResourceCapability,
+    Server, Tool, ToolOutput,
 };
 use serde_json::{Value, json};
-use trace::Diagnostic;
+use trace::managed::ManagedName;
 use trace::model::Model;
 use trace::project::{Index, Options};
+use trace::{Diagnostic, Specification};
 
 use self::descriptions::Descriptions;
 
@@ -81,6 +83,8 @@ pub struct TraceServer {
     /// What the client wants to hear of, if the transport says it.
     interest: Mutex<Option<Interest>>,
     pending: pending::Pending,
+    /// The edition of managed requirements that is shown.
+    edition: AtomicU64,
 }
 
 impl TraceServer {
@@ -103,12 +107,14 @@ impl TraceServer {
             changed: Mutex::default(),
             interest: Mutex::default(),
             pending: pending::Pending::default(),
+            edition: AtomicU64::new(0),
         });
         let loading = server.clone();
         let spawned = std::thread::Builder::new().name("index".into()).spawn(move || {
             loop {
                 let reading = AssertUnwindSafe(|| {
                     let index = Index::open(options.clone(), Box::new(environment));
+                    loading.edition.store(index.edition(), Ordering::SeqCst);
                     loading.publish(index.model());
                     watch::follow(index, &loading);
                 });
@@ -137,15 +143,15 @@ impl TraceServer {
         self.tools.accepted.iter().any(|tool| tool.name == name)
     }
 
-    /// Finds requirements by words: some of them, from a place on, and how many there are.
-    pub fn search(
+    /// Finds requirements that specifications state, by words: some of them, from a place on, and how many there are.
+    pub fn search_stated(
         &self,
         query: &str,
         specification: Option<&str>,
         start: usize,
         limit: usize,
     ) -> Result<(Vec<Value>, usize), Failure> {
-        self.ask(|model| tools::search(model, query, specification, start, limit))
+        self.ask(|model| tools::search_stated(model, query, specification, start, limit))
     }
 
     /// What is wrong with the project as a whole, in a line each.
@@ -161,7 +167,7 @@ impl TraceServer {
     /// What is known of the project now, without waiting until it is read.
     pub fn known_now(&self) -> Option<Arc<Model>> {
         if self.is_loaded() {
-            self.pending.settle();
+            self.settle();
         }
         lock(&self.current).clone()
     }
@@ -172,23 +178,42 @@ impl TraceServer {
     }
 
     /// Checks a citation.
-    pub fn verdict(&self, model: &Model, citation: &str, file: Option<&str>) -> trace::model::Verdict {
+    pub fn verdict(
+        &self,
+        model: &Model,
+        citation: &str,
+        file: Option<&str>,
+    ) -> trace::model::CitationVerdict {
         citations::verdict(self, model, citation, file)
+    }
+
+    /// The document of a managed requirement, if the project can cite it.
+    pub fn managed(&self, name: &ManagedName) -> Option<Arc<Specification>> {
+        citations::managed(self, name)
     }
 
     /// What is known now. Who asks before the project is read waits for it, and for a moment if something changed.
     pub fn model(&self) -> Result<Arc<Model>, Failure> {
         if self.is_loaded() {
-            self.pending.settle();
+            self.settle();
         }
         self.model_within(LOADING_TIME_MAX)
+    }
+
+    /// Waits for a moment until what has changed so far is read.
+    fn settle(&self) {
+        self.pending.settle();
+        let texts = self.options.managed.as_ref().filter(|texts| texts.is_live());
+        if texts.is_some_and(|texts| texts.edition() != self.edition.load(Ordering::SeqCst)) {
+            self.pending.settle_managed();
+        }
     }
 
     fn model_within(&self, patience: Duration) -> Result<Arc<Model>, Failure> {
         let wait = self.loaded.wait_timeout_while(lock(&self.current), patience, |model| model.is_none());
         let (model, _) = wait.unwrap_or_else(PoisonError::into_inner);
         // An empty list would be a lie.
-        model.clone().ok_or_else(|| Failure::new(Kind::Unavailable, LOADING))
+        model.clone().ok_or_else(|| Failure::new(FailureKind::Unavailable, LOADING))
     }
 
     /// Asks of what is known. A file that changes in this moment is soon known as it is now.
@@ -197,7 +222,9 @@ impl TraceServer {
         loop {
             let answer = question(&*self.model()?);
             match answer {
-                Err(failure) if failure.kind == Kind::Conflict && start.elapsed() < SETTLING_TIME_MAX => {
+                Err(failure)
+                    if failure.kind == FailureKind::Conflict && start.elapsed() < SETTLING_TIME_MAX =>
+                {
                     std::thread::sleep(SETTLING_INTERVAL);
                 }
                 answer => return answer,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp::{Failure, Kind};
+use mcp::{Failure, FailureKind};
 use trace::Annotation;
 use trace::model::{Citation, Model, Named};
 
@@ -55,7 +55,7 @@ impl Code {
         let text = read(root, citation.path())?;
         if !is_in(&text, citation.annotation()) {
             let message = format!("{} has just changed; ask again", citation.path());
-            return Err(Failure::new(Kind::Conflict, message));
+            return Err(Failure::new(FailureKind::Conflict, message));
         }
         Ok(Code { path: citation.path().to_string(), line: citation.annotation().line, text })
     }
@@ -91,8 +91,9 @@ pub fn within(root: &Path, path: &str) -> String {
 }
 
 fn read(root: &Path, path: &str) -> Result<String, Failure> {
-    trace::project::read_inside(root, Path::new(path))
-        .map_err(|problem| Failure::new(Kind::Unavailable, format!("{path} cannot be read: {problem}")))
+    trace::project::read_inside(root, Path::new(path)).map_err(|problem| {
+        Failure::new(FailureKind::Unavailable, format!("{path} cannot be read: {problem}"))
+    })
 }
 
 /// Tells whether an annotation still stands where it was found.

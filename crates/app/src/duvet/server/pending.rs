@@ -15,10 +15,15 @@ pub enum Event {
     Changed(Vec<PathBuf>),
     /// Somebody waits until these are read.
     Asked(Vec<PathBuf>, Sender<()>),
+    /// Somebody waits until managed requirements are read that have changed.
+    Managed(Sender<()>),
 }
 
 /// How long a question waits for changes to be read.
 const WAITING_TIME_MAX: Duration = Duration::from_millis(20);
+
+/// How long a question waits for managed requirements to be read.
+const MANAGED_TIME_MAX: Duration = Duration::from_millis(300);
 
 /// The changes that nobody was told of yet.
 #[derive(Default)]
@@ -45,6 +50,15 @@ impl Pending {
     pub fn watch(&self, folders: &BTreeSet<PathBuf>) {
         if let Some(queue) = self.queue.get_or_init(queue::Queue::new) {
             queue.watch(folders);
+        }
+    }
+
+    /// Waits until managed requirements are read, for a moment at most.
+    pub fn settle_managed(&self) {
+        let events = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).events.clone();
+        let (done, end) = mpsc::channel();
+        if events.is_some_and(|events| events.send(Event::Managed(done)).is_ok()) {
+            let _ = end.recv_timeout(MANAGED_TIME_MAX);
         }
     }
 

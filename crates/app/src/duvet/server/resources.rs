@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use mcp::{Completion, CompletionReference, Contents, Failure, Kind, Resource};
+use mcp::{Completion, CompletionReference, Contents, Failure, FailureKind, Resource};
 use serde_json::{Map, Value, json};
 use trace::model::{Citation, Model, percent_encode};
 use trace::project::Changes;
 
 use super::advice;
-use super::list::{Cut, Window};
+use super::list::{Cut, ListWindow};
 use super::paths::{Code, LINE_CHARACTERS_MAX};
 use super::rows::level;
 use super::tree::{Node, children, count_children, described, parse, path};
@@ -25,7 +25,7 @@ const CONTEXT_LINES: usize = 3;
 fn not_found(model: &Model, uri: &str) -> Failure {
     let hint = advice::resource(model, uri).map(|path| format!("; did you mean duvet://{path}?"));
     let message = format!("Resource not found: {}{}", mcp::shown(uri), hint.unwrap_or_default());
-    Failure::new(Kind::NotFound, message)
+    Failure::new(FailureKind::NotFound, message)
 }
 
 /// Reads a resource. A collection that is longer than an answer may be goes on at another URI.
@@ -66,7 +66,7 @@ fn collection(
     n_items: usize,
     (uri, path, cursor): (&str, &str, Option<&str>),
 ) -> Result<Contents, Failure> {
-    let window = Window::new(cursor, COLLECTION_TOKENS_MAX)?;
+    let window = ListWindow::new(cursor, COLLECTION_TOKENS_MAX)?;
     let starts = (window.start..n_items).step_by(PAGE_SIZE);
     let items = starts.flat_map(|start| children(model, node, start..start + PAGE_SIZE));
     let Cut { text, rest, .. } = window.cut(n_items, items.map(|(_, item)| Value::Object(item)));
@@ -242,8 +242,8 @@ pub fn check_subscription(model: &Model, uri: &str) -> Result<(), Failure> {
     if bare == own {
         return Ok(());
     }
-    let problem = format!("changes are told of duvet://{own}; subscribe to that");
-    Err(super::list::invalid("uri", &problem))
+    let problem = format!("change notifications are sent for duvet://{own}; subscribe to that");
+    Err(Failure::invalid_argument("uri", &problem))
 }
 
 /// Lists the paths that read differently after a change.

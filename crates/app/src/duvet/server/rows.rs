@@ -1,12 +1,12 @@
 //! Requirements as answers show them: what they say, how far they are, and what it takes to cite them.
 
-use mcp::{Failure, Kind, ToolOutput};
+use mcp::{Failure, FailureKind, ToolOutput};
 use serde_json::{Value, json};
 use trace::Level;
 use trace::model::{Citation, Model, Named};
 
 use super::advice;
-use super::list::{Window, shorten, tokens_max_or};
+use super::list::{ListWindow, shorten, tokens_max_or};
 
 /// How many citations of a requirement are listed.
 const CITATIONS_MAX: usize = 20;
@@ -55,6 +55,8 @@ pub fn level(level: Level) -> &'static str {
 
 /// Answers the status of the requirement that a reference names, with its text, place and citations. If it names several
 /// requirements, the status is that of the least finished one, and all of them are listed.
+//@= spexus://REQ-192
+//@# 003 §4.3: get_requirement_status says what is done, needs tests, is in progress or not started
 pub fn status(model: &Model, reference: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
     let numbers = model.find(reference);
     let least = numbers.iter().copied().min_by_key(|number| model.state(*number).status);
@@ -63,7 +65,7 @@ pub fn status(model: &Model, reference: &str, arguments: &Value) -> Result<ToolO
             Some(advice) => format!("Requirement not found\nreq_identifier: {advice}"),
             None => "Requirement not found".to_owned(),
         };
-        return Err(Failure::new(Kind::NotFound, message));
+        return Err(Failure::new(FailureKind::NotFound, message));
     };
     let state = model.state(least);
     let mut answer = json!({"status": state.status.name(), "detail": state.label.name()});
@@ -94,7 +96,7 @@ pub fn status(model: &Model, reference: &str, arguments: &Value) -> Result<ToolO
         row
     };
     answer["match_count"] = json!(numbers.len());
-    let window = Window::read_or(arguments, tokens_max_or(arguments, TOKENS_DEFAULT))?;
+    let window = ListWindow::read_or(arguments, tokens_max_or(arguments, TOKENS_DEFAULT))?;
     Ok(ToolOutput::json(window.fill(answer, "matches", numbers.len(), row)))
 }
 

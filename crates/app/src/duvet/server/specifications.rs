@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trace::model::{Model, Named, SpecificationEntry};
 
 use super::advice;
-use super::list::{Window, tokens_max_or};
+use super::list::{ListWindow, tokens_max_or};
 use super::rows::level;
 
 /// How long an overview may be if nobody says otherwise, and how long a section with its text.
@@ -13,8 +13,10 @@ const OVERVIEW_TOKENS_DEFAULT: u64 = 1_000;
 const SECTION_TOKENS_DEFAULT: u64 = 2_000;
 
 /// Answers what a URL, path, id or target names; all specifications if nothing is named.
+//@= spexus://REQ-196
+//@# 003 §4.7: resolve_spec_id finds a specification by any of its addresses
 pub fn resolve(model: &Model, arguments: &Value) -> Result<ToolOutput, Failure> {
-    let window = |default| Window::read_or(arguments, tokens_max_or(arguments, default));
+    let window = |default| ListWindow::read_or(arguments, tokens_max_or(arguments, default));
     let Some(name) = arguments.get("url").and_then(Value::as_str) else {
         return Ok(ToolOutput::json(all(model, json!({}), window(OVERVIEW_TOKENS_DEFAULT)?)));
     };
@@ -56,7 +58,7 @@ fn add_nearest(answer: &mut Value, nearest: Option<String>) {
 }
 
 /// Adds all specifications to an answer, those with the most open requirements first.
-fn all(model: &Model, answer: Value, window: Window) -> Value {
+fn all(model: &Model, answer: Value, window: ListWindow) -> Value {
     let by_open = by_open(model);
     let row = |index: usize| {
         let (n_open, specification) = by_open[index];
@@ -87,7 +89,7 @@ pub fn by_open(model: &Model) -> Vec<(usize, &SpecificationEntry)> {
 }
 
 /// A specification: how far it is, and its sections.
-fn overview(model: &Model, specification: &SpecificationEntry, window: Window) -> Value {
+fn overview(model: &Model, specification: &SpecificationEntry, window: ListWindow) -> Value {
     let numbers = model.catalogue.requirements_of(specification);
     let [not_started, in_progress, needs_tests, done] = model.count(numbers);
     let mut answer = json!({
@@ -109,7 +111,7 @@ fn overview(model: &Model, specification: &SpecificationEntry, window: Window) -
 }
 
 /// Adds the sections of a specification to an answer, with numbers where there are requirements.
-fn sections(model: &Model, specification: &SpecificationEntry, answer: Value, window: Window) -> Value {
+fn sections(model: &Model, specification: &SpecificationEntry, answer: Value, window: ListWindow) -> Value {
     let row = |index: usize| {
         let section = &specification.document.sections[index];
         let position = specification.first_section as usize + index;
@@ -126,7 +128,7 @@ fn sections(model: &Model, specification: &SpecificationEntry, answer: Value, wi
 }
 
 /// A section: its text and its requirements. What does not fit goes on at a line, or at a requirement.
-fn with_text(model: &Model, section: u32, window: Window) -> Value {
+fn with_text(model: &Model, section: u32, window: ListWindow) -> Value {
     let (specification, entry) = model.catalogue.document(section);
     let lines: Vec<&str> = entry.spans().map(|span| span.of_text(&specification.document.text)).collect();
     let lines = without_blank_ends(&lines);

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-use mcp::{Failure, Kind, ToolOutput};
+use mcp::{Failure, FailureKind, ToolOutput};
 use serde_json::{Value, json};
 use trace::model::{Model, Named, SpecificationEntry};
 
 use super::TraceServer;
-use super::list::{Window, invalid, tokens_max};
+use super::list::{ListWindow, tokens_max};
 use super::paths::{Code, LINE_CHARACTERS_MAX, within};
 use super::{advice, citations, rows, specifications};
 
@@ -46,7 +46,7 @@ pub fn call(
         "get_prioritized_requirements" => {
             requirements(model, arguments, Cow::Borrowed(model.priorities()), rows::priority)
         }
-        other => Err(Failure::new(Kind::NotFound, format!("Unknown tool: {other}"))),
+        other => Err(Failure::new(FailureKind::NotFound, format!("Unknown tool: {other}"))),
     }
 }
 
@@ -68,6 +68,10 @@ fn relative(root: &Path, arguments: &Value) -> Value {
 }
 
 /// Requirements as searches and lists show them.
+//@= spexus://REQ-193
+//@# 003 §4.4: list_uncited_requirements lists what nothing cites
+//@= spexus://REQ-197
+//@# 003 §4.8: get_prioritized_requirements orders by level, then by status, then by TODOs
 fn requirements(
     model: &Model,
     arguments: &Value,
@@ -77,11 +81,14 @@ fn requirements(
     if let Some(scope) = Scope::read(model, arguments)? {
         numbers.to_mut().retain(|number| scope.has(model, *number));
     }
-    Ok(Window::read(arguments)?.answer(numbers.len(), |index| row(model, numbers[index])))
+    Ok(ListWindow::read(arguments)?.answer(numbers.len(), |index| row(model, numbers[index])))
 }
 
-/// Finds requirements by words: some of them, from a place on, and how many there are.
-pub fn search(
+/// Finds requirements that specifications state, by words: some of them, from a place on, and how many there are. Those of a store are
+/// found there.
+//@= spexus://REQ-191
+//@# 003 §4.2: search_requirements finds requirements by keywords, best first
+pub fn search_stated(
     model: &Model,
     query: &str,
     specification: Option<&str>,
@@ -89,6 +96,7 @@ pub fn search(
     limit: usize,
 ) -> Result<(Vec<Value>, usize), Failure> {
     let mut numbers = model.search(query);
+    numbers.retain(|number| !is_managed(model, *number));
     if let Some(scope) = specification.map(|name| Scope::find(model, name)).transpose()? {
         numbers.retain(|number| scope.has(model, *number));
     }
@@ -96,12 +104,20 @@ pub fn search(
     Ok((found.collect(), numbers.len()))
 }
 
+/// Whether a requirement is of a store.
+pub fn is_managed(model: &Model, number: u32) -> bool {
+    let (specification, _) = model.catalogue.document(model.requirement(number).section);
+    specification.document.managed.is_some()
+}
+
+//@= spexus://REQ-195
+//@# 003 §4.6: get_citation_context returns the lines around a citation
 fn context(root: &Path, model: &Model, id: &str, arguments: &Value) -> Result<ToolOutput, Failure> {
     let n_lines = arguments.get("context_lines").and_then(Value::as_u64).unwrap_or(CONTEXT_LINES_DEFAULT);
     let Some((code, note)) = Code::find(root, model, id)? else {
         let hint = advice::citation(model, id).map(|id| format!("\ncitation_id: did you mean \"{id}\"?"));
         let message = format!("Citation not found: {}{}", mcp::shown(id), hint.unwrap_or_default());
-        return Err(Failure::new(Kind::NotFound, message));
+        return Err(Failure::new(FailureKind::NotFound, message));
     };
     let budget = tokens_max(arguments).saturating_sub(60);
     let mut n_around = n_lines as usize;
@@ -150,7 +166,10 @@ impl<'a> Scope<'a> {
             _ => {
                 let nearest = advice::section(model, name).or_else(|| advice::specification(model, name));
                 let hint = nearest.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
-                Err(invalid("spec_id", &format!("there is no specification {}{hint}", mcp::shown(name))))
+                Err(Failure::invalid_argument(
+                    "spec_id",
+                    &format!("there is no specification {}{hint}", mcp::shown(name)),
+                ))
             }
         }
     }

@@ -21,6 +21,8 @@ pub enum Node<'a> {
 }
 
 /// Understands a URI or bare path.
+//@= spexus://REQ-183
+//@# 003 §3: all resources are listed, with templates and completions
 pub fn parse<'a>(model: &'a Model, uri: &str) -> Option<Node<'a>> {
     let path = uri.strip_prefix("duvet://").unwrap_or(uri);
     let path = path.strip_prefix('/')?.trim_end_matches('/');

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ const QUIET_TIME: Duration = Duration::from_millis(2);
 const BURST_TIME_MAX: Duration = Duration::from_millis(50);
 /// How often everything is looked at when the system cannot tell of changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How often managed requirements are looked at that others may change.
+const MANAGED_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Follows changes until the process ends.
 pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
@@ -54,16 +58,19 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
         }
     };
     let mut watched = watch(&mut folders, &index);
+    let mut polled = Instant::now();
     loop {
         let n_builds = index.n_builds();
         let mut has_forgotten = false;
         let mut waiting = Vec::new();
         let is_polling = !watched.is_complete || !index.links().is_empty();
+        let is_live = server.options.managed.as_ref().is_some_and(|texts| texts.is_live());
+        let patience = if is_live { Some(MANAGED_INTERVAL) } else { is_polling.then_some(POLL_INTERVAL) };
         // In a folder that was not watched before, anything may have changed meanwhile.
         let told = match std::mem::take(&mut watched.new) {
             new if !new.is_empty() => Told::Paths(new),
             _ => {
-                let Some(told) = next(&events, is_polling.then_some(POLL_INTERVAL), &mut waiting) else {
+                let Some(told) = next(&events, patience, &mut waiting) else {
                     return;
                 };
                 has_forgotten = folders.as_mut().is_some_and(|folders| folders.forget(&told));
@@ -78,11 +85,16 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
         };
         let before = index.model();
         let changes = match told {
+            Told::Nothing if !is_polling || polled.elapsed() < POLL_INTERVAL => Changes::default(),
             Told::Nothing if watched.is_complete => {
+                polled = Instant::now();
                 let links = index.links().to_vec();
                 index.follow(&links)
             }
-            Told::Nothing | Told::Anything => index.refresh(),
+            Told::Nothing | Told::Anything => {
+                polled = Instant::now();
+                index.refresh()
+            }
             Told::Paths(paths) => {
                 let inside = paths.iter().map(|path| path.strip_prefix(&root).map(Path::to_path_buf));
                 match inside.collect::<Result<Vec<_>, _>>() {
@@ -92,6 +104,10 @@ pub fn follow(mut index: Index, server: &Arc<TraceServer>) {
             }
         };
         publish(&index, server, &changes, &before);
+        let before = index.model();
+        let changes = index.follow_managed();
+        publish(&index, server, &changes, &before);
+        server.edition.store(index.edition(), Ordering::SeqCst);
         // Whoever waited for this may look now.
         drop(waiting);
         // An edit of a file that is known changes no folder, and the next edit shall not wait.
@@ -114,10 +130,14 @@ enum Told {
 /// Waits for a burst of events, or for some time if that is wanted. Who asks is noted, and ends the burst.
 fn next(events: &Receiver<Event>, patience: Option<Duration>, waiting: &mut Vec<Sender<()>>) -> Option<Told> {
     let mut read = |event: Event| match event {
-        Event::Changed(paths) => (paths, false),
+        Event::Changed(paths) => (Some(paths), false),
         Event::Asked(paths, done) => {
             waiting.push(done);
-            (paths, true)
+            (Some(paths), true)
+        }
+        Event::Managed(done) => {
+            waiting.push(done);
+            (None, true)
         }
     };
     let first = match patience {
@@ -131,16 +151,17 @@ fn next(events: &Receiver<Event>, patience: Option<Duration>, waiting: &mut Vec<
         },
         None => events.recv().ok()?,
     };
+    // No paths at all: nothing happened on disk. An empty list: nobody knows where something did.
     let (first, mut is_asked) = read(first);
-    let mut is_known = !first.is_empty();
-    let mut paths: BTreeSet<PathBuf> = first.into_iter().collect();
+    let mut is_known = first.as_ref().is_none_or(|paths| !paths.is_empty());
+    let mut paths: BTreeSet<PathBuf> = first.into_iter().flatten().collect();
     let start = Instant::now();
     while !is_asked && start.elapsed() < BURST_TIME_MAX {
         match events.recv_timeout(QUIET_TIME) {
             Ok(event) => {
                 let (more, is_last) = read(event);
-                is_known &= !more.is_empty();
-                paths.extend(more);
+                is_known &= more.as_ref().is_none_or(|paths| !paths.is_empty());
+                paths.extend(more.into_iter().flatten());
                 is_asked = is_last;
             }
             Err(_) => break,

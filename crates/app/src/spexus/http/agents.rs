@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use mcp::Change;
-use ops::{Caller, Credentials, Effect, Error, Kind};
+use ops::{Caller, Credentials, Effect, Error, ErrorKind};
 use serde_json::json;
 use store::{Mode, mcp_session, revision};
 use tokio::sync::broadcast::error::RecvError;
@@ -72,7 +72,7 @@ impl Agents {
         check_once(&head.headers)?;
         let shown = bearer(&head.headers)?;
         let Some(shown) = shown else {
-            return Err(Error::new(Kind::Unauthenticated, "a token is required")
+            return Err(Error::new(ErrorKind::Unauthenticated, "a token is required")
                 .with_more(json!({ "token_sent": false })));
         };
         let caller = identify(&self.app, Credentials::Bearer(shown)).await?;
@@ -81,7 +81,7 @@ impl Agents {
     }
 
     fn refused(&self, error: Error, head: &Parts, request_id: &str) -> Refusal {
-        let error = if error.kind == Kind::Unauthenticated {
+        let error = if error.kind == ErrorKind::Unauthenticated {
             let has_shown = head.headers.contains_key(header::AUTHORIZATION);
             let tried = if has_shown { Tried::Token } else { Tried::Nothing };
             self.app.refused(error, &tried, Place { operation: "mcp", address: address(head), request_id })
@@ -107,6 +107,10 @@ fn address(head: &Parts) -> Option<IpAddr> {
 }
 
 impl Host for Agents {
+    //@= spexus://REQ-102
+    //@# 002 R9.2: it requires a bearer token
+    //@= spexus://REQ-104
+    //@# 002 R9.4: an invalid token is answered with 401
     fn admit<'a>(&'a self, head: &'a Parts, request_id: &'a str) -> Wait<'a, Result<Visitor, Refusal>> {
         Box::pin(async move {
             let admitted = match self.caller(head).await {

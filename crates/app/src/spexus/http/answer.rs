@@ -5,7 +5,7 @@ use axum::extract::Request;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use ops::{Answer, Error, FieldError, Kind};
+use ops::{Answer, Error, ErrorKind, FieldError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,19 +14,19 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The status of each kind of error.
-pub const fn status(kind: Kind) -> StatusCode {
+pub const fn status(kind: ErrorKind) -> StatusCode {
     match kind {
-        Kind::ValidationError => StatusCode::BAD_REQUEST,
-        Kind::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Kind::Forbidden => StatusCode::FORBIDDEN,
-        Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::Conflict | Kind::StaleVersion | Kind::StillRunning => StatusCode::CONFLICT,
-        Kind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorKind::ValidationError => StatusCode::BAD_REQUEST,
+        ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Conflict | ErrorKind::StaleVersion | ErrorKind::StillRunning => StatusCode::CONFLICT,
+        ErrorKind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -50,7 +50,7 @@ struct ErrorPart<'a> {
 pub fn failure(error: &Error, request_id: &str) -> Response<Body> {
     let status = status(error.kind);
     // What went wrong inside is for the log; a caller can do nothing with it.
-    let message = if error.kind == Kind::InternalError {
+    let message = if error.kind == ErrorKind::InternalError {
         "an internal error; the log has it under the request id"
     } else {
         &error.message
@@ -61,10 +61,10 @@ pub fn failure(error: &Error, request_id: &str) -> Response<Body> {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     match error.kind {
-        Kind::Unauthenticated => {
+        ErrorKind::Unauthenticated => {
             headers.insert(header::WWW_AUTHENTICATE, challenge("invalid_token", &error.message));
         }
-        Kind::Forbidden => {
+        ErrorKind::Forbidden => {
             headers.insert(header::WWW_AUTHENTICATE, challenge("insufficient_scope", &error.message));
         }
         _ => {}
@@ -81,7 +81,7 @@ fn challenge(error: &str, description: &str) -> HeaderValue {
 
 /// An error that only HTTP knows.
 pub fn http_error(status: StatusCode, code: &str, message: &str, request_id: &str) -> Response<Body> {
-    error_body(status, code, message, &Error::new(Kind::ValidationError, message), request_id)
+    error_body(status, code, message, &Error::new(ErrorKind::ValidationError, message), request_id)
 }
 
 fn error_body(
@@ -150,7 +150,7 @@ pub fn not_found(request: &Request) -> Response<Body> {
     let request_id = super::request::request_id(request.headers());
     let message =
         format!("there is nothing at {}; see /api/v1/openapi.json", ops::shortened(request.uri().path()));
-    http_error(StatusCode::NOT_FOUND, Kind::NotFound.code(), &message, &request_id)
+    http_error(StatusCode::NOT_FOUND, ErrorKind::NotFound.code(), &message, &request_id)
 }
 
 /// The path knows other methods.

@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use ops::{Effect, Error, FieldError, Kind, Members, Upload};
+use ops::{Effect, Error, ErrorKind, FieldError, Members, Upload};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 use store::model::Reference;
@@ -119,7 +119,7 @@ impl Endpoint {
             Box::new(http_error(StatusCode::BAD_REQUEST, "MALFORMED_REQUEST", &message, id))
         };
         let too_large = |message: String| {
-            let mut refusal = failure(&Error::new(Kind::TooLarge, message), id);
+            let mut refusal = failure(&Error::new(ErrorKind::TooLarge, message), id);
             // The rest of the body is not read, so nothing else can come on this connection.
             insert(refusal.headers_mut(), header::CONNECTION, "close");
             Box::new(refusal)
@@ -137,7 +137,7 @@ impl Endpoint {
         let slow = || {
             let message = format!("the body did not arrive within {} s", limits.patience.as_secs());
             let status = StatusCode::REQUEST_TIMEOUT;
-            Box::new(http_error(status, Kind::Timeout.code(), &message, id))
+            Box::new(http_error(status, ErrorKind::Timeout.code(), &message, id))
         };
         let (mut bytes, mut upload) = (Bytes::new(), None);
         if file.is_some() {
@@ -206,7 +206,7 @@ impl Endpoint {
 
     /// Says everything that is wrong with the arguments, and not only what was found first.
     pub(super) fn explained(&self, mut error: Error, rejected: Option<Value>) -> Error {
-        if error.kind != Kind::ValidationError {
+        if error.kind != ErrorKind::ValidationError {
             return error;
         }
         // Do not suggest names that the path already decides.

@@ -9,7 +9,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::Response;
 use mcp::Schema;
-use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, Kind, Reply, Route, Upload};
+use ops::{Arguments, Call, Caller, Credentials, Effect, Entry, Error, ErrorKind, Reply, Route, Upload};
 use serde_json::{Map, Value};
 use store::model::Via;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -72,7 +72,7 @@ impl Endpoint {
             Err(_) => {
                 let message =
                     format!("the request took longer than {} s; it may still be done", timeout.as_secs());
-                (failure(&Error::new(Kind::Timeout, message), &id), None)
+                (failure(&Error::new(ErrorKind::Timeout, message), &id), None)
             }
         };
         let status = response.status().as_u16();
@@ -155,6 +155,8 @@ impl Endpoint {
                 request_id: Some(id.to_owned()),
                 address: address.map(|address| address.to_string()),
                 user_agent: user_agent(&parts.headers),
+                checkout: None,
+                threats: None,
             },
             idempotency_key: parts
                 .headers
@@ -311,7 +313,7 @@ impl Endpoint {
         let (operation, user) = (self.entry.name, user.unwrap_or("-"));
         let is_guess = tried.name().is_some();
         match error.kind {
-            _ if error.kind == Kind::Unauthenticated || matches!(tried, Tried::Password(_)) => {
+            _ if error.kind == ErrorKind::Unauthenticated || matches!(tried, Tried::Password(_)) => {
                 let address = parts.extensions.get::<Peer>().map(|peer| peer.0);
                 let error = app.refused(error, &tried, Place { operation, address, request_id: id });
                 if is_guess {
@@ -319,8 +321,8 @@ impl Endpoint {
                 }
                 return failure(&error, id);
             }
-            Kind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.in_full()),
-            Kind::Unavailable | Kind::Timeout => {
+            ErrorKind::InternalError => tracing::error!(req_id = id, user, operation, "{}", error.in_full()),
+            ErrorKind::Unavailable | ErrorKind::Timeout => {
                 tracing::warn!(req_id = id, user, operation, "{}", error.in_full());
             }
             _ => {}
@@ -334,7 +336,8 @@ impl Endpoint {
         if self.entry.effect == Effect::Public {
             let by_name = text("username").map(|name| Tried::Login(name.to_owned()));
             let by_link = || self.entry.proof.and_then(text).map(|_| Tried::Link);
-            return by_name.or_else(|| text("token").map(|_| Tried::Token)).or_else(by_link);
+            let by_token = || text("token").or_else(|| text("identity_token")).map(|_| Tried::Token);
+            return by_name.or_else(by_token).or_else(by_link);
         }
         let proof = self.entry.proof.and_then(text).filter(|proof| !proof.trim().is_empty());
         match credentials {
@@ -380,7 +383,7 @@ pub async fn call_engine(app: &App, mut call: Call) -> Reply {
         // A client that has gone is not told.
         let _ = sender.send(reply);
     });
-    let dropped = |_| Reply::failed(Error::new(Kind::InternalError, "the call was dropped"));
+    let dropped = |_| Reply::failed(Error::new(ErrorKind::InternalError, "the call was dropped"));
     receiver.await.unwrap_or_else(dropped)
 }
 
@@ -392,9 +395,9 @@ pub async fn identify(app: &App, credentials: Credentials) -> Result<Caller, Err
     });
     match receiver.await {
         Ok(Ok(Some(caller))) => Ok(caller),
-        Ok(Ok(None)) => Err(Error::new(Kind::Unauthenticated, "a token is required")),
+        Ok(Ok(None)) => Err(Error::new(ErrorKind::Unauthenticated, "a token is required")),
         Ok(Err(error)) => Err(error),
-        Err(_) => Err(Error::new(Kind::InternalError, "the call was dropped")),
+        Err(_) => Err(Error::new(ErrorKind::InternalError, "the call was dropped")),
     }
 }
 

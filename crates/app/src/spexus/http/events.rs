@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use ops::{Caller, Credentials, Effect, Error, Kind};
+use ops::{Caller, Credentials, Effect, Error, ErrorKind};
 use store::revision::{self, Change, Place, WHOLE_STORE};
 use tokio::sync::{broadcast, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
@@ -39,7 +39,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
         return failure(&error, &id);
     }
     let refuse = |error: Error, tried: Tried| match error.kind {
-        Kind::Unauthenticated => failure(&app.refused(error, &tried, place), &id),
+        ErrorKind::Unauthenticated => failure(&app.refused(error, &tried, place), &id),
         _ => failure(&error, &id),
     };
     let shown = match credentials(request.method(), request.headers(), &app.options) {
@@ -63,7 +63,7 @@ pub async fn stream(State(app): State<Arc<App>>, request: Request) -> Response<B
     if app.hub.shared.listeners.load(Ordering::Acquire) >= LISTENERS_MAX {
         return http_error(
             StatusCode::SERVICE_UNAVAILABLE,
-            Kind::Unavailable.code(),
+            ErrorKind::Unavailable.code(),
             "too many listen already",
             &id,
         );

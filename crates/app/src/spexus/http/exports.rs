@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ops::{Error, Kind, Result};
+use ops::{Error, ErrorKind, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Exports that are made at once.
@@ -51,6 +51,6 @@ async fn permit(of: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
 }
 
 fn busy() -> Error {
-    let error = Error::new(Kind::Unavailable, "too many exports are under way; try again soon");
+    let error = Error::new(ErrorKind::Unavailable, "too many exports are under way; try again soon");
     Error { retry_after_s: Some(RETRY_S), ..error }
 }

@@ -66,7 +66,7 @@ impl Spool {
         request_id: &str,
     ) -> Result<Response<Body>, ops::Error> {
         let Description { format, file_name } = serde_json::from_str(described)
-            .map_err(|error| ops::Error::new(ops::Kind::InternalError, error.to_string()))?;
+            .map_err(|error| ops::Error::new(ops::ErrorKind::InternalError, error.to_string()))?;
         let body = outgoing::file_in_parts(self.0, write_timeout, held).map_err(|error| unwritten(&error))?;
         let mut response = Response::new(body);
         let headers = response.headers_mut();
@@ -112,7 +112,7 @@ impl ops::Sink for SpoolSink {
 
 /// The error for a file that has no place on the disk.
 pub fn unwritten(error: &io::Error) -> ops::Error {
-    let unavailable = ops::Error::new(ops::Kind::Unavailable, "the file could not be written");
+    let unavailable = ops::Error::new(ops::ErrorKind::Unavailable, "the file could not be written");
     ops::Error { cause: Some(error.to_string()), ..unavailable }
 }
 

@@ -9,7 +9,7 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use ops::{Error, Kind, Running};
+use ops::{Error, ErrorKind, Running};
 
 use super::answer::{REQUEST_ID, failure, insert};
 use super::request::request_id;
@@ -33,7 +33,7 @@ pub async fn guarded(running: Arc<Running>, handler: impl Future<Output = Respon
     });
     match answered.await {
         Some(response) => response,
-        None => failure(&Error::new(Kind::InternalError, "the handler panicked"), &running.request_id),
+        None => failure(&Error::new(ErrorKind::InternalError, "the handler panicked"), &running.request_id),
     }
 }
 

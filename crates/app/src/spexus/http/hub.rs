@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ops::{Engine, Error, Kind};
+use ops::{Engine, Error, ErrorKind};
 use store::Mode;
 use store::revision::{self, Change, Place};
 use tokio::sync::{Notify, broadcast, oneshot, watch};
@@ -170,6 +170,6 @@ pub(super) async fn ask<T: Send + 'static>(
     });
     match receiver.await {
         Ok(result) => result.map_err(Error::from),
-        Err(_) => Err(Error::new(Kind::InternalError, "the store dropped the question")),
+        Err(_) => Err(Error::new(ErrorKind::InternalError, "the store dropped the question")),
     }
 }

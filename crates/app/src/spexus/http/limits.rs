@@ -6,7 +6,7 @@ use std::sync::Arc;
 use governor::clock::{Clock, DefaultClock};
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
-use ops::{Caller, Error, Kind, Result};
+use ops::{Caller, Error, ErrorKind, Result};
 
 use super::guesses::Guesses;
 
@@ -95,5 +95,5 @@ impl Limits {
 
 /// An error that says when to try again.
 pub fn limited(message: String, seconds: u64) -> Error {
-    Error { retry_after_s: Some(seconds), ..Error::new(Kind::RateLimited, message) }
+    Error { retry_after_s: Some(seconds), ..Error::new(ErrorKind::RateLimited, message) }
 }

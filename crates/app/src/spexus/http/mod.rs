@@ -16,6 +16,7 @@ mod health;
 mod hearer;
 mod holder;
 mod hub;
+mod issuer_keys;
 mod limits;
 mod listener;
 mod metrics;
@@ -45,12 +46,13 @@ use axum::extract::{Request, State};
 use axum::http::{self, HeaderName, HeaderValue};
 use axum::response::Response;
 use axum::routing::{MethodFilter, get, on};
-use ops::{Engine, Method};
+use ops::{Engine, Issuers, Method};
 use tower_http::cors::CorsLayer;
 
 pub use self::address::Proxies;
 pub use self::answer::insert;
 pub use self::connections::ConnectionLimits;
+pub use self::issuer_keys::is_issuer;
 pub use self::limits::LimitSettings;
 pub use self::listener::{ConnectionOptions, Listener, Tls};
 pub use self::request::{decode, request_id};
@@ -63,14 +65,15 @@ use self::endpoint::Endpoint;
 use self::exports::Exports;
 use self::health::Health;
 use self::hub::Hub;
+use self::issuer_keys::IssuerKeys;
 use self::limits::Limits;
 use self::metrics::Metrics;
-use self::patterns::Patterns;
 use self::refusals::Noted;
 use self::streams::Streams;
 use self::traces::Traces;
 use crate::requirements::ToolOptions;
 use crate::streamable::Feed;
+use crate::tmkb::Patterns;
 
 /// Everything that requests share.
 pub struct App {
@@ -121,6 +124,8 @@ pub struct HttpOptions {
     pub tools: ToolOptions,
     /// The folders whose traces pages show, each with the key of its project.
     pub traces: Vec<(String, PathBuf)>,
+    /// Whose identities of CI runs are accepted.
+    pub oidc_issuers: Vec<String>,
 }
 
 /// The client's network address, put there by the listener.
@@ -132,7 +137,13 @@ impl App {
     pub fn new(store: store::Store, options: HttpOptions, telemetry: Telemetry) -> Arc<App> {
         let limits = Arc::new(Limits::new(&options.limits));
         let gate = limits.clone();
-        let engine = Engine::new(store).behind(Arc::new(move |caller| gate.admit(caller)));
+        let keys = Arc::new(IssuerKeys::new(&options.oidc_issuers));
+        let issuers = Issuers::new(options.oidc_issuers.clone(), options.public_url.clone(), keys);
+        let patterns = Arc::new(Patterns::default());
+        let engine = Engine::new(store)
+            .behind(Arc::new(move |caller| gate.admit(caller)))
+            .trusting(issuers)
+            .knowing(patterns.clone());
         let hub = Hub::start(engine.clone());
         Arc::new(App {
             metrics: Metrics::new(engine.clone()),
@@ -145,7 +156,7 @@ impl App {
             streams: Streams::new(options.limits.streams as usize),
             noted: Noted::default(),
             traces: Arc::new(Traces::start(&options.traces)),
-            patterns: Arc::default(),
+            patterns,
             options,
             exports: Arc::default(),
             uploads: Uploads::default(),

@@ -1,8 +1,11 @@
 //! What a request says: who asks, and the arguments from path, query and body.
 
+use std::borrow::Cow;
+
 use axum::http::header;
 use axum::http::{HeaderMap, Method};
-use ops::{Arguments, Credentials, Error, Kind, SESSION_PREFIX};
+use ops::{Arguments, Credentials, Error, ErrorKind, SESSION_PREFIX};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::HttpOptions;
@@ -49,7 +52,7 @@ pub fn credentials(
 
 /// The bearer token that the client shows, if it shows anything.
 pub fn bearer(headers: &HeaderMap) -> Result<Option<String>, Error> {
-    let refused = |message: &str| Error::new(Kind::Unauthenticated, message);
+    let refused = |message: &str| Error::new(ErrorKind::Unauthenticated, message);
     let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
     let text = value.to_str().map_err(|_| refused("the Authorization header is malformed"))?;
     match text.split_once(' ') {
@@ -116,30 +119,8 @@ pub fn add_query(arguments: &mut Map<String, Value>, known: &Arguments, query: &
 
 /// Undoes percent-encoding; none when the result is not UTF-8.
 pub fn decode(text: &str, plus_is_blank: bool) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while index < bytes.len() {
-        // Only digits: the number parser would also take a sign.
-        let digits =
-            bytes.get(index + 1..index + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match (bytes[index], digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())) {
-            (b'%', Some(byte)) => {
-                decoded.push(byte);
-                index += 3;
-            }
-            (b'+', _) if plus_is_blank => {
-                decoded.push(b' ');
-                index += 1;
-            }
-            (byte, _) => {
-                decoded.push(byte);
-                index += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).ok()
+    let text = if plus_is_blank { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
+    Some(percent_decode_str(&text).decode_utf8().ok()?.into_owned())
 }
 
 /// Headers of which a second one would say something else, and nobody could tell which counts.

@@ -1,7 +1,7 @@
-//! The cookie of a session: set by a login that asks for it, removed by logging out.
+//! The cookie of a session: set by a login that asks for it, set anew with another password, removed by logging out.
 
 use axum::http::request::Parts;
-use ops::{Answer, Entry, Error, Kind, SessionChange};
+use ops::{Answer, Entry, Error, ErrorKind, SessionChange};
 use serde_json::{Map, Value};
 
 use super::HttpOptions;
@@ -25,8 +25,8 @@ pub fn check_page(
     parts: &Parts,
     options: &HttpOptions,
 ) -> Result<(), Error> {
-    let asks_for_cookie =
-        entry.session == Some(SessionChange::Begins) && arguments.get("cookie") == Some(&Value::Bool(true));
+    let has_secret = matches!(entry.session, Some(SessionChange::Begins | SessionChange::Renews));
+    let asks_for_cookie = has_secret && arguments.get("cookie") == Some(&Value::Bool(true));
     if asks_for_cookie { check_origin(&parts.method, &parts.headers, options) } else { Ok(()) }
 }
 
@@ -40,9 +40,9 @@ pub fn take_cookie(
     let secure = if is_secure(options) { "; Secure" } else { "" };
     let attributes = format!("Path=/; HttpOnly; SameSite=Lax{secure}");
     match entry.session {
-        Some(SessionChange::Begins) => {
+        Some(SessionChange::Begins | SessionChange::Renews) => {
             let unexpected =
-                |error| Error::new(Kind::InternalError, format!("the answer of a login: {error}"));
+                |error| Error::new(ErrorKind::InternalError, format!("the answer with a secret: {error}"));
             let mut body: Map<String, Value> = serde_json::from_str(&answer.json).map_err(unexpected)?;
             if body.get("cookie") != Some(&Value::Bool(true)) {
                 return Ok(None);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ops::{Error, Kind, Result};
+use ops::{Error, ErrorKind, Result};
 
 use super::address::counted;
 
@@ -47,7 +47,10 @@ impl Streams {
             if *n_open >= limit {
                 drop(open);
                 let message = format!("{name} has {limit} streams open already; close some first");
-                return Err(Error { retry_after_s: Some(RETRY_S), ..Error::new(Kind::RateLimited, message) });
+                return Err(Error {
+                    retry_after_s: Some(RETRY_S),
+                    ..Error::new(ErrorKind::RateLimited, message)
+                });
             }
             *n_open += 1;
             opened.holders.push(holder);

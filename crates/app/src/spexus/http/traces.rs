@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ops::{Error, Kind};
+use ops::{Error, ErrorKind};
 use serde_json::{Value, json};
 use trace::model::Model;
 use trace::project::{Options, read_inside};
 use trace::report::html::part;
 
 use crate::duvet::server::TraceServer;
+use crate::managed;
 
 /// How many lines of a specification a page has, if they are not one section.
 const SPECIFICATION_LINES: usize = 1_200;
@@ -32,7 +33,11 @@ impl Traces {
     /// Begins to read folders. The last one of a project counts.
     pub fn start(folders: &[(String, PathBuf)]) -> Traces {
         let one = |(key, root): &(String, PathBuf)| {
-            let options = Options { root: root.clone(), is_confined: true, ..Options::default() };
+            let mut options = Options { root: root.clone(), is_confined: true, ..Options::default() };
+            // Whoever reads this project may not read another one that its code cites.
+            if let Some(file) = managed::with_pulled_or_problem(&mut options) {
+                options.managed = Some(Arc::new(managed::Pulled::new(root, &file).only(key)));
+            }
             (key.clone(), TraceServer::start_with(options, false, |_| None))
         };
         Traces(folders.iter().map(one).collect())
@@ -54,7 +59,7 @@ impl Traces {
                     model.catalogue.specifications.iter().filter(|entry| part::is_shown(&model, entry));
                 let nearest = nearest::several(id, known.map(|entry| entry.id.as_str()), 1);
                 let hint = nearest.first().map(|id| format!("; did you mean {id}?")).unwrap_or_default();
-                Err(Error::new(Kind::NotFound, format!("{key} has no specification {id:?}{hint}")))
+                Err(Error::new(ErrorKind::NotFound, format!("{key} has no specification {id:?}{hint}")))
             }
         }
     }
@@ -63,7 +68,8 @@ impl Traces {
 /// The lines of a source file around one, with what they cite.
 fn source(root: &Path, model: &Model, path: &str, line: usize) -> Result<Value, Error> {
     // One answer for whatever is not shown: what else is in the folder is nobody's business.
-    let missing = || Error::new(Kind::NotFound, format!("no source file of the project is called {path:?}"));
+    let missing =
+        || Error::new(ErrorKind::NotFound, format!("no source file of the project is called {path:?}"));
     let is_known = model.setting.sources.iter().any(|source| **source == *path) || model.file(path).is_some();
     if !is_known || part::is_hidden(Path::new(path)) {
         return Err(missing());

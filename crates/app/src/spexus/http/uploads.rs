@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
-use ops::{Error, Kind, Result, Upload};
+use ops::{Error, ErrorKind, Result, Upload};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
@@ -55,7 +55,10 @@ impl Uploads {
         let found =
             self.kept().iter().find(|one| one.id == id && one.user_id == user_id).map(|one| one.file.clone());
         let Some(file) = found else {
-            return Err(Error::new(Kind::NotFound, "the file is not here any more; choose it once more"));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                "the file is not here any more; choose it once more",
+            ));
         };
         let copied =
             spawn_blocking(move || file.lock().unwrap_or_else(PoisonError::into_inner).copied()).await;
@@ -113,7 +116,7 @@ mod tests {
         let uploads = Uploads::default();
         let first = uploads.keep("ann", file("one"));
         assert_eq!(uploads.open("ann", &first).await.expect("a file").n_bytes(), 3);
-        assert_eq!(uploads.open("bob", &first).await.expect_err("another's").kind, Kind::NotFound);
+        assert_eq!(uploads.open("bob", &first).await.expect_err("another's").kind, ErrorKind::NotFound);
         uploads.remove("bob", &first);
         let others: Vec<String> = (0..OF_USER_MAX).map(|_| uploads.keep("ann", file("more"))).collect();
         assert!(uploads.open("ann", &first).await.is_err());

@@ -4,6 +4,7 @@ use ops::Entry;
 use serde_json::{Map, Value, json};
 
 use super::table::{self, cell, name_of, plain, shown};
+use super::{stale, thread};
 
 /// What is left out of an answer when there is nothing of it.
 const QUIET: [&str; 3] = ["problems", "problems_more", "notes"];
@@ -12,6 +13,15 @@ const QUIET: [&str; 3] = ["problems", "problems_more", "notes"];
 pub fn render(entry: &Entry, answer: &Value, width: Option<usize>) -> String {
     let mut page = Page { text: String::new(), width };
     match answer {
+        Value::Object(object) if thread::is_thread(object) => {
+            thread::lines(object).iter().for_each(|line| page.line(line));
+        }
+        Value::Object(object) if stale::is_list(object) => {
+            stale::lines(object).iter().for_each(|line| page.line(line));
+        }
+        Value::Object(object) if object.get("packet").is_some_and(Value::is_string) => {
+            page.line(object["packet"].as_str().unwrap_or_default());
+        }
         Value::Object(object) if is_tree(object) => {
             for node in object["data"].as_array().into_iter().flatten() {
                 tree(&mut page, node, 0);
@@ -46,8 +56,8 @@ fn tree(page: &mut Page, node: &Value, depth: usize) {
 fn list(page: &mut Page, entry: &Entry, object: &Map<String, Value>) {
     let rows = rows_of(&object["data"]);
     let Some(first) = rows.first() else {
-        let message = object.get("message").and_then(Value::as_str).unwrap_or("nothing found");
-        page.line(message);
+        let message = object.get("message").or(object.get("note")).and_then(Value::as_str);
+        page.line(message.unwrap_or("nothing found"));
         return;
     };
     let mut chosen = match entry.columns_of(first.get("kind").and_then(Value::as_str)) {
@@ -65,6 +75,9 @@ fn list(page: &mut Page, entry: &Entry, object: &Map<String, Value>) {
         page.line(&format!("{} to {last} of {total}; --offset {last} shows more", offset + 1));
     } else if offset > 0 {
         page.line(&format!("{} to {last} of {total}", offset + 1));
+    }
+    if let Some(note) = object.get("note").and_then(Value::as_str) {
+        page.line(note);
     }
 }
 

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcp::{
-    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, Kind, Page, Prompt,
-    PromptArgument, Resource, Server, Tool, ToolOutput,
+    Capabilities, Change, Completion, CompletionReference, Contents, Context, Failure, FailureKind, Page,
+    Prompt, PromptArgument, Resource, Server, Tool, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 use spexus::streamable::{Feed, News};
@@ -88,7 +88,7 @@ impl Server for Fixtures {
             ]),
             "test_error_handling" => {
                 let message = "This tool intentionally returns an error for testing";
-                return Err(Failure::new(Kind::Conflict, message));
+                return Err(Failure::new(FailureKind::Conflict, message));
             }
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
@@ -131,7 +131,7 @@ impl Server for Fixtures {
                     json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")}).to_string();
                 json!({"uri": uri, "mimeType": "application/json", "text": data})
             }
-            _ => return Err(Failure::new(Kind::NotFound, "Resource not found")),
+            _ => return Err(Failure::new(FailureKind::NotFound, "Resource not found")),
         };
         Ok(content.into())
     }

@@ -238,9 +238,15 @@ impl<'a> Agent<'a> {
     /// The next message of a stream that is about this method.
     #[track_caller]
     pub fn hear_of(&self, stream: &Stream, method: &str) -> Value {
+        self.hear_until(stream, |message| message["method"] == method)
+    }
+
+    /// The next message of a stream that fits. A stream that falls silent without it fails the test.
+    #[track_caller]
+    pub fn hear_until(&self, stream: &Stream, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.hear(stream);
-            if message["method"] == method {
+            if fits(&message) {
                 return message;
             }
         }

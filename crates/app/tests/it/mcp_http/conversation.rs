@@ -5,8 +5,99 @@ use serde_json::{Value, json};
 use super::agent::{Agent, HANDSHAKES, STATELESS, initialize};
 use crate::backend::{Backend, on_every_store, on_sqlite};
 
-/// [002 R4.1, R4.2, R4.4, R4.7] [002 R5.1, R5.2, R5.6] [002 R6.1, R6.2, R6.7] [002 R7.5, R7.9] [002 R8.1, R8.2, R8.3, R8.7]
-/// [002 R9.1, R9.5, R9.6, R9.7, R9.8, R9.9] [002 R10.1, R10.2, R10.3, R10.4, R10.6, R10.7, R10.8] [002 R11.4, R11.5]
+//@= spexus://REQ-055
+//@= type=test
+//@# 002 R4.1: resources/list returns direct resources
+//@= spexus://REQ-056
+//@= type=test
+//@# 002 R4.2: each resource has uri, name, description and mimeType
+//@= spexus://REQ-058
+//@= type=test
+//@# 002 R4.4: resources/read takes a URI and asks the backend
+//@= spexus://REQ-061
+//@= type=test
+//@# 002 R4.7: hierarchies have URIs
+//@= spexus://REQ-064
+//@= type=test
+//@# 002 R5.1: resources/templates/list returns templates
+//@= spexus://REQ-065
+//@= type=test
+//@# 002 R5.2: each template has uriTemplate, name, description and mimeType
+//@= spexus://REQ-069
+//@= type=test
+//@# 002 R5.6: parameters are filled in, and the backend is asked
+//@= spexus://REQ-072
+//@= type=test
+//@# 002 R6.1: tools/list returns all tools with schemas
+//@= spexus://REQ-073
+//@= type=test
+//@# 002 R6.2: each tool has name, description and inputSchema
+//@= spexus://REQ-078
+//@= type=test
+//@# 002 R6.7: a result has a content array
+//@= spexus://REQ-086
+//@= type=test
+//@# 002 R7.5: results of a search are content
+//@= spexus://REQ-090
+//@= type=test
+//@# 002 R7.9: a search without results answers an empty list with a message
+//@= spexus://REQ-091
+//@= type=test
+//@# 002 R8.1: prompts/list returns prompts
+//@= spexus://REQ-092
+//@= type=test
+//@# 002 R8.2: each prompt has name, description and arguments
+//@= spexus://REQ-093
+//@= type=test
+//@# 002 R8.3: prompts/get takes a name and arguments
+//@= spexus://REQ-097
+//@= type=test
+//@# 002 R8.7: a prompt has a description and messages
+//@= spexus://REQ-101
+//@= type=test
+//@# 002 R9.1: there is POST /api/v1/mcp
+//@= spexus://REQ-105
+//@= type=test
+//@# 002 R9.5: a valid token acts for its owner
+//@= spexus://REQ-106
+//@= type=test
+//@# 002 R9.6: the method decides what is done
+//@= spexus://REQ-107
+//@= type=test
+//@# 002 R9.7: resources/read returns the entity
+//@= spexus://REQ-108
+//@= type=test
+//@# 002 R9.8: tools/call does what the tool says
+//@= spexus://REQ-109
+//@= type=test
+//@# 002 R9.9: prompts/get gathers context
+//@= spexus://REQ-112
+//@= type=test
+//@# 002 R10.1: resources/read is routed
+//@= spexus://REQ-113
+//@= type=test
+//@# 002 R10.2: tools/call is routed
+//@= spexus://REQ-114
+//@= type=test
+//@# 002 R10.3: prompts/get is routed
+//@= spexus://REQ-115
+//@= type=test
+//@# 002 R10.4: a routed request carries the user who asks
+//@= spexus://REQ-117
+//@= type=test
+//@# 002 R10.6: URI schemes are understood
+//@= spexus://REQ-118
+//@= type=test
+//@# 002 R10.7: tools are operations
+//@= spexus://REQ-119
+//@= type=test
+//@# 002 R10.8: prompts load their entities
+//@= spexus://REQ-125
+//@= type=test
+//@# 002 R11.4: answers carry jsonrpc and the same id
+//@= spexus://REQ-126
+//@= type=test
+//@# 002 R11.5: success has a result
 #[test]
 fn every_method_answers_in_every_revision() {
     on_every_store(|backend| {
@@ -86,8 +177,69 @@ fn converse(backend: &Backend, revision: &'static str) {
     }
 }
 
-/// [001 R1.1, R1.2, R1.3, R1.4, R1.5] [001 R2.1, R2.2, R2.3, R2.5] [001 R3.1, R3.2, R3.3, R3.4] [001 R4.1, R4.2, R4.3]
-/// [002 R3.1, R3.2, R3.3, R3.4] [000 fields]
+//@= spexus://REQ-012
+//@= type=test
+//@# 001 R1.1: an initialize request gets a JSON-RPC 2.0 answer with all required fields
+//@= spexus://REQ-013
+//@= type=test
+//@# 001 R1.2: a client that speaks 2025-03-26 is answered with this version
+//@= spexus://REQ-014
+//@= type=test
+//@# 001 R1.3: serverInfo is "spexus mcp" with its title and version 1.0.0
+//@= spexus://REQ-015
+//@= type=test
+//@# 001 R1.4: capabilities have prompts, resources and tools
+//@= spexus://REQ-016
+//@= type=test
+//@# 001 R1.5: listChanged is true for all three
+//@= spexus://REQ-017
+//@= type=test
+//@# 001 R2.1: every answer has jsonrpc 2.0
+//@= spexus://REQ-018
+//@= type=test
+//@# 001 R2.2: the id of the request is returned unchanged
+//@= spexus://REQ-019
+//@= type=test
+//@# 001 R2.3: the result object holds everything
+//@= spexus://REQ-021
+//@= type=test
+//@# 001 R2.5: the answer is valid JSON
+//@= spexus://REQ-022
+//@= type=test
+//@# 001 R3.1: instructions are a string
+//@= spexus://REQ-023
+//@= type=test
+//@# 001 R3.2: instructions are comprehensive
+//@= spexus://REQ-024
+//@= type=test
+//@# 001 R3.3: instructions guide to the tools
+//@= spexus://REQ-025
+//@= type=test
+//@# 001 R3.4: instructions name the patterns of resources
+//@= spexus://REQ-027
+//@= type=test
+//@# 001 R4.1: capabilities have the three sections
+//@= spexus://REQ-028
+//@= type=test
+//@# 001 R4.2: listChanged is true for each
+//@= spexus://REQ-029
+//@= type=test
+//@# 001 R4.3: resources can be subscribed to
+//@= spexus://REQ-048
+//@= type=test
+//@# 002 R3.1: initialize is answered with capabilities
+//@= spexus://REQ-049
+//@= type=test
+//@# 002 R3.2: resources have subscribe and listChanged
+//@= spexus://REQ-050
+//@= type=test
+//@# 002 R3.3: tools are declared
+//@= spexus://REQ-051
+//@= type=test
+//@# 002 R3.4: prompts are declared
+//@= spexus://REQ-002
+//@= type=test
+//@# 000 fields: the answer has protocol version, capabilities, server info and instructions
 #[test]
 fn initialize_says_who_we_are_and_what_we_can_do() {
     on_every_store(|backend| {
@@ -125,7 +277,16 @@ fn check_capabilities(capabilities: &Value, has_completions: bool) {
     assert_eq!(*capabilities, expected);
 }
 
-/// [001 R3.5, R4.4, R4.5] What is said of the tools is what is there: fewer tools, fewer words.
+/// What is said of the tools is what is there: fewer tools, fewer words.
+//@= spexus://REQ-026
+//@= type=test
+//@# 001 R3.5: instructions change when the tools do
+//@= spexus://REQ-030
+//@= type=test
+//@# 001 R4.4: capabilities are what the server can do
+//@= spexus://REQ-031
+//@= type=test
+//@# 001 R4.5: what is declared is served
 #[test]
 fn instructions_follow_the_tools() {
     on_sqlite(&["--read-only"], &[], |backend, _| {
@@ -135,7 +296,13 @@ fn instructions_follow_the_tools() {
     });
 }
 
-/// The active prompt is what agents are told, at once; without one, nothing. [000 instructions, cache]
+/// The active prompt is what agents are told, at once; without one, nothing.
+//@= spexus://REQ-003
+//@= type=test
+//@# 000 instructions: instructions are description and content of the active prompt, and empty without one
+//@= spexus://REQ-006
+//@= type=test
+//@# 000 cache: instructions follow the active prompt at once
 #[test]
 fn instructions_are_the_active_prompt() {
     on_every_store(|backend| {

@@ -88,7 +88,19 @@ fn a_name_that_no_header_can_carry_comes_in_base64() {
     });
 }
 
-/// [002 R2.1, R2.2, R2.4, R2.6] The header, then the session, then 2025-03-26.
+/// The header, then the session, then 2025-03-26.
+//@= spexus://REQ-041
+//@= type=test
+//@# 002 R2.1: 2025-06-18 is spoken
+//@= spexus://REQ-042
+//@= type=test
+//@# 002 R2.2: the version is read from the parameters
+//@= spexus://REQ-044
+//@= type=test
+//@# 002 R2.4: the agreed version is in the answer
+//@= spexus://REQ-046
+//@= type=test
+//@# 002 R2.6: several versions are spoken at the same time
 #[test]
 fn the_revision_is_the_headers_or_the_sessions_or_the_oldest_without_headers() {
     on_sqlite(&[], &[], |backend, _| {
@@ -142,7 +154,13 @@ fn what_meta_lacks_is_named() {
     });
 }
 
-/// What a client calls itself is cut and cleaned before it is logged. [000 sanitised, log]
+/// What a client calls itself is cut and cleaned before it is logged.
+//@= spexus://REQ-007
+//@= type=test
+//@# 000 sanitised: what a client calls itself is cleaned before it is logged
+//@= spexus://REQ-010
+//@= type=test
+//@# 000 log: initialize is logged with its client
 #[test]
 fn the_name_of_a_client_cannot_write_lines_into_the_log() {
     on_sqlite(&[], &[], |backend, _| {

@@ -6,7 +6,12 @@ use super::agent::{Agent, STATELESS, initialize};
 use super::refusals::{check, token_of};
 use crate::backend::{Answer, Backend, on_sqlite, send};
 
-/// [000 rate limit] [002 R12.7]
+//@= spexus://REQ-009
+//@= type=test
+//@# 000 rate limit: initialize is limited
+//@= spexus://REQ-137
+//@= type=test
+//@# 002 R12.7: rate limits apply to agents, too
 #[test]
 fn initialize_is_limited_by_itself() {
     on_sqlite(&[], &[("SPEXUS_SESSION_LIMIT", "3")], |backend, _| {
@@ -39,7 +44,10 @@ fn initialize_is_limited_by_itself() {
     });
 }
 
-/// [002 R12.7] The limits of REST hold here, and both are counted together.
+/// The limits of REST hold here, and both are counted together.
+//@= spexus://REQ-137
+//@= type=test
+//@# 002 R12.7: rate limits apply to agents, too
 #[test]
 fn requests_are_limited_as_elsewhere() {
     on_sqlite(&[], &[("SPEXUS_RATE_LIMIT", "5")], |backend, _| {
@@ -91,7 +99,12 @@ fn check_limited(answer: &Answer) {
     assert!((1..=60).contains(&seconds), "{seconds}");
 }
 
-/// [000 versions] [002 R15.9]
+//@= spexus://REQ-011
+//@= type=test
+//@# 000 versions: protocol versions are counted, and unsupported ones stand out in the log
+//@= spexus://REQ-164
+//@= type=test
+//@# 002 R15.9: leaks can be seen in the metrics
 #[test]
 fn messages_are_counted() {
     on_sqlite(&[], &[], |backend, _| {
@@ -118,7 +131,16 @@ fn messages_are_counted() {
     });
 }
 
-/// [002 R12.5, R13.2, R13.3] Every operation is logged with who asked; no token and no content is.
+/// Every operation is logged with who asked; no token and no content is.
+//@= spexus://REQ-135
+//@= type=test
+//@# 002 R12.5: every change is in the audit trail with its user
+//@= spexus://REQ-140
+//@= type=test
+//@# 002 R13.2: log lines have time, request id and context
+//@= spexus://REQ-141
+//@= type=test
+//@# 002 R13.3: the log has no tokens
 #[test]
 fn the_log_says_who_did_what_and_no_secrets() {
     on_sqlite(&[], &[("LOG_LEVEL", "debug")], |backend, _| {

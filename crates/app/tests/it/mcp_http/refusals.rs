@@ -41,7 +41,25 @@ fn checks_come_in_their_order() {
     });
 }
 
-/// [002 R11.1, R11.2, R11.6, R11.7, R11.9, R9.11] Not JSON is a parse error, JSON that is no request an invalid one.
+/// Not JSON is a parse error, JSON that is no request an invalid one.
+//@= spexus://REQ-122
+//@= type=test
+//@# 002 R11.1: jsonrpc must be 2.0
+//@= spexus://REQ-123
+//@= type=test
+//@# 002 R11.2: id, method and params are checked
+//@= spexus://REQ-127
+//@= type=test
+//@# 002 R11.6: failure has code and message
+//@= spexus://REQ-128
+//@= type=test
+//@# 002 R11.7: standard errors have the standard codes
+//@= spexus://REQ-130
+//@= type=test
+//@# 002 R11.9: what is not a message is an error
+//@= spexus://REQ-111
+//@= type=test
+//@# 002 R9.11: a malformed request is answered with 400
 #[test]
 fn malformed_messages_are_bad_requests() {
     on_sqlite(&[], &[], |backend, _| {
@@ -64,7 +82,27 @@ fn malformed_messages_are_bad_requests() {
     });
 }
 
-/// [002 R9.2, R9.3, R9.4] [002 R12.2, R12.8] [002 R16.2, R16.8]
+//@= spexus://REQ-102
+//@= type=test
+//@# 002 R9.2: it requires a bearer token
+//@= spexus://REQ-103
+//@= type=test
+//@# 002 R9.3: the token is the same as everywhere else
+//@= spexus://REQ-104
+//@= type=test
+//@# 002 R9.4: an invalid token is answered with 401
+//@= spexus://REQ-132
+//@= type=test
+//@# 002 R12.2: the backend checks the token as everywhere else
+//@= spexus://REQ-138
+//@= type=test
+//@# 002 R12.8: failed authentication is logged
+//@= spexus://REQ-166
+//@= type=test
+//@# 002 R16.2: tests cover routing and authentication
+//@= spexus://REQ-172
+//@= type=test
+//@# 002 R16.8: tests cover tokens and rights
 #[test]
 fn without_a_good_token_nobody_is_served() {
     on_every_store(|backend| {
@@ -104,7 +142,10 @@ fn without_a_good_token_nobody_is_served() {
     });
 }
 
-/// A token that expires while it is used. [002 R12.6]
+/// A token that expires while it is used.
+//@= spexus://REQ-136
+//@= type=test
+//@# 002 R12.6: an expired token is rejected
 #[test]
 fn an_expired_token_is_refused() {
     on_sqlite(&[], &[], |backend, folder| {
@@ -120,7 +161,13 @@ fn an_expired_token_is_refused() {
     });
 }
 
-/// [002 R12.3, R12.4] What a token may do is the lesser of its scopes and its owner's role.
+/// What a token may do is the lesser of its scopes and its owner's role.
+//@= spexus://REQ-133
+//@= type=test
+//@# 002 R12.3: operations have the owner's rights
+//@= spexus://REQ-134
+//@= type=test
+//@# 002 R12.4: missing rights are answered with 403
 #[test]
 fn who_may_not_is_forbidden() {
     on_every_store(|backend| {
@@ -147,7 +194,24 @@ fn who_may_not_is_forbidden() {
     });
 }
 
-/// [000 error, versions] [002 R2.3, R2.5, R2.7] [001 R2.4]
+//@= spexus://REQ-004
+//@= type=test
+//@# 000 error: an error has a code for programs, a message, and the versions that are supported and received
+//@= spexus://REQ-011
+//@= type=test
+//@# 000 versions: protocol versions are counted, and unsupported ones stand out in the log
+//@= spexus://REQ-043
+//@= type=test
+//@# 002 R2.3: the requested version is compared with those supported
+//@= spexus://REQ-045
+//@= type=test
+//@# 002 R2.5: a version that is not supported is error -32602
+//@= spexus://REQ-047
+//@= type=test
+//@# 002 R2.7: the error says clearly what is wrong with the version
+//@= spexus://REQ-020
+//@= type=test
+//@# 001 R2.4: an error is a JSON-RPC error instead of a result
 #[test]
 fn an_unknown_version_in_initialize_is_an_error_that_helps() {
     on_sqlite(&[], &[], |backend, _| {
@@ -174,7 +238,9 @@ fn an_unknown_version_in_initialize_is_an_error_that_helps() {
     });
 }
 
-/// [000 request]
+//@= spexus://REQ-001
+//@= type=test
+//@# 000 request: an initialize request is checked, and the error for a malformed one names what is wrong
 #[test]
 fn a_malformed_initialize_is_told_what_is_wrong() {
     on_sqlite(&[], &[], |backend, _| {
@@ -207,7 +273,22 @@ fn a_malformed_initialize_is_told_what_is_wrong() {
     });
 }
 
-/// Bad arguments are refused with the field, and nothing happens. [002 R6.8, R6.9, R6.10] [002 R13.6, R13.7]
+/// Bad arguments are refused with the field, and nothing happens.
+//@= spexus://REQ-079
+//@= type=test
+//@# 002 R6.8: a failing tool is a JSON-RPC error with details
+//@= spexus://REQ-080
+//@= type=test
+//@# 002 R6.9: validation errors of the backend are mapped
+//@= spexus://REQ-081
+//@= type=test
+//@# 002 R6.10: arguments that do not fit are rejected before the backend is called
+//@= spexus://REQ-144
+//@= type=test
+//@# 002 R13.6: errors name the field
+//@= spexus://REQ-145
+//@= type=test
+//@# 002 R13.7: errors say what to do
 #[test]
 fn bad_arguments_name_their_fields() {
     on_sqlite(&[], &[], |backend, _| {
@@ -223,8 +304,31 @@ fn bad_arguments_name_their_fields() {
     });
 }
 
-/// What is not there, by revision. [002 R4.8, R5.7, R8.9, R8.10, R9.10, R10.9]
-/// [002 R11.8] [002 R16.7]
+/// What is not there, by revision.
+//@= spexus://REQ-062
+//@= type=test
+//@# 002 R4.8: a resource that is not found is error -32002
+//@= spexus://REQ-070
+//@= type=test
+//@# 002 R5.7: invalid parameters are a validation error
+//@= spexus://REQ-099
+//@= type=test
+//@# 002 R8.9: missing arguments are named
+//@= spexus://REQ-100
+//@= type=test
+//@# 002 R8.10: context that cannot be loaded is an error with details
+//@= spexus://REQ-110
+//@= type=test
+//@# 002 R9.10: failures are structured
+//@= spexus://REQ-120
+//@= type=test
+//@# 002 R10.9: an unknown method is an error
+//@= spexus://REQ-129
+//@= type=test
+//@# 002 R11.8: own errors have codes from -32000
+//@= spexus://REQ-171
+//@= type=test
+//@# 002 R16.7: tests cover error codes
 #[test]
 fn what_is_not_there_has_the_code_of_its_revision() {
     on_sqlite(&[], &[], |backend, _| {
@@ -262,7 +366,12 @@ fn what_is_not_there_has_the_code_of_its_revision() {
     });
 }
 
-/// [002 R10.10] [002 R13.8]
+//@= spexus://REQ-121
+//@= type=test
+//@# 002 R10.10: a failure inside is logged and an internal error
+//@= spexus://REQ-146
+//@= type=test
+//@# 002 R13.8: internal errors are logged in full
 #[test]
 fn a_failure_inside_is_logged_and_not_told() {
     on_sqlite(&[], &[], |backend, folder| {

@@ -29,7 +29,10 @@ fn a_session_is_known_to_every_server() {
     });
 }
 
-/// [002 R3.2] A change reaches who listens on another server, in both eras and both directions.
+/// A change reaches who listens on another server, in both eras and both directions.
+//@= spexus://REQ-049
+//@= type=test
+//@# 002 R3.2: resources have subscribe and listChanged
 #[test]
 fn a_change_made_through_one_server_is_told_by_the_other() {
     on_two_servers(|first, second| {

@@ -73,7 +73,13 @@ fn a_message_without_a_session_is_served_but_cannot_subscribe() {
     });
 }
 
-/// [002 R3.2, R11.3] Subscriptions are really served: each is told in the words of who subscribed.
+/// Subscriptions are really served: each is told in the words of who subscribed.
+//@= spexus://REQ-049
+//@= type=test
+//@# 002 R3.2: resources have subscribe and listChanged
+//@= spexus://REQ-124
+//@= type=test
+//@# 002 R11.3: a message without an id is a notification
 #[test]
 fn a_session_hears_of_what_it_subscribed_to() {
     on_every_store(|backend| {
@@ -96,7 +102,13 @@ fn a_session_hears_of_what_it_subscribed_to() {
     });
 }
 
-/// [001 R4.4, R4.5] Lists that were promised to be told of are.
+/// Lists that were promised to be told of are.
+//@= spexus://REQ-030
+//@= type=test
+//@# 001 R4.4: capabilities are what the server can do
+//@= spexus://REQ-031
+//@= type=test
+//@# 001 R4.5: what is declared is served
 #[test]
 fn a_session_hears_of_new_resources_and_prompts() {
     on_every_store(|backend| {

@@ -117,7 +117,39 @@ pub const DAILY: [&str; 15] = [
     "search_requirements",
 ];
 
-/// [002 R6.5, R6.6, R7.1, R7.2, R7.6] [002 R8.5, R8.6] [002 R4.3, R5.3, R5.4, R5.5]
+//@= spexus://REQ-076
+//@= type=test
+//@# 002 R6.5: there are tools for epics and user stories
+//@= spexus://REQ-077
+//@= type=test
+//@# 002 R6.6: there are tools for requirements and relationships
+//@= spexus://REQ-082
+//@= type=test
+//@# 002 R7.1: search_global searches everything
+//@= spexus://REQ-083
+//@= type=test
+//@# 002 R7.2: search_requirements searches requirements
+//@= spexus://REQ-087
+//@= type=test
+//@# 002 R7.6: there are a status report and a hierarchy analysis
+//@= spexus://REQ-095
+//@= type=test
+//@# 002 R8.5: prompts analyze quality, suggest criteria and identify dependencies
+//@= spexus://REQ-096
+//@= type=test
+//@# 002 R8.6: prompts generate stories, decompose epics and suggest tests
+//@= spexus://REQ-057
+//@= type=test
+//@# 002 R4.3: there are four URI schemes
+//@= spexus://REQ-066
+//@= type=test
+//@# 002 R5.3: a template filters epics by status and priority
+//@= spexus://REQ-067
+//@= type=test
+//@# 002 R5.4: a template filters user stories by epic and status
+//@= spexus://REQ-068
+//@= type=test
+//@# 002 R5.5: a template filters requirements by query and type
 #[test]
 fn all_that_was_promised_is_listed() {
     on_sqlite(&[], &[], |backend, _| {
@@ -153,7 +185,10 @@ fn all_that_was_promised_is_listed() {
     });
 }
 
-/// [002 R15.6] Resources come in pages, each once, whatever is made or deleted between two pages.
+/// Resources come in pages, each once, whatever is made or deleted between two pages.
+//@= spexus://REQ-161
+//@= type=test
+//@# 002 R15.6: resources/list has pages
 #[test]
 fn resources_are_listed_in_pages() {
     on_every_store(|backend| {

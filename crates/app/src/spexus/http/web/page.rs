@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
-use ops::{Call, Caller, Credentials, Effect, Entry, Error, Kind, known};
+use ops::{Call, Caller, Credentials, Effect, Entry, Error, ErrorKind, known};
 use serde_json::{Value, json};
 use store::model::Via;
 use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Source, View};
@@ -17,7 +17,7 @@ use web::{Answers, Asked, Me, Page, Problem, Question, SIGN_IN, Source, View};
 use super::super::answer::status;
 use super::super::endpoint::{call_engine, identify};
 use super::super::request::{check_once, credentials, decode, request_id, user_agent};
-use super::super::{App, Peer};
+use super::super::{App, Peer, patterns};
 use super::small::preference;
 use super::{html, own_path, see_other, site};
 use crate::spexus::now;
@@ -55,7 +55,11 @@ async fn answer(
 ) -> (Response<Body>, Option<String>) {
     let caller = match caller(app, parts).await {
         Ok(caller) => caller,
-        Err(error) if error.kind == Kind::Unauthenticated => return (to_sign_in(parts), None),
+        // A script that asks for a piece of a page leaves the page where it is.
+        Err(error) if error.kind == ErrorKind::Unauthenticated && is_swapped(parts) => {
+            return (html(StatusCode::UNAUTHORIZED, web::sign_in_dialog("")), None);
+        }
+        Err(error) if error.kind == ErrorKind::Unauthenticated => return (to_sign_in(parts), None),
         Err(error) => return (stranger(&error), None),
     };
     let user = Some(caller.username.clone());
@@ -117,7 +121,7 @@ impl Asking<'_> {
             }
             Source::Threats => {
                 let patterns = self.app.patterns.clone();
-                off_the_runtime(move || patterns.answer(&arguments)).await
+                off_the_runtime(move || patterns::answer(&patterns, &arguments)).await
             }
         }
     }
@@ -138,6 +142,8 @@ impl Asking<'_> {
                 request_id: Some(self.id.to_owned()),
                 address: self.parts.extensions.get::<Peer>().map(|peer| peer.0.to_string()),
                 user_agent: user_agent(&self.parts.headers),
+                checkout: None,
+                threats: None,
             },
             idempotency_key: None,
             cancel: None,
@@ -147,7 +153,7 @@ impl Asking<'_> {
         };
         let answer = call_engine(self.app, call).await.result?;
         serde_json::from_str(&answer.json)
-            .map_err(|error| Error::new(Kind::InternalError, format!("an answer is no JSON: {error}")))
+            .map_err(|error| Error::new(ErrorKind::InternalError, format!("an answer is no JSON: {error}")))
     }
 }
 
@@ -155,8 +161,14 @@ impl Asking<'_> {
 async fn off_the_runtime(
     work: impl FnOnce() -> Result<Value, Error> + Send + 'static,
 ) -> Result<Value, Error> {
-    let failed = |error| Error::new(Kind::InternalError, format!("a page could not be answered: {error}"));
+    let failed =
+        |error| Error::new(ErrorKind::InternalError, format!("a page could not be answered: {error}"));
     tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
+/// Whether a script asks, which puts the answer into the page.
+pub fn is_swapped(parts: &Parts) -> bool {
+    parts.headers.contains_key("hx-request")
 }
 
 /// Who looks at a page.
@@ -200,7 +212,9 @@ fn asked(page: &Page, parts: &Parts) -> Asked {
 /// What an operation refused, as pages know it.
 pub fn problem(error: &Error) -> Problem {
     let message = match error.kind {
-        Kind::InternalError => "Something went wrong inside; the log of the server says more.".to_owned(),
+        ErrorKind::InternalError => {
+            "Something went wrong inside; the log of the server says more.".to_owned()
+        }
         _ => error.message.clone(),
     };
     let fields = error.fields.iter().map(|field| (field.field.clone(), field.message.clone())).collect();

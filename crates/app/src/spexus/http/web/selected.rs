@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use ops::{Kind, known};
+use ops::{ErrorKind, known};
 use serde_json::json;
 use web::{Answers, Asked, Selection, Shown, View};
 
@@ -30,7 +30,7 @@ pub async fn try_out(
     let (parts, form) = request.into_parts();
     let caller = match caller(&app, &parts).await {
         Ok(caller) => caller,
-        Err(error) if error.kind == Kind::Unauthenticated => return to_sign_in(&parts),
+        Err(error) if error.kind == ErrorKind::Unauthenticated => return to_sign_in(&parts),
         Err(error) => {
             return html(
                 super::super::answer::status(error.kind),

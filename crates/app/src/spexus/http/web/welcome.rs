@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
-use ops::{Call, Credentials, Error, Kind, known};
+use ops::{Call, Credentials, Error, ErrorKind, known};
 use serde_json::{Value, json};
 use store::model::{DEFAULT_PROJECT_KEY, Via};
 use web::Problem;
@@ -72,16 +72,19 @@ impl Following<'_> {
             request_id: Some(request_id.clone()),
             address: address.map(|address| address.to_string()),
             user_agent: user_agent(&self.parts.headers),
+            checkout: None,
+            threats: None,
         };
         let call = Call::new(entry, json!({ "code": self.code }), Credentials::None, request);
         match call_engine(self.app, call).await.result {
-            Ok(answer) => serde_json::from_str(&answer.json)
-                .map_err(|error| Error::new(Kind::InternalError, format!("the answer is not JSON: {error}"))),
-            Err(error) if error.kind == Kind::Unauthenticated => {
+            Ok(answer) => serde_json::from_str(&answer.json).map_err(|error| {
+                Error::new(ErrorKind::InternalError, format!("the answer is not JSON: {error}"))
+            }),
+            Err(error) if error.kind == ErrorKind::Unauthenticated => {
                 let place = Place { operation: entry.name, address, request_id: &request_id };
                 Err(self.app.refused(error, &Tried::Link, place))
             }
-            Err(error) if error.kind == Kind::ValidationError => {
+            Err(error) if error.kind == ErrorKind::ValidationError => {
                 Err(Error::new(error.kind, "this link is incomplete; copy all of it"))
             }
             Err(error) => Err(error),

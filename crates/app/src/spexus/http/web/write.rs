@@ -21,7 +21,7 @@ use super::super::body::{self, Bounds};
 use super::super::endpoint::Endpoint;
 use super::super::request::{decode, request_id};
 use super::super::uploads;
-use super::page::{Asking, caller, me, problem, to_sign_in};
+use super::page::{Asking, caller, is_swapped, me, problem, to_sign_in};
 use super::rows::{Rows, in_row};
 use super::{html, own_path, see_other, site, welcome};
 use crate::spexus::now;
@@ -74,11 +74,6 @@ pub async fn run(State(app): State<Arc<App>>, Path(name): Path<String>, request:
     let form = Form::read(entry, &bytes);
     let writing = Writing { app: &app, parts: &parts, entry, caller: known.as_ref() };
     writing.write(form).await
-}
-
-/// Whether a script sent the form, which puts the answer into the page.
-fn is_swapped(parts: &Parts) -> bool {
-    parts.headers.contains_key("hx-request")
 }
 
 /// What is wrong, to be said at the form that is still there; for whoever must sign in again, how.
@@ -200,7 +195,7 @@ impl Writing<'_> {
                 see_other(&form.file.map(|(_, back)| back).unwrap_or_default())
             }
             StatusCode::UNAUTHORIZED if !is_swapped(self.parts) => to_sign_in_from(self.parts),
-            StatusCode::CONFLICT if answer["error"]["code"] == ops::Kind::StaleVersion.code() => {
+            StatusCode::CONFLICT if answer["error"]["code"] == ops::ErrorKind::StaleVersion.code() => {
                 let stale = refused(status, &headers, &answer);
                 return Box::pin(self.settle(form, stale)).await;
             }
@@ -345,7 +340,10 @@ impl Writing<'_> {
             }
             Resolution::Send(_) => self.again(StatusCode::CONFLICT, &form, &stale),
             Resolution::Ask(clashes) => {
-                let shown = conflict::ask(self.entry, &reference, (&id, &reference), version, &clashes);
+                if let Some(told) = conflict::told(&clashes).filter(|_| is_swapped(self.parts)) {
+                    return inline(StatusCode::CONFLICT, &told);
+                }
+                let shown = conflict::ask(self.entry, (&id, &reference), version, &clashes, &form.next);
                 self.show(StatusCode::CONFLICT, &shown)
             }
         }
