@@ -1,7 +1,7 @@
 //! Holds what a server sends in a test against the official schema of its revision.
 //!
 //! Exempt, as the protocol leaves no other way, are two ids and nothing around them: the missing one of an error up to
-//! 2025-06-18, whose schemas insist on it, and the echo of one that is no integer.
+//! 2025-06-18, whose schemas require one, and the echo of an id that is not an integer.
 
 mod schema;
 
@@ -144,7 +144,7 @@ impl Conversation {
         if is_namesake { None } else { self.requests.remove(&id) }
     }
 
-    /// Tells whether a notification speaks of a request of the stateless revision.
+    /// Tells whether a notification belongs to a request of the stateless revision.
     fn belongs_to_stateless(&self, notification: &HashMap<String, &RawValue>) -> bool {
         let params = inside(notification, "params");
         let token = params.get("progressToken").map(|token| key(token));

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use private_postgres::Database;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -19,15 +20,16 @@ pub struct Backend {
     pub url: String,
     /// The administrator's token.
     pub token: String,
-    /// Holds the store.
+    /// The store.
+    database: String,
+    /// Holds the code, and the store where it is a file.
     folder: TempDir,
 }
 
-fn serve(folder: &TempDir, address: &str) -> Child {
-    let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+fn serve(folder: &TempDir, address: &str, database: &str) -> Child {
     let trace = format!("DEFAULT={}", folder.path().join("code").display());
     Command::new(server::spexus())
-        .args(["serve", "--demo", "--listen", address, "--database", &database, "--trace", &trace])
+        .args(["serve", "--demo", "--listen", address, "--database", database, "--trace", &trace])
         .env("LOG_LEVEL", "off")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -38,8 +40,19 @@ fn serve(folder: &TempDir, address: &str) -> Child {
 impl Backend {
     pub fn start() -> Backend {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let database = format!("sqlite:{}", folder.path().join("spexus.db").display());
+        Backend::start_in(folder, database)
+    }
+
+    /// Starts a server on a database of PostgreSQL.
+    pub fn start_on(database: &Database) -> Backend {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        Backend::start_in(folder, database.url().to_owned())
+    }
+
+    fn start_in(folder: TempDir, database: String) -> Backend {
         traced(&folder.path().join("code"));
-        let mut child = serve(&folder, "127.0.0.1:0");
+        let mut child = serve(&folder, "127.0.0.1:0", &database);
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let (mut url, mut token) = (String::new(), String::new());
         for line in lines.by_ref().map_while(Result::ok) {
@@ -53,15 +66,20 @@ impl Backend {
         }
         assert!(!url.is_empty() && !token.is_empty(), "the server did not start");
         thread::spawn(move || lines.count());
-        Backend { child, url, token, folder }
+        Backend { child, url, token, database, folder }
     }
 
     /// Kills the server, and does something before it is started again in the same place.
     pub fn restart(&mut self, meanwhile: impl FnOnce()) {
+        self.restart_after(|_| meanwhile());
+    }
+
+    /// The same with the files of its store at hand.
+    pub fn restart_after(&mut self, meanwhile: impl FnOnce(StoreFiles<'_>)) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        meanwhile();
-        self.child = serve(&self.folder, self.url.trim_start_matches("http://"));
+        meanwhile(StoreFiles { folder: self.folder.path() });
+        self.child = serve(&self.folder, self.url.trim_start_matches("http://"), &self.database);
         let mut lines = BufReader::new(self.child.stdout.take().expect("stdout is piped")).lines();
         let started = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("Stop it"));
         assert!(started, "the server did not start again");
@@ -94,6 +112,31 @@ impl Backend {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
         let (_, json) = answer.split_once("\r\n\r\n").expect("an answer has a body");
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+}
+
+/// The files of a store while no server has them open.
+pub struct StoreFiles<'a> {
+    folder: &'a Path,
+}
+
+/// A store in SQLite is the database, and what was not yet written into it.
+const STORE_FILES: [&str; 3] = ["spexus.db", "spexus.db-wal", "spexus.db-shm"];
+
+impl StoreFiles<'_> {
+    /// Keeps a copy of them.
+    pub fn save(&self) {
+        for name in STORE_FILES {
+            let _ = fs::copy(self.folder.join(name), self.folder.join(format!("saved-{name}")));
+        }
+    }
+
+    /// Puts the copy in their place.
+    pub fn restore(&self) {
+        for name in STORE_FILES {
+            let _ = fs::remove_file(self.folder.join(name));
+            let _ = fs::copy(self.folder.join(format!("saved-{name}")), self.folder.join(name));
+        }
     }
 }
 

@@ -1,9 +1,9 @@
-//! A real browser that tests look at pages with. One at a time, because some tests measure time.
+//! A real browser that tests look at pages with: two at a time, and alone where a test measures time.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ use tokio::runtime::Runtime;
 
 use crate::tools;
 
+/// The rest of a longer page is not in its picture.
+const PICTURE_HEIGHT_MAX: u64 = 2_000;
 /// How long something may take to appear.
 const TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -31,13 +33,37 @@ const FLAGS: &[&str] = &[
     "--window-size=1440,900",
 ];
 
+/// More browsers than this would only wait for a processor.
+const BROWSERS_MAX: usize = 2;
+static FREE: Mutex<usize> = Mutex::new(BROWSERS_MAX);
+static FREED: Condvar = Condvar::new();
+
+/// The right to have a browser, or all of them, until it is dropped.
+struct Turn(usize);
+
+impl Turn {
+    fn take(count: usize) -> Turn {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = FREED.wait_while(free, |free| *free < count).unwrap_or_else(PoisonError::into_inner);
+        *free -= count;
+        Turn(count)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        FREED.notify_all();
+    }
+}
+
 /// A browser with one window.
 pub struct Browser {
     runtime: Runtime,
     session: Option<WebDriver>,
     driver: Child,
     _profile: TempDir,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 /// The driver takes any port of IPv4, and gives up when something else has the same one of IPv6.
@@ -66,12 +92,22 @@ impl Browser {
     /// Starts a browser, if there is one.
     #[track_caller]
     pub fn start() -> Option<Browser> {
-        static ALONE: Mutex<()> = Mutex::new(());
+        Browser::start_in_turn(1)
+    }
+
+    /// Starts a browser beside which no other runs, to measure time.
+    #[track_caller]
+    pub fn start_alone() -> Option<Browser> {
+        Browser::start_in_turn(BROWSERS_MAX)
+    }
+
+    #[track_caller]
+    fn start_in_turn(turns: usize) -> Option<Browser> {
         let folder = tools::folder().join("browser");
         if tools::is_missing(&folder.join("chromedriver")) || tools::is_missing(&folder.join("chromium")) {
             return None;
         }
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = Turn::take(turns);
         let started = (0..DRIVER_STARTS_MAX).find_map(|_| start_driver(&folder.join("chromedriver")));
         let (driver, port) = started.expect("the driver tells its port");
 
@@ -90,7 +126,7 @@ impl Browser {
         let session = runtime
             .block_on(WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities))
             .expect("the browser starts");
-        Some(Browser { runtime, session: Some(session), driver, _profile: profile, _alone: alone })
+        Some(Browser { runtime, session: Some(session), driver, _profile: profile, _turn: turn })
     }
 
     fn session(&self) -> &WebDriver {
@@ -113,8 +149,12 @@ impl Browser {
     /// Looks at pages as on another screen: its width, and whether the reader prefers the dark.
     #[track_caller]
     pub fn look(&self, width: u32, is_dark: bool) {
+        self.look_at(width, 900, is_dark);
+    }
+
+    fn look_at(&self, width: u32, height: u32, is_dark: bool) {
         let tools = self.session().cdp();
-        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.run(tools.send_raw("Emulation.setDeviceMetricsOverride", size));
         let scheme = if is_dark { "dark" } else { "light" };
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
@@ -184,11 +224,65 @@ impl Browser {
         self.run(keys.key_up(Key::Control).perform());
     }
 
+    /// Goes back to the page before, as with the button of the browser.
+    #[track_caller]
+    pub fn go_back(&self) {
+        self.run(self.session().back());
+    }
+
+    /// Loads the page again.
+    #[track_caller]
+    pub fn reload(&self) {
+        self.run(self.session().refresh());
+    }
+
+    /// Shows the page as it would be printed.
+    #[track_caller]
+    pub fn show_as_print(&self) {
+        self.run(self.session().cdp().send_raw("Emulation.setEmulatedMedia", json!({"media": "print"})));
+    }
+
     /// Switches scripts off, or on again, for pages that are loaded from now on.
     #[track_caller]
     pub fn allow_scripts(&self, is_allowed: bool) {
         let value = json!({"value": !is_allowed});
         self.run(self.session().cdp().send_raw("Emulation.setScriptExecutionDisabled", value));
+    }
+
+    /// Takes the browser off the network, or puts it back.
+    #[track_caller]
+    pub fn go_offline(&self, is_offline: bool) {
+        let conditions =
+            json!({"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        self.run(self.session().cdp().send_raw("Network.enable", json!({})));
+        self.run(self.session().cdp().send_raw("Network.emulateNetworkConditions", conditions));
+    }
+
+    /// Takes a picture of the page from its top, as PNG.
+    #[track_caller]
+    pub fn picture(&self, width: u32, is_dark: bool) -> Vec<u8> {
+        let height = self.evaluate("document.documentElement.scrollHeight").as_u64().unwrap_or_default();
+        self.look_at(width, height.clamp(900, PICTURE_HEIGHT_MAX) as u32, is_dark);
+        self.run(self.session().screenshot_as_png())
+    }
+
+    /// Whether any element that a selector finds can be seen, also where scripts are off.
+    #[track_caller]
+    pub fn shows(&self, selector: &str) -> bool {
+        let elements = self.run(self.session().find_all(By::Css(selector)));
+        elements.into_iter().any(|element| self.run(element.is_displayed()))
+    }
+
+    /// The address of the page, also where scripts are off.
+    #[track_caller]
+    pub fn address(&self) -> String {
+        self.run(self.session().current_url()).to_string()
+    }
+
+    /// The page as it was sent, also where scripts are off.
+    #[track_caller]
+    pub fn source(&self) -> String {
+        self.run(self.session().source())
     }
 
     /// Waits until the first element that a selector finds has a text, also where scripts are off.
@@ -259,12 +353,21 @@ impl Browser {
     }
 }
 
+/// What a browser itself notes of requests that were refused or lost, which many tests are about.
+const NOTES: [&str; 4] = ["Failed to load resource", "net::ERR_", "Clear-Site-Data", "Failed to fetch"];
+
 impl Drop for Browser {
+    /// Fails a test whose pages have complained: a script that failed, or something that the policy forbids.
     fn drop(&mut self) {
+        let mut complaints = Vec::new();
         if let Some(session) = self.session.take() {
+            let entries = self.runtime.block_on(session.browser_log()).unwrap_or_default();
+            complaints.extend(entries.into_iter().map(|entry| entry.message));
             let _ = self.runtime.block_on(session.quit());
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
+        complaints.retain(|line| !NOTES.iter().any(|note| line.contains(note)));
+        assert!(std::thread::panicking() || complaints.is_empty(), "the console says {complaints:#?}");
     }
 }

@@ -484,7 +484,9 @@ fn ten_thousand_requirements_are_shown_and_filtered_within_a_second() {
     }
     let config = CONFIG.replace("kettle.md", "large.md");
     let made = make(&[("large.md", &specification), ("lib.rs", &source), (".duvet/config.toml", &config)]);
-    let Some((browser, made)) = open(made, "") else { return };
+    let Some((browser, made)) = Browser::start_alone().map(|browser| open_in(browser, made, "")) else {
+        return;
+    };
     check(&browser.texts("#summary"), &expect!["0 % of 10000 requirements done in 1 specification"]);
     let n_elements = browser.evaluate("document.querySelectorAll('*').length").as_u64();
     assert!(n_elements < Some(5000), "only what can be seen is there, found {n_elements:?} elements");
@@ -519,11 +521,14 @@ fn ten_thousand_requirements_are_shown_and_filtered_within_a_second() {
 /// Opens a page, which must have nothing to complain about.
 #[track_caller]
 fn open(made: Made, fragment: &str) -> Option<(Checked, Made)> {
-    let browser = Browser::start()?;
+    Some(open_in(Browser::start()?, made, fragment))
+}
+
+fn open_in(browser: Browser, made: Made, fragment: &str) -> (Checked, Made) {
     browser.open(&made.page, fragment);
     let loaded: &Path = &made.page;
     assert!(loaded.is_file(), "the page is there");
-    Some((Checked(browser), made))
+    (Checked(browser), made)
 }
 
 /// A browser whose console must be empty in the end, and which must not have asked for anything.

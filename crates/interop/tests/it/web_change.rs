@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::backend::Backend;
 use crate::browser::Browser;
-use crate::web::{check_console, sign_in};
+use crate::web::{check_console, hide, sign_in};
 
 /// How many links of the demonstration are suspect.
 fn n_suspects(backend: &Backend) -> u64 {
@@ -59,8 +59,26 @@ fn a_card_is_dragged_and_a_stale_one_is_refused() {
         "document.querySelector('#card-REQ-001').closest('.board-column').dataset.status === 'Active'",
     );
     assert_eq!(backend.ask("GET", "/requirements/REQ-001", "")["status"], "Active");
+    // By keys, too.
+    browser.evaluate("document.querySelector('#card-REQ-001 a').focus()");
+    browser.press("s");
+    browser.wait_until("document.activeElement.matches('#card-REQ-001 select')");
+    browser.press("\u{e00c}");
+    browser.evaluate("document.activeElement.blur()");
     check_console(&browser);
-    // Somebody else changes it meanwhile.
+    // Somebody else changes its title meanwhile, which is in nobody's way.
+    hide(&browser, true);
+    backend.ask("PATCH", "/requirements/REQ-001", &json!({"title": "Theirs"}).to_string());
+    browser.drag("#card-REQ-001 p:nth-child(2)", ".board-column[data-status=Obsolete] h2");
+    browser.wait_until(
+        "document.querySelector('#card-REQ-001').closest('.board-column').dataset.status === 'Obsolete'",
+    );
+    browser.drag("#card-REQ-001 p:nth-child(2)", ".board-column[data-status=Active] h2");
+    browser.wait_until(
+        "document.querySelector('#card-REQ-001').closest('.board-column').dataset.status === 'Active'",
+    );
+    check_console(&browser);
+    // Somebody else changes its status.
     backend.ask("PATCH", "/requirements/REQ-001", &json!({"status": "Obsolete"}).to_string());
     browser.drag("#card-REQ-001 p:nth-child(2)", ".board-column[data-status=Draft] h2");
     browser.wait_until("!!document.querySelector('#card-REQ-001 .error')");
@@ -68,6 +86,66 @@ fn a_card_is_dragged_and_a_stale_one_is_refused() {
     // The browser itself tells of the answer 409.
     let told = browser.console();
     assert!(told.iter().all(|line| line.contains("409")), "{told:?}");
+}
+
+/// More cards than a column shows at first stay when one is moved, by whomever.
+#[test]
+fn cards_that_were_asked_for_stay_when_two_people_move_some() {
+    let Some(browser) = Browser::start() else { return };
+    let backend = Backend::start();
+    let steps: Vec<_> = (0..120)
+        .map(|number| json!({"operation": "create_requirement", "arguments": {
+            "user_story_id": "US-001", "title": format!("Card {number}"), "type_id": "Functional", "priority": 3}}))
+        .collect();
+    for some in steps.chunks(60) {
+        backend.ask("POST", "/bulk", &json!({ "operations": some }).to_string());
+    }
+    sign_in(&browser, &backend);
+    browser.visit(&format!("{}/p/DEFAULT/board/requirement", backend.url));
+    browser.evaluate("(window.stayed = true)");
+    let n_drafts = "document.querySelectorAll('[data-status=Draft] .board-card').length";
+    assert_eq!(browser.evaluate(n_drafts), 50);
+    browser.evaluate("document.querySelector('[data-status=Draft] .more a').click()");
+    browser.wait_until(&format!("{n_drafts} === 100"));
+    // A card of the second page is moved here, another one by somebody else.
+    let last = "document.querySelector('[data-status=Draft] .board-card:nth-child(99)')";
+    let moved = browser.evaluate(&format!("{last}.id.replace('card-', '')"));
+    let moved = moved.as_str().expect("a reference").to_owned();
+    browser.wait_until("stream?.readyState === EventSource.OPEN");
+    browser.evaluate(&format!(
+        "(choice => {{ choice.value = 'Active'; choice.dispatchEvent(new Event('change', {{bubbles: true}})); }})({last}.querySelector('select'))"
+    ));
+    browser.wait_until(&format!(
+        "document.querySelector('#card-{moved}').closest('.board-column').dataset.status === 'Active'"
+    ));
+    assert_eq!(browser.evaluate(n_drafts), 100, "the cards that were asked for are still there");
+    assert_eq!(backend.ask("GET", &format!("/requirements/{moved}"), "")["status"], "Active");
+    let theirs =
+        "document.querySelector('[data-status=Draft] .board-card:nth-child(60)').id.replace('card-', '')";
+    let theirs = browser.evaluate(theirs).as_str().expect("a reference").to_owned();
+    backend.ask("PATCH", &format!("/requirements/{theirs}"), &json!({"status": "Active"}).to_string());
+    browser
+        .wait_until("document.querySelector('[data-bar=news]')?.innerText.startsWith('1 thing has changed')");
+    // Nothing jumps until it is asked for; then their move is shown beside the own, with as many cards as before.
+    assert_eq!(browser.evaluate("window.stayed"), true);
+    browser.click("[data-bar=news] button");
+    browser.wait_until(&format!(
+        "document.querySelector('#card-{theirs}')?.closest('.board-column').dataset.status === 'Active'"
+    ));
+    assert_eq!(browser.evaluate(n_drafts), 100);
+    // More than twenty changes at once are not counted.
+    browser.wait_until("stream?.readyState === EventSource.OPEN");
+    let steps: Vec<_> = (20..50)
+        .map(|number| {
+            json!({"operation": "update_requirement", "arguments": {
+            "requirement_id": format!("REQ-{number:03}"), "priority": 4}})
+        })
+        .collect();
+    backend.ask("POST", "/bulk", &json!({ "operations": steps }).to_string());
+    browser.wait_until(
+        "document.querySelector('[data-bar=news]')?.innerText.startsWith('Many things have changed')",
+    );
+    check_console(&browser);
 }
 
 #[test]

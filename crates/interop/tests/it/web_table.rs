@@ -1,8 +1,10 @@
 //! The table and the tree in a real browser, by keys and clicks.
 
+use serde_json::json;
+
 use crate::backend::Backend;
 use crate::browser::Browser;
-use crate::web::{check_console, sign_in};
+use crate::web::{check_console, fill, sign_in};
 
 const ENTER: &str = "\u{e007}";
 const UP: &str = "\u{e013}";
@@ -44,6 +46,33 @@ fn rows_are_selected_by_keys_tried_and_changed_together() {
     for reference in ["REQ-003", "REQ-004"] {
         assert_eq!(backend.ask("GET", &format!("/requirements/{reference}"), "")["status"], "Active");
     }
+    check_console(&browser);
+}
+
+/// Keys of a row work once the row was chosen; until then, `c` creates and the others do nothing.
+#[test]
+fn keys_work_in_the_row_that_was_chosen() {
+    let Some((browser, backend)) = at("/p/DEFAULT/list/requirement") else { return };
+    let focused = || browser.evaluate("document.activeElement.name ?? ''");
+    browser.press("p");
+    assert_eq!(focused(), "");
+    browser.press("j");
+    browser.press("j");
+    for (key, field) in [("p", "priority"), ("a", "assignee_id")] {
+        browser.press(key);
+        browser.wait_until(&format!("document.activeElement.name === '{field}'"));
+        assert_eq!(browser.evaluate("document.activeElement.closest('tr').id"), "row-REQ-002");
+        browser.evaluate("document.activeElement.blur()");
+    }
+    browser.press("e");
+    browser.wait_until("document.activeElement.name === 'title'");
+    // Among suspect links `c` confirms one, but only the one that was chosen.
+    browser.visit(&format!("{}/p/DEFAULT/suspects", backend.url));
+    let n_links = browser.evaluate("document.querySelectorAll('.suspects > li').length");
+    browser.press("c");
+    browser.wait_until("location.pathname === '/p/DEFAULT/new/requirement'");
+    browser.visit(&format!("{}/p/DEFAULT/suspects", backend.url));
+    assert_eq!(browser.evaluate("document.querySelectorAll('.suspects > li').length"), n_links);
     check_console(&browser);
 }
 
@@ -90,7 +119,7 @@ fn cells_are_saved_where_they_are() {
         .evaluate("(f => { f.focus(); f.select(); })(document.querySelector('tr.here [name=assignee_id]'))");
     browser.press("nobody-here");
     browser.press(ENTER);
-    browser.wait_until("document.querySelector('tr.here .error')?.innerText.includes('there is no user')");
+    browser.wait_until("document.querySelector('tr.here .error')?.innerText.includes('There is no user')");
     assert_eq!(browser.evaluate("document.querySelector('tr.here [aria-invalid]').value"), "nobody-here");
     assert_eq!(browser.evaluate("window.isSamePage"), true);
     // The browser itself notes an answer of 400; nothing else may be there.
@@ -159,5 +188,86 @@ fn a_tree_is_walked_by_arrows() {
     browser.click(".move .primary");
     browser.wait_until("document.querySelector('.way')?.innerText.includes('US-002')");
     assert_eq!(backend.ask("GET", "/requirements/REQ-001", "")["user_story"], "US-002");
+    check_console(&browser);
+}
+
+/// Two people in one row: other cells go together, the same cell is refused with a word, and what was typed stays.
+#[test]
+fn two_people_edit_cells_of_one_row() {
+    let Some((browser, backend)) = at("/p/DEFAULT/list/requirement") else { return };
+    browser.wait_until("stream?.readyState === EventSource.OPEN");
+    let change =
+        |fields: serde_json::Value| backend.ask("PATCH", "/requirements/REQ-003", &fields.to_string());
+    change(json!({"priority": 4}));
+    browser
+        .wait_until("document.querySelector('[data-bar=news]')?.innerText.startsWith('1 thing has changed')");
+    browser.evaluate(
+        "(s => { s.value = 'Active'; s.dispatchEvent(new Event('change', {bubbles: true})); })(document.querySelector('#row-REQ-003 [name=status]'))",
+    );
+    browser.wait_until("document.querySelector('#row-REQ-003 .mark')?.classList.contains('needs-tests')");
+    let stored = backend.ask("GET", "/requirements/REQ-003", "");
+    assert_eq!((&stored["status"], &stored["priority"]), (&json!("Active"), &json!(4)), "both are kept");
+    browser.evaluate("document.querySelector('#row-REQ-003 .pencil').click()");
+    browser.wait_until("document.activeElement.name === 'title'");
+    change(json!({"title": "Theirs"}));
+    browser.press(" and mine");
+    browser.press(ENTER);
+    browser.wait_until("document.querySelector('.toast')?.innerText.includes('Somebody else')");
+    assert!(
+        browser
+            .evaluate("document.querySelector('#row-REQ-003 [name=title]').value")
+            .as_str()
+            .is_some_and(|typed| typed.ends_with("and mine")),
+        "what was typed stays"
+    );
+    assert_eq!(backend.ask("GET", "/requirements/REQ-003", "")["title"], "Theirs");
+    // The browser itself tells of the answer 409.
+    let told = browser.console();
+    assert!(told.iter().all(|line| line.contains("409")), "{told:?}");
+}
+
+/// What is changed beside the tree stays beside the tree.
+#[test]
+fn an_item_is_edited_beside_the_tree() {
+    let Some((browser, backend)) = at("/p/DEFAULT/tree?open=EP-001,US-001&item=REQ-001") else { return };
+    // What is copied leads to the item and not to the tree.
+    browser.evaluate("(navigator.clipboard.writeText = async text => { window.copied = text; }, null)");
+    browser.press("y");
+    let address =
+        json!(format!("REQ-001 Card numbers are kept by the provider alone {}/r/REQ-001", backend.url));
+    browser.wait_until(&format!("window.copied === {address}"));
+    browser.press("e");
+    browser.wait_until("document.querySelector('#item #edit [name=title]') !== null");
+    fill(&browser, "#item #edit [name=title]", "Edited beside the tree");
+    browser.click("#item #edit button.primary");
+    browser
+        .wait_until("document.querySelector('#node-REQ-001 .name')?.innerText === 'Edited beside the tree'");
+    assert_eq!(browser.evaluate("location.pathname"), "/p/DEFAULT/tree");
+    assert_eq!(browser.texts("#item h1"), "Edited beside the tree");
+    assert_eq!(backend.ask("GET", "/requirements/REQ-001", "")["title"], "Edited beside the tree");
+    check_console(&browser);
+}
+
+/// [spec web] A page never holds more than 500 rows, however often somebody asks for the next hundred.
+#[test]
+fn a_table_that_is_full_goes_on_with_another_page() {
+    let Some((browser, backend)) = at("/p/DEFAULT/list/requirement") else { return };
+    let steps: Vec<_> = (0..600)
+        .map(|number| json!({"operation": "create_requirement", "arguments": {
+            "user_story_id": "US-001", "title": format!("Row {number}"), "type_id": "Functional", "priority": 3}}))
+        .collect();
+    for some in steps.chunks(100) {
+        backend.ask("POST", "/bulk", &json!({ "operations": some }).to_string());
+    }
+    browser.visit(&format!("{}/p/DEFAULT/list/requirement", backend.url));
+    let rows = "document.querySelectorAll('.entities tbody tr').length";
+    for n_rows in [200, 300, 400, 500] {
+        browser.evaluate("document.querySelector('[data-more] a').click()");
+        browser.wait_until(&format!("{rows} === {n_rows}"));
+    }
+    assert_eq!(browser.evaluate("location.search"), "");
+    browser.evaluate("document.querySelector('[data-more] a').click()");
+    browser.wait_until(&format!("location.search.includes('cursor=') && {rows} === 100"));
+    assert_eq!(browser.evaluate("document.querySelector('.entities tbody tr').id"), "row-REQ-501");
     check_console(&browser);
 }
