@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
                 let load = || load(server, *make, &token, n_connections, settings.time);
                 let write = |number| create(&server.address, &token, number);
                 let run = if *name == BESIDE_WRITES {
-                    beside(&server.address, PAUSE, write, load)?
+                    beside(&server.address, PAUSE, write, load)?.0
                 } else {
                     load()?
                 };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use ops::{Call, Credentials, Engine, Kind, Request};
+use ops::{Call, Credentials, Engine, ErrorKind, Request};
 use serde_json::{Value, json};
 use store::model::{Time, Via};
 use store::{Location, Mode, Options, Store, search, tally};
@@ -151,6 +151,6 @@ impl Filling {
     }
 }
 
-fn is_in_the_way(kind: Kind) -> bool {
-    matches!(kind, Kind::Conflict | Kind::Unavailable)
+fn is_in_the_way(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Conflict | ErrorKind::Unavailable)
 }

@@ -106,23 +106,49 @@ pub fn drive_labelled(
     time: Duration,
     next: impl Fn(u64) -> Request + Clone + 'static,
 ) -> anyhow::Result<(Vec<Sample>, Duration)> {
+    drive_clients(address, n_clients, None, time, next)
+}
+
+/// Lets clients send so many requests a second together, whether or not the server keeps up: each request has its time, and how long
+/// it took counts from there on.
+pub fn drive_paced(
+    address: &str,
+    n_clients: usize,
+    per_second: f64,
+    time: Duration,
+    next: impl Fn(u64) -> Request + Clone + 'static,
+) -> anyhow::Result<(Vec<Sample>, Duration)> {
+    drive_clients(address, n_clients, Some(per_second), time, next)
+}
+
+fn drive_clients(
+    address: &str,
+    n_clients: usize,
+    per_second: Option<f64>,
+    time: Duration,
+    next: impl Fn(u64) -> Request + Clone + 'static,
+) -> anyhow::Result<(Vec<Sample>, Duration)> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let started = Instant::now();
     let samples = runtime.block_on(tokio::task::LocalSet::new().run_until(async {
         let mut clients = JoinSet::new();
         for client in 0..n_clients {
             let (address, next) = (address.to_owned(), next.clone());
-            let until = started + time;
             clients.spawn_local(async move {
                 let mut connection = Connection::open(&address).await?;
                 let mut samples = Vec::new();
-                let mut number = client as u64;
-                while Instant::now() < until {
+                for number in (client as u64..).step_by(n_clients) {
                     let request = next(number);
-                    let sent = Instant::now();
+                    let at = |rate: f64| started + Duration::from_secs_f64(number as f64 / rate);
+                    let due = per_second.map_or_else(Instant::now, at);
+                    if due >= started + time {
+                        break;
+                    }
+                    if per_second.is_some() {
+                        tokio::time::sleep_until(due.into()).await;
+                    }
                     connection.exchange(&request).await?;
-                    samples.push((request.label, sent.elapsed().as_micros() as u32));
-                    number += n_clients as u64;
+                    samples.push((request.label, due.elapsed().as_micros() as u32));
                 }
                 anyhow::Ok(samples)
             });
@@ -136,33 +162,37 @@ pub fn drive_labelled(
     Ok((samples, started.elapsed()))
 }
 
-/// Runs `body` while one more client sends a request after every pause.
+/// Runs `body` while one more client sends a request after every pause. Returns how long each of them took, in microseconds.
 pub fn beside<T>(
     address: &str,
     pause: Duration,
     next: impl Fn(u64) -> Request + Sync,
     body: impl FnOnce() -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+) -> anyhow::Result<(T, Vec<u32>)> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let sending = scope.spawn(|| -> anyhow::Result<()> {
+        let sending = scope.spawn(|| -> anyhow::Result<Vec<u32>> {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let mut connection = Connection::open(address).await?;
+                let mut latencies_us = Vec::new();
                 for number in 0.. {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
+                    let sent = Instant::now();
                     connection.exchange(&next(number)).await?;
+                    latencies_us.push(sent.elapsed().as_micros() as u32);
                     tokio::time::sleep(pause).await;
                 }
-                Ok(())
+                Ok(latencies_us)
             })
         });
         let result = body();
         is_over.store(true, Ordering::Relaxed);
-        sending.join().map_err(|_| anyhow::anyhow!("the client beside has panicked"))??;
-        result
+        let latencies_us =
+            sending.join().map_err(|_| anyhow::anyhow!("the client beside has panicked"))??;
+        Ok((result?, latencies_us))
     })
 }
 

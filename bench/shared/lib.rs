@@ -5,4 +5,5 @@
 pub mod fill;
 pub mod http;
 pub mod measure;
+pub mod server;
 pub mod text;

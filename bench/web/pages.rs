@@ -1,12 +1,13 @@
 //! Our pages: how long the server takes for each, and what a browser has to load.
 
+use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
 use bench_shared::fill::{self, Layout, PER_EPIC};
-use bench_shared::http::{Client, Reply, Request, wait_until_ready};
+use bench_shared::http::{Client, Reply, Request};
+use bench_shared::server::Server;
 use bench_shared::text::{PER_STORY, Random};
 use serde::Serialize;
 
@@ -24,33 +25,23 @@ pub const P99_MAX: Duration = Duration::from_millis(50);
 
 /// A server with somebody signed in.
 pub struct Ours {
-    child: Child,
-    pub address: String,
+    server: Server,
     pub cookie: String,
 }
 
+impl Deref for Ours {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
 impl Ours {
-    /// Starts the server as anybody would, but without limits on how often one may ask, and signs in.
+    /// Starts the server and signs in.
     pub fn start(program: &Path, database: &str, token: &str) -> anyhow::Result<Ours> {
-        let mut child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--database", database])
-            .env("SPEXUS_RATE_LIMIT", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| program.display().to_string())?;
-        let mut greeting = [0; 4096];
-        let stdout = child.stdout.as_mut().context("stdout is piped")?;
-        let length = std::io::Read::read(stdout, &mut greeting)?;
-        let greeting = String::from_utf8_lossy(&greeting[..length]).into_owned();
-        let address = greeting.split("http://").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let mut ours = Ours {
-            child,
-            address: address.context("the server does not start")?.to_owned(),
-            cookie: String::new(),
-        };
-        wait_until_ready(&ours.address)?;
+        let server = Server::start(program, database, token)?;
+        let mut ours = Ours { server, cookie: String::new() };
         let form = format!("token={token}&cookie=true");
         let answer = ours.head(&ours.form("/do/login", &form))?;
         let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
@@ -102,13 +93,6 @@ impl Ours {
         let reply = client.send(&self.get(path))?;
         anyhow::ensure!(reply.status == 200, "{path} is answered with {}", reply.status);
         Ok(reply)
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -177,6 +161,7 @@ fn address_of(path: &str, layout: Layout, number: u64) -> String {
         .replace("{reference}", &fill::reference(project, "REQ", requirement + 1))
         .replace("{epic}", &fill::reference(project, "EP", epic + 1))
         .replace("{name}", "delete_entity")
+        .replace("{pattern}", "TMKB-AUTHZ-001")
 }
 
 /// The bytes of a page, and those of a first visit with everything that it loads.

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use mcp::{
-    Capabilities, Context, Failure, Kind, ListCapability, Page, Profile, Request, Server, Tool, ToolOutput,
+    Capabilities, Context, Failure, FailureKind, ListCapability, Page, Profile, Request, Server, Tool,
+    ToolOutput,
 };
 use serde_json::{Value, json};
 use spexus::stdio;
@@ -51,7 +52,7 @@ impl Server for Echo {
     ) -> Result<ToolOutput, Failure> {
         match arguments["text"].take() {
             Value::String(text) => Ok(ToolOutput::text(text)),
-            _ => Err(Failure::new(Kind::InvalidArguments, "text: expected a string")),
+            _ => Err(Failure::new(FailureKind::InvalidArguments, "text: expected a string")),
         }
     }
 
