@@ -11,6 +11,9 @@ use crate::input::{Labels, Number, Text, shortened};
 /// pays for all arguments of all tools.
 pub(crate) const RARE: &[&str] = &["rationale", "labels"];
 
+/// On the command line the priority is medium unless somebody says otherwise, as in an import.
+pub(crate) const MEDIUM: &[(&str, &str)] = &[("priority", "3")];
+
 /// What becomes of an argument in an entity.
 pub(crate) trait Stored {
     /// How it is kept.
