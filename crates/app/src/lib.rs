@@ -3,6 +3,7 @@
 mod answered;
 pub mod bridge;
 mod budget;
+mod color;
 pub mod combined;
 pub mod duvet;
 pub mod gate;

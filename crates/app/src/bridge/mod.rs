@@ -20,7 +20,7 @@ mod server;
 mod upstream;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -84,12 +84,7 @@ impl Ending {
 fn serve(arguments: &Arguments) -> Result<u8, Ending> {
     let config = config::read(arguments.config.as_deref(), profile()).map_err(Ending::misused)?;
     let upstream = Arc::new(Upstream::new(&config).map_err(Ending::failed)?);
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `{NAME} init` makes a token and the configuration"
-        );
-    }
+    stdio::greet(&config.profile, &format!("`{NAME} init` makes a token and the configuration"));
     if tracing::enabled!(tracing::Level::DEBUG) {
         upstream.spawn(report(upstream.clone()));
     }

@@ -18,7 +18,7 @@ pub mod server;
 mod survey;
 mod watch;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,6 +39,7 @@ const FAILED: u8 = 1;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    crate::color::choose(&std::env::args_os().collect::<Vec<_>>());
     let arguments = Arguments::parse();
     // The server loads projects on a thread of its own.
     if !matches!(arguments.command, Command::Mcp(_)) {
@@ -75,12 +76,7 @@ fn serve(arguments: &McpArguments) -> Result<u8, Failure> {
         ..default
     };
     settings.check().map_err(Failure::new)?;
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `duvet report` asks by hand"
-        );
-    }
+    stdio::greet(&profile, "`duvet report` asks by hand");
     let mut options = Options { is_confined: true, ..nearest_plain_options(&arguments.project)? };
     managed::with_pulled_or_problem(&mut options);
     let server = server::TraceServer::start(options, arguments.output_schemas);

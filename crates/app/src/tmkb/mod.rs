@@ -38,6 +38,7 @@ const MISUSED: u8 = 2;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    crate::color::choose(&std::env::args_os().collect::<Vec<_>>());
     let arguments = Arguments::parse();
     let code = run(&arguments).unwrap_or_else(|failure| {
         let _ = writeln!(io::stderr(), "tmkb: {}", failure.message);
@@ -108,12 +109,7 @@ fn serve(arguments: &Arguments) -> Result<u8, Failure> {
         // A folder is this machine's own, and may be mended while the server runs.
         profile.cache = mcp::Cache { ttl_ms: 0, scope: mcp::CacheScope::Private };
     }
-    if io::stdin().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "serving MCP: a JSON message a line on stdin; Ctrl-D ends; `tmkb query` asks by hand"
-        );
-    }
+    stdio::greet(&profile, "`tmkb query` asks by hand");
     Ok(stdio::serve(profile, ThreatServer::start(source), options))
 }
 
