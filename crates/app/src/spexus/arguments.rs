@@ -8,8 +8,10 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 
-use super::{Exit, backup, commands, describe, doctor, migrate, print, serve};
-use crate::{combined, gate, managed};
+use super::{
+    Exit, agent, backup, commands, describe, doctor, edit, here, migrate, print, serve, several, suggest,
+};
+use crate::{color, combined, gate, managed};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -18,9 +20,12 @@ const STYLES: Styles = Styles::styled()
 
 /// Understands the command line and runs what it asks for.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let matches = match command().try_get_matches_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    color::choose(&arguments);
+    let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
+            let error = suggest::improve(error, &arguments);
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             return if error.use_stderr() { Exit::Usage } else { print::written(printed) };
         }
@@ -39,9 +44,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Some(("evidence", matches)) if let Some(("add", matches)) = matches.subcommand() => {
             managed::push(matches)
         }
+        Some(("edit", matches)) => edit::run(matches),
+        Some(("status", matches)) => several::status(matches),
+        Some(("assign", matches)) => several::assign(matches),
+        Some(("agent", matches)) => agent::run(matches),
         Some(("completions", matches)) => completions(matches),
         Some((name, matches)) => commands::run(name, matches),
-        None => Exit::Usage,
+        None => here::run(&matches),
     }
 }
 
@@ -51,8 +60,6 @@ pub fn command() -> Command {
         .about("Requirements, their traces in code, and the threats against them, for people and AI agents")
         .version(env!("CARGO_PKG_VERSION"))
         .styles(STYLES)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
         .args(everywhere())
         .subcommand(
             Command::new("serve")
@@ -118,6 +125,9 @@ pub fn command() -> Command {
                 .arg(flag("replace").help("Replace everything in the store; what was revoked in it stays revoked"))
                 .arg(flag("revoke-tokens").help("Revoke all tokens that the backup brings along")),
         )
+        .subcommand(edit::command())
+        .subcommands(several::commands())
+        .subcommand(agent::command())
         .subcommand(gate::command())
         .subcommands(managed::commands())
         .subcommand(
@@ -129,7 +139,7 @@ pub fn command() -> Command {
 }
 
 /// Flags that every command takes.
-fn everywhere() -> [Arg; 7] {
+fn everywhere() -> [Arg; 8] {
     [
         text("database", "URL").help("The store: sqlite:PATH or postgres://USER@HOST/DATABASE"),
         path("database-ca").help("A PEM file with the certificate that signs PostgreSQL's"),
@@ -142,6 +152,7 @@ fn everywhere() -> [Arg; 7] {
             "Act as this user on the local store, not with --server [default: the first administrator]",
         ),
         flag("json").help("Print JSON"),
+        text("color", "WHEN").value_parser(color::CHOICES).help(color::HELP),
     ]
     .map(|arg| arg.global(true).help_heading("Everywhere"))
 }

@@ -253,16 +253,33 @@ impl FromSetting for ToolSets {
 
 /// Where a user's data belongs.
 fn data_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || variable("HOME").unwrap_or_else(|| PathBuf::from("."));
+    user_folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// Where a user's configuration belongs.
+pub fn config_folder() -> PathBuf {
+    user_folder("XDG_CONFIG_HOME", ".config")
+}
+
+fn user_folder(xdg: &str, otherwise: &str) -> PathBuf {
     let base = if cfg!(windows) {
         variable("APPDATA").unwrap_or_else(home)
     } else if cfg!(target_os = "macos") {
         home().join("Library/Application Support")
     } else {
-        variable("XDG_DATA_HOME").unwrap_or_else(|| home().join(".local/share"))
+        // A path that is not absolute is invalid, and ignored.
+        variable(xdg).filter(|folder| folder.is_absolute()).unwrap_or_else(|| home().join(otherwise))
     };
     base.join("spexus")
+}
+
+/// The user's home.
+pub fn home() -> PathBuf {
+    variable("HOME").unwrap_or_else(|| PathBuf::from("."))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 impl FromSetting for Location {

@@ -63,6 +63,7 @@ mod seed_003;
 mod seed_003_resources;
 mod seed_004;
 mod server;
+mod sessions;
 mod shutdown;
 mod spexus_arguments;
 mod spexus_cli;
