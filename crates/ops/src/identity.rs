@@ -101,7 +101,7 @@ pub struct ExchangedToken {
     token: String,
     /// The token's id.
     id: String,
-    /// What it may be used for.
+    /// Its scopes.
     scopes: Vec<String>,
     /// The repository that it pushes to.
     repository: String,
@@ -117,7 +117,7 @@ pub struct ExchangedToken {
     /// Why it is unverified.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_unverified: Option<String>,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 

@@ -88,7 +88,7 @@ pub struct Number<const MIN: i64, const MAX: i64>(pub i64);
 pub type Priority = Number<1, 4>;
 /// How many to return.
 pub type Limit = Number<1, 100>;
-/// How many to leave out.
+/// How many items to skip.
 pub type Offset = Number<0, 1_000_000_000>;
 /// A version.
 pub type Version = Number<1, { i64::MAX }>;

@@ -23,11 +23,11 @@ versioned_output!(Member, version, user_id);
 pub struct ListProjectMembers {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -26,11 +26,11 @@ pub struct Page<T> {
     /// False where there are more than that: nobody counts them all.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub total_count_exact: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     pub limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     pub offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

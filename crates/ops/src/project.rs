@@ -74,11 +74,11 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, new: Project) -> Result<Project> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListProjects {
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -135,7 +135,7 @@ pub struct UpdateProject {
     /// Who sees it: everybody, or its members and administrators.
     #[serde(default)]
     access: Set<Access>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -183,7 +183,7 @@ pub struct DeleteProject {
     /// Only say whether it can go.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

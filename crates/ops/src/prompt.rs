@@ -134,7 +134,7 @@ pub struct UpdatePrompt {
     /// Who says it.
     #[serde(default)]
     role: Set<Speaker>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -177,7 +177,7 @@ impl Operation for UpdatePrompt {
 pub struct GetPrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Also if it is deleted.
+    /// Even if it is deleted.
     #[serde(default)]
     include_deleted: bool,
 }
@@ -203,14 +203,14 @@ impl Operation for GetPrompt {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListPrompts {
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -257,7 +257,7 @@ impl Operation for GetActivePrompt {
 pub struct ActivatePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -288,13 +288,13 @@ impl Operation for ActivatePrompt {
 pub struct DeletePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Only say what would go.
+    /// Only list what would be deleted.
     #[serde(default)]
     dry_run: bool,
     /// As for other kinds; nothing depends on a prompt.
     #[serde(default, rename = "force")]
     _force: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -349,7 +349,7 @@ impl Operation for DeletePrompt {
 pub struct RestorePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -381,10 +381,10 @@ impl Operation for RestorePrompt {
 pub struct PurgePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// Only say what would be erased.
+    /// Only list what would be erased.
     #[serde(default)]
     dry_run: bool,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

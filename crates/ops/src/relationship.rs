@@ -152,7 +152,7 @@ pub(crate) fn confirm(
 pub struct DeleteRelationship {
     /// The relationship's id.
     id: Id,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -185,11 +185,11 @@ impl Operation for DeleteRelationship {
 pub struct ListRelationships {
     /// The requirement, such as `REQ-012`.
     requirement_id: Id,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -33,7 +33,7 @@ struct Thread {
     with_code: i64,
     /// How many of them a test cites.
     with_tests: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     closed: i64,
     /// Whether a test of it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

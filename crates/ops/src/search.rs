@@ -59,14 +59,14 @@ pub struct SearchGlobal {
     sort: SortName,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -96,11 +96,11 @@ pub struct SearchPage {
     /// Whether there are more than `total_count`: nobody counts them all for words that occur everywhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more_than_counted: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// What to do when nothing was found, or what was left out of a long query.
@@ -255,11 +255,11 @@ pub struct SearchRequirements {
     user_story_id: Option<Id>,
     /// The key or id of a project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -23,13 +23,13 @@ impl Output for UserSession {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSessions {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -89,7 +89,7 @@ impl Operation for RevokeSession {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeOtherSessions {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
 }
 

@@ -49,7 +49,7 @@ pub struct NewSignInLink {
     sets_password: bool,
     /// How long it works.
     expires_in: &'static str,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 
@@ -105,7 +105,7 @@ pub struct KnownSignInLink {
     user: String,
     /// Whether whoever follows it may set a new password.
     sets_password: bool,
-    /// When it stops working.
+    /// When it expires.
     expires_at: Time,
 }
 

@@ -21,7 +21,7 @@ create_arguments! {
     ///
     /// It says what to keep in mind while working on the epics that it is linked with: rules, decisions, background.
     CreateSteeringDocument {
-        /// The key or id of the project. The default project when absent.
+        /// The key or id of the project. Default: the default project.
         project: Option<Text<1, 64>>,
     }
 }

@@ -90,7 +90,7 @@ pub struct NewToken {
     pub id: String,
     /// What it is for.
     pub name: String,
-    /// What it may be used for.
+    /// Its scopes.
     pub scopes: Vec<String>,
     /// The keys of the projects that it is narrowed to; absent where it reaches all that its owner sees.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub struct NewToken {
     /// The names of the repositories that it pushes to; absent where its scope is not `evidence`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<String>>,
-    /// When it stops working.
+    /// When it expires.
     pub expires_at: Option<Time>,
     /// When it was made.
     pub created_at: Time,
@@ -244,16 +244,16 @@ fn is_for_evidence(scopes: &[String]) -> bool {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTokens {
-    /// Those of another user, for administrators: an id or a name.
+    /// Of another user, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
     /// Everybody's, for administrators.
     #[serde(default)]
     all: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -284,9 +284,9 @@ impl Operation for ListTokens {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
 }
 
@@ -308,14 +308,14 @@ impl Operation for GetToken {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
     /// The new name.
     #[serde(default)]
     name: Set<Name>,
-    /// What it may be used for.
+    /// Its scopes.
     #[serde(default)]
     scopes: Set<Vec<ScopeName>>,
     /// The only projects that it reaches: keys or ids; null for all that its owner sees.
@@ -324,7 +324,7 @@ pub struct UpdateToken {
     /// When it stops working; null for never.
     #[serde(default)]
     expires_at: Patch<Moment>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -386,11 +386,11 @@ impl Operation for UpdateToken {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
-    /// The token's id, or its name: of a token of yours, or of the user's.
+    /// The token's id, or its name: one of your tokens, or of the user's.
     token_id: Name,
-    /// Whose token is named, for administrators: an id or a name.
+    /// The owner of the token, for administrators: an id or a name.
     user: Option<Text<1, 254>>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

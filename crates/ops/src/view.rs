@@ -35,11 +35,11 @@ pub struct ListViews {
     project: Text<1, 64>,
     /// Only views of tables of this kind.
     kind: Option<KindName>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -85,7 +85,7 @@ pub struct SaveView {
     shared: Option<bool>,
     /// The view to change, when it is not one of yours with this name.
     view_id: Option<Text<1, 100>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 
@@ -188,7 +188,7 @@ impl Operation for SaveView {
 pub struct DeleteView {
     /// The id of the view.
     view_id: Text<1, 100>,
-    /// Refuse when the version is another one.
+    /// Reject if the current version differs.
     expected_version: Option<Version>,
 }
 

@@ -91,7 +91,7 @@ pub struct CommentFilter {
     pub resolved: Option<bool>,
     /// In which projects.
     pub projects: Projects,
-    /// Deleted ones too.
+    /// Include deleted ones.
     pub include_deleted: bool,
 }
 

@@ -147,7 +147,7 @@ pub struct Detail {
 pub struct Scenario {
     /// The story.
     pub narrative: String,
-    /// What must hold.
+    /// The text of the criterion.
     pub preconditions: List<String>,
     /// The story step by step.
     pub steps: List<AttackStep>,

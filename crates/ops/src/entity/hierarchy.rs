@@ -30,7 +30,7 @@ pub struct GetHierarchy {
     limit: Option<Limit>,
     /// How many epics, or children of the root, to leave out.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -45,7 +45,7 @@ pub struct Hierarchy {
     pub limit: i64,
     /// How many roots came before.
     pub offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

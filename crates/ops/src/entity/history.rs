@@ -27,13 +27,13 @@ use crate::versioned::Versioned as _;
 pub struct GetHistory {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

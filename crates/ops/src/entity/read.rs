@@ -23,7 +23,7 @@ use crate::versioned::Versioned as _;
 pub struct GetEntity {
     /// Its UUID or reference id, such as `REQ-012`.
     reference: Id,
-    /// The kind that it must be.
+    /// The expected kind.
     kind: Option<KindName>,
     /// Also when it is deleted.
     #[serde(default)]
@@ -142,17 +142,17 @@ pub struct ListEntities {
     updated_from: Option<Moment>,
     /// Changed at or before this time.
     updated_to: Option<Moment>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     #[serde(default)]
     include_deleted: bool,
     /// The order.
     #[serde(default)]
     sort: SortName,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -22,7 +22,7 @@ create_arguments! {
         type_id: Text<1, 100>,
         /// The criterion of the same story that it serves, such as `AC-001`.
         acceptance_criteria_id: Option<Id>,
-        /// Who works on it: a user's id or name. The caller when absent.
+        /// Who works on it: a user's id or name. Default: the caller.
         assignee_id: Option<Text<1, 100>>,
     }
 }

@@ -18,7 +18,7 @@ create_arguments! {
     CreateUserStory {
         /// The epic, such as `EP-001`.
         epic_id: Id,
-        /// Who works on it: a user's id or name. The caller when absent.
+        /// Who works on it: a user's id or name. Default: the caller.
         assignee_id: Option<Text<1, 100>>,
     }
 }

@@ -29,11 +29,11 @@ pub struct ListSuspectLinks {
     /// Also the text of the source, and the target's fields before and after the change. A page has at most 20 then.
     #[serde(default)]
     details: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

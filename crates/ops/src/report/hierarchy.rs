@@ -40,7 +40,7 @@ pub struct HierarchyAnalysis {
     epics: Vec<EpicNode>,
     /// How many requirements and criteria code or tests cite.
     n_cited: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     n_verified: i64,
     /// Whether stories were left out of the tree, because it has too many.
     truncated: bool,
@@ -76,7 +76,7 @@ struct EpicNode {
     /// How many requirements and criteria code or tests cite, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_cited: Option<i64>,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_verified: Option<i64>,
     /// The user stories.
@@ -99,7 +99,7 @@ struct StoryNode {
     /// How many requirements and criteria code or tests cite, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_cited: Option<i64>,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_verified: Option<i64>,
 }
@@ -109,7 +109,7 @@ struct StoryNode {
 struct Missing {
     /// How many there are.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,

@@ -42,7 +42,7 @@ pub struct Impact {
     title: String,
     /// How many steps were followed.
     depth: i64,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
     /// How many are affected, by kind.
@@ -89,7 +89,7 @@ struct Hit {
     /// Whether the relationship of the last step is suspect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspect: bool,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
     #[serde(skip)]

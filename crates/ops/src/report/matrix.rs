@@ -31,19 +31,19 @@ use crate::project;
 pub struct GetMatrix {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// What requirements are held against.
+    /// What requirements are compared with.
     #[serde(default)]
     against: Against,
     /// Only requirements that nothing covers.
     #[serde(default)]
     only_gaps: bool,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
-/// What requirements are held against.
+/// What requirements are compared with.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -58,7 +58,7 @@ enum Against {
 /// Requirements and what covers them.
 #[derive(Serialize, JsonSchema)]
 pub struct Matrix {
-    /// What requirements are held against.
+    /// What requirements are compared with.
     against: Against,
     /// What can cover the requirements of this page.
     columns: Vec<Column>,
@@ -66,13 +66,13 @@ pub struct Matrix {
     data: Vec<Row>,
     /// How many there are on all pages.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -110,7 +110,7 @@ struct Row {
     gap: bool,
     /// What covers it.
     covered_by: Vec<Cover>,
-    /// How much of it is in code and tests; absent where nothing cites it.
+    /// How much of it code and tests cite; absent if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
 }
@@ -179,7 +179,7 @@ impl Operation for GetMatrix {
 pub struct ExportMatrix {
     /// The key or id of the project.
     project: Text<1, 64>,
-    /// What requirements are held against.
+    /// What requirements are compared with.
     #[serde(default)]
     against: Against,
     /// Only requirements that nothing covers.

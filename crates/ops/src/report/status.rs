@@ -116,7 +116,7 @@ struct KindReport {
 struct TooEarly {
     /// How many there are.
     total_count: i64,
-    /// False where there are more than that.
+    /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
     #[schemars(default)]
     total_count_exact: bool,

@@ -33,18 +33,18 @@ pub struct Thread {
     pub(super) total_count: i64,
     /// How many of them something cites.
     pub(super) cited: i64,
-    /// How many of them evidence closes.
+    /// How many of them are closed by evidence.
     pub(super) verified: i64,
     /// The repositories that were looked at, and what was pushed of them.
     pub(super) heads: Vec<pushing::Head>,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     pub(super) limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     pub(super) offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_cursor: Option<String>,
 }

@@ -31,7 +31,7 @@ const BASELINES_MAX: i64 = 100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PinBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Its name, such as `Release 1.2`.
     name: Text<1, 100>,
@@ -83,13 +83,13 @@ impl Operation for PinBaseline {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListBaselines {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -115,7 +115,7 @@ impl Operation for ListBaselines {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Its name or id.
     baseline: Text<1, 100>,
@@ -142,7 +142,7 @@ impl Operation for DeleteBaseline {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompareBaselines {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// The name or id of the earlier baseline.
     from: Text<1, 100>,
@@ -150,9 +150,9 @@ pub struct CompareBaselines {
     to: Option<Text<1, 100>>,
     /// How many differences to return; 50 when absent.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -178,11 +178,11 @@ pub struct Comparison {
     data: Vec<Difference>,
     /// How many there are.
     total_count: i64,
-    /// How many this page could hold.
+    /// The maximal number of items on this page.
     limit: i64,
-    /// How many came before.
+    /// The number of skipped items.
     offset: i64,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -302,7 +302,7 @@ fn difference(cx: &mut Cx<'_, '_>, pair: &Pair) -> Result<Difference> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportBaseline {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// The name or id of the baseline.
     baseline: Text<1, 100>,

@@ -34,7 +34,7 @@ const CLOSES_AT: &str = "witnessed";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeChange {
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// The repository's name, so that what was pushed for it counts.
     repository: Option<Text<1, 200>>,

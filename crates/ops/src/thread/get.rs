@@ -63,9 +63,9 @@ pub struct GetThread {
     only_open: bool,
     /// How many requirements and criteria to return; 20 when absent.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
     /// How many tokens the answer may have; 100,000 when absent. Places that do not fit are counted in `left_out`.
     max_tokens: Option<Number<200, 100_000>>,

@@ -71,7 +71,7 @@ pub struct EvidencePushed {
     /// The ref that it is of.
     #[serde(rename = "ref")]
     ref_name: String,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     trust: String,
     /// Whether the same run was pushed before.
     unchanged: bool,

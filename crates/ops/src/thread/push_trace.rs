@@ -68,7 +68,7 @@ pub struct TracePushed {
     /// The commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     trust: String,
     /// Whether the head had the same content before.
     unchanged: bool,

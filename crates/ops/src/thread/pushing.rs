@@ -36,7 +36,7 @@ pub struct Head {
     /// Whether files differed from that commit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dirty: bool,
-    /// How much is known of who pushed it: `unverified`, `local`, `token` or `oidc`.
+    /// How far its origin is trusted: `unverified`, `local`, `token` or `oidc`.
     pub trust: String,
     /// How many citations of what you see it has.
     pub n_citations: i64,

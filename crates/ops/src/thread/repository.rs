@@ -138,11 +138,11 @@ impl Operation for CreateRepository {
 pub struct ListRepositories {
     /// Only those of this project: a key or an id.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -249,7 +249,7 @@ pub struct UpdateRepository {
     /// The number that this issuer gives the repository.
     #[serde(default)]
     external_id: Patch<Text<1, 100>>,
-    /// Refuse the change when the version is another one.
+    /// Reject the change if the current version differs.
     expected_version: Option<Version>,
 }
 

@@ -69,7 +69,7 @@ enum Decided {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct EditedCriterion {
-    /// What must hold.
+    /// The text of the criterion.
     description: CriterionText,
 }
 
@@ -86,7 +86,7 @@ pub struct ThreatDecision {
     /// Whether nothing was changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -99,7 +99,7 @@ struct MadeCriterion {
     /// Its reference id, once it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_id: Option<String>,
-    /// What must hold.
+    /// The text of the criterion.
     description: String,
 }
 

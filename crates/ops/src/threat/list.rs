@@ -31,15 +31,15 @@ const LIST: &str = "threats";
 pub struct ListThreats {
     /// Only those that stand like this.
     state: Option<ThreatState>,
-    /// The project: a key or an id; the default project when absent.
+    /// The project: a key or an id; default: the default project.
     project: Option<Text<1, 64>>,
     /// Only those to what is below this epic or user story, such as `EP-001`.
     epic: Option<Id>,
     /// Only those of this pattern, such as `TMKB-AUTHZ-001`.
     pattern: Option<Text<1, 200>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

@@ -34,7 +34,7 @@ pub struct ProposedThreats {
     title: String,
     /// The threats, the most fitting first.
     data: Vec<ProposedThreat>,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// What the patterns of the library are about.

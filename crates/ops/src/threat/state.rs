@@ -122,7 +122,7 @@ pub(crate) struct DecisionMade {
 pub(crate) struct ThreatCriterion {
     /// Its reference id.
     pub(crate) reference_id: String,
-    /// What must hold.
+    /// The text of the criterion.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) text: String,
     /// What its tests show.

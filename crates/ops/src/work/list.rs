@@ -18,13 +18,13 @@ use crate::page::{Cursor, Page, page, window_from};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 
@@ -94,15 +94,15 @@ impl Operation for ListWork {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListOpenWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
     /// Only what is below this epic or user story, such as `US-002`.
     under: Option<Id>,
-    /// How many to return; 50 when absent.
+    /// How many items to return; default 50.
     limit: Option<Limit>,
-    /// How many to leave out.
+    /// How many items to skip.
     offset: Option<Offset>,
-    /// Where to go on: `next_cursor` of the page before.
+    /// Continue after a page: its `next_cursor`.
     cursor: Option<Cursor>,
 }
 

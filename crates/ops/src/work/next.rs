@@ -32,7 +32,7 @@ const NEIGHBOURS_MAX: i64 = 100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NextWork {
-    /// The project: a key or an id; when absent that of the checkout you work in, or the default project.
+    /// The project: a key or an id; default: the project of your checkout, or the default project.
     project: Option<Text<1, 64>>,
     /// Only this requirement, or what is below this epic or user story, such as `US-002`.
     under: Option<Id>,

@@ -65,7 +65,7 @@ pub struct EntityFilter {
     pub updated_to: Option<Time>,
     /// What they lack.
     pub lacks: Option<Lack>,
-    /// Deleted ones too.
+    /// Include deleted ones.
     pub include_deleted: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct Extent {
     pub project_id: String,
     /// The id of an epic: only this and what is below it or linked with it.
     pub epic_id: Option<String>,
-    /// Deleted ones too. Those that were purged are never read.
+    /// Include deleted ones. Those that were purged are never read.
     pub include_deleted: bool,
 }
 
