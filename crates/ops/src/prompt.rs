@@ -1,4 +1,4 @@
-//! Prompts: texts for agents, one of which they are told first.
+//! Prompts: texts for agents. The active one is part of the instructions that agents get at the start.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) use crate::versioned::record;
 
 versioned_output!(Prompt, version, reference_id);
 
-/// Who says a prompt.
+/// The speaker of a prompt.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -48,15 +48,15 @@ impl Speaker {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreatePrompt {
-    /// The name that agents ask for, which no other prompt has.
+    /// The name for agents; unique among prompts.
     name: Text<1, 100>,
     /// The title for people.
     title: Title,
     /// The text.
     content: Text<1, 50_000>,
-    /// What it is for.
+    /// Its purpose.
     description: Option<Description>,
-    /// Who says it.
+    /// The speaker.
     #[serde(default)]
     role: Speaker,
 }
@@ -100,7 +100,7 @@ impl Operation for CreatePrompt {
     }
 }
 
-/// Writes a new prompt. An import may have brought its number along meanwhile; then it gets the next one.
+/// Inserts a new prompt. If an import has taken its number, it gets the next one.
 pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
     for _ in 0..TAKEN_MAX {
         if prompt::insert(cx.tx, &new)? {
@@ -119,7 +119,7 @@ pub(crate) fn add(cx: &mut Cx<'_, '_>, mut new: Prompt) -> Result<Prompt> {
 pub struct UpdatePrompt {
     /// The prompt, such as `PROMPT-001`.
     prompt_id: Id,
-    /// The name that agents ask for.
+    /// The name for agents.
     #[serde(default)]
     name: Set<Text<1, 100>>,
     /// The title for people.
@@ -128,10 +128,10 @@ pub struct UpdatePrompt {
     /// The text.
     #[serde(default)]
     content: Set<Text<1, 50_000>>,
-    /// What it is for; null clears it.
+    /// Its purpose; null clears it.
     #[serde(default)]
     description: Patch<Description>,
-    /// Who says it.
+    /// The speaker.
     #[serde(default)]
     role: Set<Speaker>,
     /// Reject the change if the current version differs.
@@ -231,7 +231,7 @@ impl Operation for ListPrompts {
     }
 }
 
-/// Read the active prompt: what agents are told first.
+/// Read the active prompt, which agents get at the start.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetActivePrompt {}
@@ -251,7 +251,7 @@ impl Operation for GetActivePrompt {
     }
 }
 
-/// Make a prompt the active one; the one before is active no more.
+/// Make a prompt the active one; the previously active one becomes inactive.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActivatePrompt {
@@ -282,7 +282,7 @@ impl Operation for ActivatePrompt {
     }
 }
 
-/// Delete a prompt. When it was the active one, none is active.
+/// Delete a prompt. If it was the active one, none is active.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeletePrompt {
@@ -298,7 +298,7 @@ pub struct DeletePrompt {
     expected_version: Option<Version>,
 }
 
-/// A prompt that is deleted, or would be.
+/// A deleted prompt, or the preview of a deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct DeletedPrompt {
     #[serde(flatten)]
@@ -343,7 +343,7 @@ impl Operation for DeletePrompt {
     }
 }
 
-/// Restore a deleted prompt. It is not active.
+/// Restore a deleted prompt. It is inactive.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestorePrompt {
@@ -375,7 +375,7 @@ impl Operation for RestorePrompt {
     }
 }
 
-/// Erase the text of a deleted prompt for good, from the prompt and its history. The reference id stays taken.
+/// Erase the text of a deleted prompt permanently, from the prompt and its history. The reference id is not reused.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PurgePrompt {
@@ -439,7 +439,7 @@ fn check_name(cx: &mut Cx<'_, '_>, name: &str, own_id: Option<&str>) -> Result<(
     }
 }
 
-/// Prompts are read by everybody and sent to models: a token in one would be known to all.
+/// All users can read prompts, and they are sent to models, so they must not contain tokens.
 pub(crate) fn check_secrets(content: &str, description: Option<&str>) -> Result<()> {
     for (field, text) in [("content", Some(content)), ("description", description)] {
         if text.is_some_and(secret::holds_token) {

@@ -1,4 +1,4 @@
-//! Which requirements are covered by what: criteria, or relationships with other requirements.
+//! The coverage of requirements by criteria, or by relationships with other requirements.
 
 use std::io;
 
@@ -21,11 +21,11 @@ use crate::operation::{Columns, Command, Effect, Operation, Output, Route, Shape
 use crate::page::{Cursor, window};
 use crate::project;
 
-/// Show which requirements of a project are covered by what, a page at a time: by acceptance criteria, or by
+/// Show the coverage of a project's requirements, by page: by acceptance criteria, or by
 /// relationships with other requirements.
 ///
-/// A requirement is a gap when nothing covers it: it serves no criterion, or it is not related to any other requirement.
-/// `thread` says how much of it is in code and tests.
+/// A requirement is a gap if nothing covers it: it has no criterion, or no relationship.
+/// `thread` says how much of it code and tests cite.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetMatrix {
@@ -34,7 +34,7 @@ pub struct GetMatrix {
     /// What requirements are compared with.
     #[serde(default)]
     against: Against,
-    /// Only requirements that nothing covers.
+    /// Only gaps.
     #[serde(default)]
     only_gaps: bool,
     /// How many items to return; default 50.
@@ -60,11 +60,11 @@ enum Against {
 pub struct Matrix {
     /// What requirements are compared with.
     against: Against,
-    /// What can cover the requirements of this page.
+    /// The criteria or types that can cover the requirements of this page.
     columns: Vec<Column>,
     /// The requirements.
     data: Vec<Row>,
-    /// How many there are on all pages.
+    /// The number on all pages.
     total_count: i64,
     /// False if there are more.
     #[serde(skip_serializing_if = "Clone::clone")]
@@ -86,7 +86,7 @@ struct Column {
     name: String,
     /// The beginning of the criterion's text, or the type read from the other end.
     title: String,
-    /// The user story of the criterion; only its requirements can serve it.
+    /// The user story of the criterion; only its requirements can have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_story: Option<String>,
 }
@@ -173,7 +173,7 @@ impl Operation for GetMatrix {
     }
 }
 
-/// Export which requirements of a project are covered by what, as CSV for spreadsheets.
+/// Export the coverage of a project's requirements, as CSV for spreadsheets.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportMatrix {
@@ -182,7 +182,7 @@ pub struct ExportMatrix {
     /// What requirements are compared with.
     #[serde(default)]
     against: Against,
-    /// Only requirements that nothing covers.
+    /// Only gaps.
     #[serde(default)]
     only_gaps: bool,
 }
@@ -214,7 +214,7 @@ impl Operation for ExportMatrix {
     }
 }
 
-/// What a matrix is about.
+/// The scope of a matrix.
 struct Sheet {
     project: Project,
     against: Against,
@@ -250,7 +250,7 @@ impl Sheet {
         Ok((found, next))
     }
 
-    /// The requirements with what covers them, and what could.
+    /// The requirements with their coverage, and what could cover them.
     fn rows(&self, cx: &mut Cx<'_, '_>, requirements: &[Entity]) -> Result<(Vec<Column>, Vec<Row>)> {
         let (columns, mut rows) = match self.against {
             Against::Criteria => by_criteria(cx, requirements)?,
@@ -288,7 +288,7 @@ impl Sheet {
         }
     }
 
-    /// A row as cells; several covers of one type stand in one cell.
+    /// A row as cells; several relationships of one type share a cell.
     fn line(&self, row: Row, types: &[String]) -> Vec<String> {
         let gap = if row.gap { "yes" } else { "" };
         let mut cells = vec![
