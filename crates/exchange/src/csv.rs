@@ -268,7 +268,7 @@ fn read_header(header: &ByteRecord, place: &Place, reading: &mut Gathering<'_>) 
             None => Column::Unknown,
         };
         let message = match (column, nearest::nearest(&name, known.iter().copied())) {
-            (Column::Known(_), _) if found.contains(&column) => "this column is here twice".to_owned(),
+            (Column::Known(_), _) if found.contains(&column) => "duplicate column".to_owned(),
             (Column::Known(_) | Column::Nameless, _) => String::new(),
             (Column::Unknown, Some(right)) => format!("unknown column; did you mean `{right}`?"),
             (Column::Unknown, None) => format!("unknown column; the columns are {}", known.join(", ")),

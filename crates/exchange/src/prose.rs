@@ -313,7 +313,7 @@ impl<'s> Outline<'s> {
             reading.note(
                 place,
                 None,
-                "this paragraph was left out: it stands below neither an epic nor a story",
+                "this paragraph was left out: it is below neither an epic nor a story",
             );
         }
         let name = |id: &str| format!("{}:{id}", self.scheme);

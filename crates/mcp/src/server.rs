@@ -123,7 +123,7 @@ pub trait Server: Send + Sync {
         let mut watchable = BTreeSet::new();
         for uri in uris {
             if context.is_cancelled() {
-                return Err(Failure::new(FailureKind::Timeout, "nobody waits any more"));
+                return Err(Failure::new(FailureKind::Timeout, "the caller no longer waits"));
             }
             match self.check_subscription(context, &uri) {
                 Ok(()) => drop(watchable.insert(uri)),

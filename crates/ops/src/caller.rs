@@ -258,7 +258,7 @@ impl Caller {
             }
             Reach::Limited { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
                 let message =
-                    "a token that is narrowed to projects cannot be used for what concerns all of them";
+                    "a token restricted to projects cannot be used for operations on all of them";
                 return Err(Error::forbidden(message));
             }
             _ => self.role,

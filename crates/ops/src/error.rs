@@ -277,9 +277,9 @@ impl From<store::Error> for Error {
         };
         let message = match error.kind {
             // The name of the constraint does not help a caller; operations check before and give the reason.
-            StoreKind::Taken => "another change has just made the same thing".to_owned(),
+            StoreKind::Taken => "a concurrent change has just created the same thing".to_owned(),
             StoreKind::Referenced => {
-                "something else refers to it, or what it refers to has just gone".to_owned()
+                "something else refers to it, or what it refers to was just deleted".to_owned()
             }
             _ => error.message,
         };

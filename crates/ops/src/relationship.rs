@@ -109,7 +109,7 @@ pub(crate) const LEFT_OUT: &str = "…";
 /// The error for a relationship that would close a cycle; the path leads from its target back to its source.
 pub(crate) fn circle(source: &str, type_name: &str, target: &str, way: Vec<String>) -> String {
     let way = shortened(way).join(" → ");
-    format!("{source} {type_name} {target} would close a circle: {target} → {way}")
+    format!("{source} {type_name} {target} would close a cycle: {target} → {way}")
 }
 
 /// A path, with the middle omitted if it is long.

@@ -271,7 +271,7 @@ impl Operation for SearchRequirements {
     const TOOLS: &'static [Tool] =
         &[tool("requirements", r#"{"query": "card", "status": "Active", "max_tokens": 500}"#)
             .daily(&["query", "status", "priority", "epic_id", "cursor"])
-            .about("Find requirements alone by words, narrowed by filters.")
+            .about("Search only requirements, with filters.")
             .also(&["find_requirements", "query_requirements"])
             .showing(&[
                 "query",
@@ -429,7 +429,7 @@ fn run(
 fn advice(query: &Query, total: i64) -> String {
     let text = match () {
         () if total > 0 => "there is nothing on this page; the offset is too large",
-        () if query.is_nothing() => "there is no letter or digit to look for",
+        () if query.is_nothing() => "expected a letter or digit to search for",
         () if query.clauses.len() > 1 => "nothing has all of these words; try fewer words or filters",
         () => "nothing was found; try another word, only its beginning, or fewer filters",
     };

@@ -209,11 +209,11 @@ impl Operation for UpdateUser {
         command("user disable")
             .with(&[("disabled", "true")])
             .without(BESIDE_DISABLED)
-            .about("Keep a user out. Tokens and sessions stop working at once, what the user made stays."),
+            .about("Disable a user. Tokens and sessions become invalid at once; what the user created stays."),
         command("user enable")
             .with(&[("disabled", "false")])
             .without(BESIDE_DISABLED)
-            .about("Let a user in again who was kept out."),
+            .about("Enable a disabled user."),
     ];
     const ROUTES: &'static [Route] = &[patch("/users/{user}")];
     const EFFECT: Effect = Effect::Administers;

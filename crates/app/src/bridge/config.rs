@@ -79,7 +79,7 @@ pub fn read(path: Option<&Path>, mut profile: Profile) -> Result<Config, Problem
         warn_if_others_can_read(file);
     }
     if backend.is_unprotected() {
-        tracing::warn!("{backend} is not https: whoever is on the way can read the token");
+        tracing::warn!("{backend} is not https: anyone on the network can read the token");
     }
     Ok(Config { backend, token, timeout, retries_max, toolsets, output_schemas, profile })
 }

@@ -185,7 +185,7 @@ impl Listening {
                         let short = retry::pause(n_failures);
                         let pause = if is_unable || is_refused { UNABLE_PAUSE } else { short };
                         n_failures = (n_failures + 1).min(FAILURES_COUNTED_MAX);
-                        tracing::info!(?pause, "changes are not heard of: {}; trying again", failure.message);
+                        tracing::info!(?pause, "no change notifications: {}; trying again", failure.message);
                         // It counts refusals and locks out who collects them: whatever the host wants, nothing is tried
                         // before a request of its own was served.
                         let accepted = async {
@@ -211,7 +211,7 @@ impl Listening {
                 },
                 Some(number) = losses.recv() => {
                     if current.as_ref().is_some_and(|stream| stream.number == number) {
-                        tracing::info!("the server stopped telling of changes; asking again");
+                        tracing::info!("the server ended the stream of changes; reconnecting");
                         has_missed = true;
                         current = self.replace(current, None);
                         // A server that lets every stream end at once must not be asked in a circle.
@@ -257,7 +257,7 @@ impl Listening {
         };
         let late = |_| failure::away(&self.upstream.backend().to_string(), "it does not acknowledge");
         let (mut reader, first, honoured) = time::timeout(OPENING_TIME, opening).await.map_err(late)??;
-        tracing::debug!(resources = interest.uris.len(), "changes are heard of");
+        tracing::debug!(resources = interest.uris.len(), "change notifications are available again");
         let (shared, lost) = (self.shared.clone(), lost.clone());
         shared.overlap.begin(number);
         let reading = tokio::spawn(async move {

@@ -122,7 +122,7 @@ impl Bridge {
         fetch: impl Fn(Option<&str>) -> Result<Page<T>, Failure>,
     ) -> Result<Arc<Vec<T>>, Failure> {
         let give_up =
-            || context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "nobody waits any more"));
+            || context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "the caller no longer waits"));
         cached.get(self.listener.is_listening(), give_up, || {
             let mut items = Vec::new();
             let mut cursor = None;
@@ -256,7 +256,7 @@ impl Server for Bridge {
             Some(Ok(())) => Ok(()),
             _ => Err(Failure::new(
                 FailureKind::Unavailable,
-                "the server does not tell of changes now: try again",
+                "change notifications are unavailable now: try again",
             )),
         }
     }

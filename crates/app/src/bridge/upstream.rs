@@ -150,7 +150,7 @@ impl Upstream {
         let request_id = question.request_id.clone();
         let answer = self.wait(self.answer(question, &told), is_wanted);
         let result =
-            answer.unwrap_or_else(|| Err(Failure::new(FailureKind::Timeout, "nobody waits any more")));
+            answer.unwrap_or_else(|| Err(Failure::new(FailureKind::Timeout, "the caller no longer waits")));
         let duration = started.elapsed();
         match &result {
             Ok(_) => tracing::debug!(request_id, ?duration, "{method} was answered"),

@@ -22,7 +22,7 @@ pub fn start(local: &Arc<Local>, changed: Arc<Changed>) {
     let local = Arc::downgrade(local);
     let spawned = std::thread::Builder::new().name("changes".into()).spawn(move || follow(&local, &changed));
     if let Err(error) = spawned {
-        tracing::warn!("changes are not told: {error}");
+        tracing::warn!("change notifications failed: {error}");
     }
 }
 

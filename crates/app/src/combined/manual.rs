@@ -44,7 +44,7 @@ pub fn daily_examples() -> Vec<(String, &'static str)> {
 /// The reference, in Markdown.
 pub fn tools() -> String {
     let mut text = String::from(
-        "# Tools\n\nEvery tool that agents are offered, by the set that it is in. This page is generated; what it says stands in the tools \
+        "# Tools\n\nEvery tool for agents, by tool set. This page is generated from the tools \
          themselves.\nIds may be UUIDs or reference ids in any case. Sets are chosen with `spexus mcp --toolsets`; see [the guide](../guide/agents.md).\n",
     );
     let own = |tool: &Tool, name: &str| {

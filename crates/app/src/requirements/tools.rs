@@ -230,7 +230,7 @@ impl Offer {
             ("max_tokens", None) => "How long the answer may be; 2,000 when absent.".to_owned(),
             ("cursor", None) => "Where to go on: `nextCursor` of the answer before.".to_owned(),
             ("include", None) => {
-                "What to add to the answer: what is around an entity, the texts of a list, or the details."
+                "What to add: the surroundings of an entity, the texts of a list, or details."
                     .to_owned()
             }
             (_, None) => String::new(),

@@ -135,7 +135,7 @@ impl Connection {
     }
 
     pub fn refuse_large_message(&self) {
-        tracing::error!("a message over {} bytes was refused", mcp::MESSAGE_BYTES_MAX);
+        tracing::error!("a message over {} bytes was rejected", mcp::MESSAGE_BYTES_MAX);
         self.outbox.push(&mcp::too_large());
     }
 

@@ -189,7 +189,7 @@ impl<'a> Foreign<'a> {
 
     pub fn say_what_was_left_out(self, reading: &mut Gathering<'_>) {
         for (name, n_objects) in self.left_out {
-            let message = format!("left out (objects that have it: {n_objects}); nothing here is like it");
+            let message = format!("left out (objects that have it: {n_objects}); nothing matches");
             reading.note(&Place::default(), Some(&name), message);
         }
     }

@@ -249,7 +249,7 @@ impl Mapping {
             let column = unquoted(column);
             let target = target_named(target.trim())?;
             if mapping.0.iter().any(|(known, _)| *known == column) {
-                return Err(format!("the column {column:?} is here twice"));
+                return Err(format!("the column {column:?} is given twice"));
             }
             mapping.0.push((column, target));
         }

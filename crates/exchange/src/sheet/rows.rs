@@ -92,7 +92,7 @@ impl<'m> Rows<'m> {
             reading.note(
                 &place,
                 None,
-                format!("left out: {} stands above the names of the columns", shown(&text)),
+                format!("left out: {} is above the names of the columns", shown(&text)),
             );
         }
         if names.len() > COLUMNS_MAX {
@@ -182,7 +182,7 @@ impl<'m> Rows<'m> {
         }
         let columns = self.columns?;
         for (index, n_rows) in self.left_out {
-            let message = format!("left out (rows that have it: {n_rows}); no field here is like it");
+            let message = format!("left out (rows that have it: {n_rows}); no field matches");
             reading.note(&Place::default(), Some(columns.name(index)), message);
         }
         Some((columns, self.items))

@@ -72,7 +72,7 @@ fn read_sheet(bytes: Vec<u8>, reading: &mut Gathering<'_>, each: EachCells<'_>) 
             }
             return Err(match column as usize >= COLUMNS_MAX {
                 true => format!("row {}: expected at most {COLUMNS_MAX} columns, found more", at + 1),
-                false => format!("row {}: expected rows in order, found one that stands above", at + 1),
+                false => format!("row {}: expected rows in order, found one from above", at + 1),
             });
         }
         if number != Some(at) {

@@ -103,7 +103,7 @@ impl Operation for UpdateRelationshipType {
                 let used = before.n_uses(cx.tx)?;
                 if used > 0 {
                     let message = format!(
-                        "{used} relationships have the type {}, so circles cannot be decided anew",
+                        "{used} relationships have the type {}, so `acyclic` cannot be changed",
                         before.name
                     );
                     return Err(Error::conflict(message));

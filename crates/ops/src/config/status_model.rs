@@ -234,7 +234,7 @@ pub(crate) fn check_statuses(statuses: &[Status]) -> Result<()> {
             return Err(Error::field(&format!("statuses[{index}].outcome"), message));
         }
         if statuses[..index].iter().any(|other| same_name(&other.name, &status.name)) {
-            return wrong(format!("{:?} is there twice", status.name));
+            return wrong(format!("duplicate status {:?}", status.name));
         }
     }
     match statuses.iter().filter(|status| status.initial).count() {

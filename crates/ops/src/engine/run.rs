@@ -183,7 +183,7 @@ impl Run {
             let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
             let computed = match admitted {
                 Ok(()) if is_cancelled => {
-                    Err(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"))
+                    Err(Error::new(ErrorKind::Timeout, "the caller no longer waits for the answer"))
                 }
                 Ok(()) => operation.compute(&self.engine.issuers),
                 Err(busy) => Err(busy.into()),

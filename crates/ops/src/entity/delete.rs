@@ -91,7 +91,7 @@ impl Operation for DeleteEntity {
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"reference": "US-001", "dry_run": true}"#)
         .also(&["delete", "remove"])
         .daily(&["reference", "dry_run", "force"])
-        .about("Delete something; with force, all that is below it, too. Look with dry_run first.")
+        .about("Delete an entity; with force, everything below it, too. Preview with dry_run first.")
         .showing(&["reference", "dry_run", "force"])];
     const EFFECT: Effect = Effect::Destroys;
     const POSITIONAL: &'static [&'static str] = &["reference"];
@@ -348,7 +348,7 @@ fn check_restorable(
             |member: &&Entity| member.purged_at.is_none() && member.parent_id() == Some(purged.id.as_str());
         if let Some(child) = members.iter().find(child) {
             let message = format!(
-                "{} belongs to {}, which was purged: its text is gone for good",
+                "{} belongs to {}, which was purged: its text was erased permanently",
                 child.reference_id, purged.reference_id
             );
             return Err(Error::conflict(message));
@@ -364,7 +364,7 @@ fn check_ends(cx: &mut Cx<'_, '_>, relation: &Relationship, deletion_id: &str) -
         relationship::between(cx.tx, &relation.source_id, &relation.target_id, &relation.type_id)?
     {
         let message = format!(
-            "the relationship {source} {type_name} {target} has been made again meanwhile; delete the new one ({}) first",
+            "the relationship {source} {type_name} {target} was created again in the meantime; delete the new one ({}) first",
             live.id
         );
         return Err(Error::conflict(message));
@@ -400,7 +400,7 @@ fn check_circle(
     let Relationship { source, target, type_name, .. } = back;
     let way = way.join(" → ");
     let message = format!(
-        "the relationship {source} {type_name} {target} would close a circle that was made meanwhile: {target} → {way}"
+        "the relationship {source} {type_name} {target} would close a cycle created in the meantime: {target} → {way}"
     );
     Err(Error::conflict(message))
 }

@@ -241,7 +241,7 @@ impl Operation for ListEntities {
             r#"{"kind": "requirement", "epic_id": "EP-001", "status": ["Draft", "Active"], "limit": 20}"#,
         )
         .daily(&["kind", "epic_id", "user_story_id", "status", "priority", "assignee", "cursor"])
-        .about("List all of a kind by filters, without words to search for.")
+        .about("List entities of a kind by filters, without a query.")
         .also(&["list", "get_all", "all"])
         .refusing(&[("kind", "prompt"), ("kind", "comment")]),
         tool("steering", r#"{"epic_id": "EP-001"}"#)

@@ -79,7 +79,7 @@ fn in_order(plan: &mut Plan<'_>) -> Result<Vec<u32>> {
     }
     for place in (0..rows.len()).filter(|place| is_left[*place]) {
         let row = plan.rows.get(rows[place] as usize)?;
-        plan.wrong(&row, "parent", "the comments answer each other in a circle");
+        plan.wrong(&row, "parent", "the comments reply to each other in a cycle");
     }
     ordered.iter_mut().for_each(|place| *place = rows[*place as usize]);
     Ok(ordered)

@@ -157,7 +157,7 @@ impl Setup {
             && before.n_uses(cx.tx)? > 0
         {
             let message = format!(
-                "there are relationships of the type {}, so circles cannot be decided anew",
+                "there are relationships of the type {}, so `acyclic` cannot be changed",
                 before.name
             );
             plan.wrong(row, "acyclic", message);

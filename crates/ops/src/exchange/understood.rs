@@ -13,7 +13,7 @@ use crate::error::Result;
 /// The note for a word without a match.
 const NOT_UNDERSTOOD: &str = "was not understood and is left out";
 /// The note for a word that was replaced.
-const TAKEN_FOR: &str = "was taken for the nearest here";
+const TAKEN_FOR: &str = "was mapped to the nearest one here";
 /// The note for a status that cannot follow the stored one.
 const CANNOT_FOLLOW: &str = "cannot follow the present status, which stays";
 /// The note for a person without an account.

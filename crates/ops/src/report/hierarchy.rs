@@ -130,7 +130,7 @@ impl Operation for AnalyzeHierarchy {
     const TOOLS: &'static [Tool] = &[tool("requirements", r#"{"epic_id": "EP-001"}"#)
         .also(&["hierarchy", "get_hierarchy", "analyze_hierarchy", "tree", "get_tree"])
         .daily(&["epic_id", "cursor"])
-        .about("The tree of epics and stories with its gaps: what is missing?")
+        .about("Show the tree of epics and stories with its gaps.")
         .showing(&["epic_id", "limit"])];
     const EFFECT: Effect = Effect::Reads;
     const SHAPE: Option<Shape> = Some(Shape::Page("epics", "/totals/epics"));

@@ -159,7 +159,7 @@ impl Operation for GetStatusReport {
                 "progress_report",
             ])
             .daily(&["epic_id", "group_by"])
-            .about("How far is it? Counts by status, or by group_by, and what stands out.")
+            .about("Report progress: counts by status or by group_by, and exceptional cases.")
             .showing(&["epic_id", "group_by"])];
     const EFFECT: Effect = Effect::Reads;
 

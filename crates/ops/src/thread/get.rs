@@ -267,7 +267,7 @@ impl GetThread {
         texts.retain(|text| text.kind == Kind::Requirement && !text.is_deleted);
         entities.extend(texts.into_iter().map(|text| text.id));
         let why_nothing = |_: &mut Cx<'_, '_>| {
-            Ok(format!("nobody has decided that {pattern} applies to anything that you see"))
+            Ok(format!("no decision that you can see says that {pattern} applies"))
         };
         self.through(cx, &entities, &BTreeSet::new(), window, why_nothing)
     }
@@ -410,7 +410,7 @@ impl GetThread {
             return Ok(Some(note.to_owned()));
         }
         if is_counted_by_store && heads.iter().any(|head| head.beside.is_some()) {
-            let note = "the numbers are of what was pushed; units are of your checkout as it is now";
+            let note = "the totals count pushed data; the units show your checkout";
             return Ok(Some(note.to_owned()));
         }
         for head in heads.iter().filter(|head| head.beside.is_none()) {

@@ -192,7 +192,7 @@ impl Operation for DecideThreat {
         let n_known = known.len();
         let stays = self.decision != Decided::Applies && n_known > 0;
         let note = stays
-            .then(|| "criteria that were made against it stay; delete them if nobody needs them".to_owned());
+            .then(|| "its criteria stay; delete them if they are not needed".to_owned());
         Ok(ThreatDecision {
             reference_id: entity.reference_id,
             threat,

@@ -280,7 +280,7 @@ impl Facts {
             let mut threat = self.told(link.as_ref(), Some(&proposal), now);
             if !proposal.is_sure && link.is_none() {
                 threat.unsure = true;
-                threat.why_open = Some("unsure whether it fits; nobody has to decide".to_owned());
+                threat.why_open = Some("unsure whether it fits; no decision needed".to_owned());
             }
             found.push(threat);
         }

@@ -158,7 +158,7 @@ impl FinishWork {
             },
             (None, Some(_)) => {
                 let why_not =
-                    "the change was not compared with the base: your checkout cannot be seen from here";
+                    "the change was not compared with the base: the server cannot read your checkout";
                 Ok(Check { findings: Vec::new(), why_not: Some(why_not.to_owned()) })
             }
             (None, None) => Ok(Check { findings: Vec::new(), why_not: None }),
@@ -199,7 +199,7 @@ fn finish(
         None => {
             let status = entity.status.as_deref().unwrap_or_default();
             notes.push(format!(
-                "its status stays {status}, from which no status for what is done can be reached"
+                "its status stays {status}, from which no done status can be reached"
             ));
             entity
         }

@@ -66,7 +66,7 @@ where
 
     fn attempt(&mut self, tx: &mut Tx<'_>) -> Attempt {
         if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            self.fail(Error::new(ErrorKind::Timeout, "nobody waits for the answer any more"));
+            self.fail(Error::new(ErrorKind::Timeout, "the caller no longer waits for the answer"));
             return Attempt::Undo;
         }
         let body = &mut self.body;

@@ -119,7 +119,7 @@ pub const TOOLS: &[DailyTool] = &[
     },
     DailyTool {
         name: "update",
-        about: "Change fields of something in the store.",
+        about: "Change fields of an entity in the store.",
         part: Part::Store,
         is_writing: true,
         also: &["edit", "change", "modify", "patch", "set", "assign", "move", "transition", "rename"],

@@ -10,7 +10,7 @@ pub(super) const CLOSED: &str = "the database closed the connection";
 /// The message for a server that another one has taken the place of, or that was never to be written to.
 pub(super) const READ_ONLY: &str = "the database cannot be written to";
 /// The final error for the caller.
-pub(super) const LOST_RACE: &str = "others keep changing the same things at the same time; try again";
+pub(super) const LOST_RACE: &str = "too many concurrent changes of the same entities; try again";
 
 pub(super) fn translate(error: &postgres::Error) -> (Error, Option<Failure>) {
     let Some(told) = error.as_db_error() else {
