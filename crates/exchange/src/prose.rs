@@ -310,11 +310,7 @@ impl<'s> Outline<'s> {
             reading.problem(&Place::line(1), None, "expected headings and lists, found neither");
         }
         for place in &self.left_out {
-            reading.note(
-                place,
-                None,
-                "this paragraph was left out: it is below neither an epic nor a story",
-            );
+            reading.note(place, None, "this paragraph was left out: it is below neither an epic nor a story");
         }
         let name = |id: &str| format!("{}:{id}", self.scheme);
         for node in &self.nodes {

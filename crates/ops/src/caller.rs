@@ -257,8 +257,7 @@ impl Caller {
                 highest.unwrap_or(Role::Commenter)
             }
             Reach::Limited { viewer: Viewer { token_id: Some(_), .. }, .. } if effect != Effect::Public => {
-                let message =
-                    "a token restricted to projects cannot be used for operations on all of them";
+                let message = "a token restricted to projects cannot be used for operations on all of them";
                 return Err(Error::forbidden(message));
             }
             _ => self.role,

@@ -206,10 +206,9 @@ impl Operation for UpdateUser {
     const NAME: &'static str = "update_user";
     const COMMANDS: &'static [Command] = &[
         command("user update"),
-        command("user disable")
-            .with(&[("disabled", "true")])
-            .without(BESIDE_DISABLED)
-            .about("Disable a user. Tokens and sessions become invalid at once; what the user created stays."),
+        command("user disable").with(&[("disabled", "true")]).without(BESIDE_DISABLED).about(
+            "Disable a user. Tokens and sessions become invalid at once; what the user created stays.",
+        ),
         command("user enable")
             .with(&[("disabled", "false")])
             .without(BESIDE_DISABLED)

@@ -62,8 +62,9 @@ pub(crate) trait Versioned: Clone + PartialEq + Serialize {
 
 /// Rejects restoring what was purged, by the name that it has here.
 pub(crate) fn refuse_purged(name: &str, purged_at: Option<Time>) -> Result<()> {
-    purged_at
-        .map_or(Ok(()), |_| Err(Error::conflict(format!("{name} was purged: its text was erased permanently"))))
+    purged_at.map_or(Ok(()), |_| {
+        Err(Error::conflict(format!("{name} was purged: its text was erased permanently")))
+    })
 }
 
 /// Records a change. Without a previous state, it is new.

@@ -121,8 +121,9 @@ impl Bridge {
         cached: &Cached<Vec<T>>,
         fetch: impl Fn(Option<&str>) -> Result<Page<T>, Failure>,
     ) -> Result<Arc<Vec<T>>, Failure> {
-        let give_up =
-            || context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "the caller no longer waits"));
+        let give_up = || {
+            context.is_cancelled().then(|| Failure::new(FailureKind::Timeout, "the caller no longer waits"))
+        };
         cached.get(self.listener.is_listening(), give_up, || {
             let mut items = Vec::new();
             let mut cursor = None;

@@ -266,9 +266,8 @@ impl GetThread {
         let mut texts = text::of_ids(cx.tx, &ids)?;
         texts.retain(|text| text.kind == Kind::Requirement && !text.is_deleted);
         entities.extend(texts.into_iter().map(|text| text.id));
-        let why_nothing = |_: &mut Cx<'_, '_>| {
-            Ok(format!("no decision that you can see says that {pattern} applies"))
-        };
+        let why_nothing =
+            |_: &mut Cx<'_, '_>| Ok(format!("no decision that you can see says that {pattern} applies"));
         self.through(cx, &entities, &BTreeSet::new(), window, why_nothing)
     }
 

@@ -191,8 +191,7 @@ impl Operation for DecideThreat {
         let threat = threat.ok_or_else(|| Error::not_found("threat", &link.pattern))?;
         let n_known = known.len();
         let stays = self.decision != Decided::Applies && n_known > 0;
-        let note = stays
-            .then(|| "its criteria stay; delete them if they are not needed".to_owned());
+        let note = stays.then(|| "its criteria stay; delete them if they are not needed".to_owned());
         Ok(ThreatDecision {
             reference_id: entity.reference_id,
             threat,

@@ -198,9 +198,7 @@ fn finish(
         })?,
         None => {
             let status = entity.status.as_deref().unwrap_or_default();
-            notes.push(format!(
-                "its status stays {status}, from which no done status can be reached"
-            ));
+            notes.push(format!("its status stays {status}, from which no done status can be reached"));
             entity
         }
     };

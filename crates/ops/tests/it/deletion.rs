@@ -318,7 +318,10 @@ fn comments_and_prompts_are_purged_too() {
         assert!(world.refused("restore_comment", purge).contains("gone for good"));
         let left = json!({ "comment_id": answer });
         let refused = world.refused("restore_comment", left.clone());
-        assert_eq!(refused, "CONFLICT: the comment that it answers was purged: its text was erased permanently");
+        assert_eq!(
+            refused,
+            "CONFLICT: the comment that it answers was purged: its text was erased permanently"
+        );
         // The same when it would come back with the epic.
         let second = comment(world, "EP-001", "Another");
         let under = json!({ "reference": "EP-001", "content": "Below it", "parent": second });
